@@ -1,0 +1,93 @@
+import { Pool } from 'undici';
+import type { Bearer } from './bearer.ts';
+import { type ExchangeRequest, exchange } from './exchange.ts';
+import type { Path } from './path.ts';
+import { type Answer, type BodyKind, readAnswer, readFailure } from './response.ts';
+
+/** How to reach the service. */
+export type RestClientOptions = {
+  /** Base address of the service; a path prefix is kept. */
+  readonly url: URL;
+  /** Deadline of one call in milliseconds, waiting for a connection included. */
+  readonly timeoutMs: number;
+  /** How many sockets at most. */
+  readonly connections: number;
+  /** The largest answer taken, in bytes. */
+  readonly maxBytes: number;
+  /** PEM texts: whom to trust instead of Node's own list, and the certificate to show. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** Milliseconds since the epoch, for a Retry-After that is a date. */
+  readonly now: () => number;
+};
+
+/** The calls that carry no token: there is no way to give them one. */
+export type OpenCalls = {
+  post(path: Path, body: Readonly<Record<string, string>>): Promise<Answer>;
+};
+
+/** The calls that carry the caller's token: there is no way to make them without one. */
+export type AuthorizedCalls = {
+  /** `signal` aborts it when the caller leaves. */
+  get(path: Path, signal?: AbortSignal): Promise<Answer>;
+  /** Runs to its end once it was sent, whoever leaves. */
+  delete(path: Path): Promise<Answer>;
+};
+
+/** The service over HTTP. Disposing it closes the connections when the calls under way are done. */
+export type RestClient = AsyncDisposable & {
+  readonly open: OpenCalls;
+  authorized(bearer: Bearer): AuthorizedCalls;
+};
+
+/**
+ * Builds the client: one pool of connections to one origin. Every call ends with an answer of 2xx
+ * or throws a GatewayError; redirects are never followed.
+ */
+export function createRestClient(options: RestClientOptions): RestClient {
+  const { url, timeoutMs, connections, maxBytes, tls, now } = options;
+  const pool = new Pool(url.origin, {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 0, // the deadline of the exchange covers these two
+    bodyTimeout: 0,
+    connect: { timeout: timeoutMs, ...tls },
+  });
+  const prefix = url.pathname.replace(/\/+$/, '');
+
+  const call = async (request: ExchangeRequest, kind: BodyKind): Promise<Answer> => {
+    const response = await exchange(
+      pool,
+      {
+        ...request,
+        path: `${prefix}${request.path}` as Path, // the prefix comes from a URL, so it is encoded
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', ...request.headers },
+      },
+      { timeoutMs, maxBytes },
+    );
+    if (response.status >= 300)
+      throw readFailure(response, { isRead: request.method === 'GET', now });
+    return readAnswer(response, kind);
+  };
+
+  return {
+    open: {
+      post: (path, body) =>
+        call(
+          {
+            method: 'POST',
+            path,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          },
+          'json',
+        ),
+    },
+    authorized: (authorization) => ({
+      get: (path, signal) =>
+        call({ method: 'GET', path, headers: { authorization }, signal }, 'json'),
+      delete: (path) => call({ method: 'DELETE', path, headers: { authorization } }, 'any'),
+    }),
+    [Symbol.asyncDispose]: () => pool.close(),
+  };
+}

@@ -1,0 +1,136 @@
+import type { Dispatcher } from 'undici';
+import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
+import type { Path } from './path.ts';
+
+/** One request to the service. */
+export type ExchangeRequest = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: Path;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Aborts the exchange when the caller leaves; only a read is given one. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What bounds every exchange. */
+export type ExchangeLimits = {
+  /** From the call to the last byte of the answer, waiting for a connection included; milliseconds. */
+  readonly timeoutMs: number;
+  /** The largest body taken, in bytes. */
+  readonly maxBytes: number;
+};
+
+/** The service's answer as it came. `body` is empty unless the status is 2xx. */
+export type RawResponse = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+};
+
+/** How much of a body nobody will read is taken to keep its connection. */
+const DRAINED_BYTES = 65_536;
+
+/**
+ * Sends one request and takes its whole answer. It speaks to undici's dispatcher directly, because only the
+ * handler is told when the request goes onto a connection: that decides whether it may have been carried out.
+ * @throws GatewayError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, OUTCOME_UNKNOWN or UPSTREAM_BAD_RESPONSE.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: ExchangeRequest,
+  { timeoutMs, maxBytes }: ExchangeLimits,
+): Promise<RawResponse> {
+  const { method, path, headers, body = null, signal } = request;
+  return new Promise((resolve, reject) => {
+    const isRead = method === 'GET';
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let isSent = false;
+    let isOver = false;
+    let response: Omit<RawResponse, 'body'> | undefined;
+    let controller: Dispatcher.DispatchController | undefined;
+
+    const settle = (conclude: () => void) => {
+      isOver = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
+      conclude();
+    };
+    const fail = (error: Error) => {
+      if (isOver) return;
+      settle(() => reject(error)); // without effect where a failure status has already resolved
+      controller?.abort(error);
+    };
+    const lose = (code: ErrorCode) =>
+      fail(
+        isSent && !isRead
+          ? new GatewayError('OUTCOME_UNKNOWN')
+          : new GatewayError(code, { retryable: isRead }),
+      );
+    const refuse = (reason: FailureReason) =>
+      fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
+    const leave = () => lose('UPSTREAM_UNAVAILABLE');
+
+    const timer = setTimeout(() => lose('UPSTREAM_TIMEOUT'), timeoutMs);
+    if (signal?.aborted) return leave();
+    signal?.addEventListener('abort', leave);
+
+    dispatcher.dispatch(
+      { method, path, headers, body },
+      {
+        onRequestStart(started) {
+          // Given up while it waited for a connection: it must not be sent, and the connection goes to the next.
+          if (isOver) return started.abort(new Error('given up'));
+          controller = started;
+          isSent = true;
+        },
+        onResponseStart(_, status, responseHeaders) {
+          if (isOver || status < 200) return;
+          response = { status, headers: responseHeaders };
+          if (status >= 300) return resolve({ ...response, body: Buffer.alloc(0) });
+          if (isEncoded(responseHeaders['content-encoding'])) return refuse('CONTENT_ENCODING');
+          if (Number(responseHeaders['content-length']) > maxBytes) refuse('TOO_LARGE');
+        },
+        onResponseData(_, chunk) {
+          if (isOver || response === undefined) return;
+          size += chunk.length;
+          if (response.status >= 300) {
+            if (size > DRAINED_BYTES) refuse('TOO_LARGE');
+          } else if (size > maxBytes) refuse('TOO_LARGE');
+          else chunks.push(chunk);
+        },
+        onResponseEnd() {
+          const answer = response;
+          if (isOver || answer === undefined) return;
+          settle(() => resolve({ ...answer, body: Buffer.concat(chunks) }));
+        },
+        onResponseError(_, error) {
+          if (isMistake(error)) fail(error);
+          else if (isUnreadable(error)) refuse('NOT_HTTP');
+          else if (response !== undefined) refuse('TRUNCATED');
+          else lose('UPSTREAM_UNAVAILABLE');
+        },
+      },
+    );
+  });
+}
+
+function isEncoded(contentEncoding: string | string[] | undefined): boolean {
+  return (
+    contentEncoding !== undefined && String(contentEncoding).trim().toLowerCase() !== 'identity'
+  );
+}
+
+/** Ours, not the service's: undici refused what it was asked to send. */
+function isMistake(error: Error): boolean {
+  return codeOf(error) === 'UND_ERR_INVALID_ARG';
+}
+
+/** llhttp's codes and undici's limit on headers: what came is not HTTP as we take it. */
+function isUnreadable(error: Error): boolean {
+  return /^HPE_|^UND_ERR_HEADERS_OVERFLOW$/.test(codeOf(error));
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,61 @@
+import { GatewayError } from '../errors.ts';
+
+declare const encoded: unique symbol;
+
+/** A path of the service, with its query, in which every value is encoded. Only {@link path} and {@link withQuery} make one. */
+export type Path = string & { readonly [encoded]: true };
+
+/** One query parameter of the service. */
+export type QueryParameter = { readonly name: string; readonly value: string };
+
+const MAX_SEGMENT_LENGTH = 256;
+
+// A URL parser reads `.` and `..` as steps, encoded or not (WHATWG URL, section 4.1).
+const STEP = /^\.{1,2}$/;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/**
+ * A template tag: the text stands as written, each value becomes one percent-encoded segment.
+ * @throws GatewayError BAD_USER_INPUT for a value that is empty, `.`, `..`, longer than 256 characters,
+ * or holds a control character or a lone surrogate.
+ */
+export function path(text: TemplateStringsArray, ...values: readonly string[]): Path {
+  return String.raw({ raw: text }, ...values.map(encodeSegment)) as Path; // the brand is what encodeSegment does
+}
+
+/**
+ * Appends query parameters in the order given; repeated names stay repeated.
+ * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
+ */
+export function withQuery(to: Path, parameters: readonly QueryParameter[]): Path {
+  if (parameters.length === 0) return to;
+  const pairs = parameters.map(({ name, value }) => `${encodeText(name)}=${encodeText(value)}`);
+  return `${to}?${pairs.join('&')}` as Path; // both sides of every pair are encoded
+}
+
+function encodeSegment(value: string): string {
+  if (
+    value === '' ||
+    [...value].length > MAX_SEGMENT_LENGTH ||
+    STEP.test(value) ||
+    CONTROL.test(value) ||
+    !value.isWellFormed()
+  ) {
+    throw new GatewayError('BAD_USER_INPUT', {
+      message:
+        'This client id cannot stand in a path: it must have 1 to 256 characters, no control characters, and be neither `.` nor `..`.',
+    });
+  }
+  return encodeURIComponent(value);
+}
+
+function encodeText(value: string): string {
+  if (!value.isWellFormed()) {
+    throw new GatewayError('BAD_USER_INPUT', {
+      message: 'A query parameter holds half a character (a lone surrogate).',
+    });
+  }
+  return encodeURIComponent(value);
+}

@@ -1,0 +1,91 @@
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { RawResponse } from './exchange.ts';
+import { parseJson } from './json.ts';
+
+/** A successful answer of the service, decoded. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: RawResponse['headers'];
+  /** What the JSON says; a text as a string, where one was allowed; `undefined` when the body was empty. */
+  readonly body: unknown;
+};
+
+/** What an operation can make of a body: `json` must be there, `any` may be missing or a plain text. */
+export type BodyKind = 'json' | 'any';
+
+/**
+ * Decodes a 2xx answer. The body decides what it is, not its content type, which services often get wrong.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE when it cannot be read.
+ */
+export function readAnswer({ status, headers, body }: RawResponse, kind: BodyKind): Answer {
+  const text = decode(body);
+  if (kind === 'json') return { status, headers, body: parseJson(text) };
+  if (text.trim() === '') return { status, headers, body: undefined };
+  const isText = !/^\s*[<{["]/.test(text) && !/json/i.test(String(headers['content-type']));
+  return { status, headers, body: parsePlain(text, isText) };
+}
+
+/** Says what a status outside 2xx means. Only the status counts, never the body. */
+export function readFailure(
+  { status, headers }: RawResponse,
+  { isRead, now }: { readonly isRead: boolean; readonly now: () => number },
+): GatewayError {
+  if (status < 400)
+    return new GatewayError('UPSTREAM_BAD_RESPONSE', {
+      upstreamStatus: status,
+      reason: 'REDIRECT',
+    });
+  const code = CODES[status] ?? 'UPSTREAM_ERROR';
+  return new GatewayError(code, {
+    upstreamStatus: status,
+    retryable: code === 'RATE_LIMITED' || (isRead && PASSING.has(status)),
+    retryAfterSeconds: readRetryAfter(headers['retry-after'], now),
+  });
+}
+
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'BAD_USER_INPUT',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  409: 'CONFLICT',
+  410: 'NOT_FOUND',
+  422: 'BAD_USER_INPUT',
+  429: 'RATE_LIMITED',
+  504: 'UPSTREAM_TIMEOUT',
+};
+
+/** Statuses that say "later": 408, 425, 502, 503, 504 (RFC 9110, section 15; RFC 8470). */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 502, 503, 504]);
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(body: Buffer): string {
+  try {
+    return UTF_8.decode(body);
+  } catch {
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NOT_JSON' });
+  }
+}
+
+/** A text that is no JSON may stand for itself only where it does not look like markup or JSON cut short. */
+function parsePlain(text: string, isText: boolean): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (isText) return text;
+    throw error;
+  }
+}
+
+/** Retry-After in seconds or as a date (RFC 9110, section 10.2.3); anything else says nothing. */
+function readRetryAfter(
+  header: string | string[] | undefined,
+  now: () => number,
+): number | undefined {
+  const text = String(header);
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  if (!text.endsWith('GMT')) return undefined;
+  const seconds = Math.ceil((Date.parse(text) - now()) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
