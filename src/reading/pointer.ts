@@ -1,0 +1,31 @@
+import { GatewayError } from '../errors.ts';
+
+/** The whole, or tokens each led by a slash, with `~` only as `~0` or `~1` (RFC 6901, section 3). */
+const GRAMMAR = /^(?:\/(?:[^~/]|~[01])*)*$/;
+
+/** An index has no leading zeros (RFC 6901, section 4). */
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+/**
+ * The part of a JSON value that a pointer names (RFC 6901); `undefined` where there is none.
+ * @throws GatewayError BAD_USER_INPUT when it is no pointer.
+ */
+export function at(value: unknown, pointer: string): unknown {
+  if (!GRAMMAR.test(pointer)) {
+    throw new GatewayError('BAD_USER_INPUT', {
+      message: 'A pointer is empty or starts with `/`, as in `/data/0/id` (RFC 6901).',
+    });
+  }
+  return pointer.split('/').slice(1).map(unescapeToken).reduce(step, value);
+}
+
+function unescapeToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** Own members only: `__proto__` and `length` are names like any other. */
+function step(value: unknown, token: string): unknown {
+  if (Array.isArray(value)) return INDEX.test(token) ? value[Number(token)] : undefined;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, token)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[token]; // an object has members
+}

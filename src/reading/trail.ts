@@ -1,0 +1,52 @@
+import { GatewayError } from '../errors.ts';
+import { type AuditEvent, readEvent } from './event.ts';
+import { fold, isObject, lookUp, membersOf, NAMES } from './names.ts';
+
+/** An audit trail as one answer of the service gives it. */
+export type Trail = {
+  /** The whole answer. */
+  readonly raw: unknown;
+  readonly length: number;
+  /** How many records there are in all by the service's word; null when it does not say. */
+  readonly total: number | null;
+  /** The event at an index from 0 to length - 1, in the service's order; each is read when it is first asked for. */
+  event(index: number): AuditEvent;
+};
+
+/**
+ * Reads an answer of the audit trail.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records.
+ */
+export function readTrail({ body }: { readonly body: unknown }): Trail {
+  const records = findRecords(body);
+  const events: AuditEvent[] = [];
+  const total = lookUp(membersOf(body), NAMES.total);
+  return {
+    raw: body,
+    length: records.length,
+    total: Number.isSafeInteger(total) ? Number(total) : null,
+    event: (index) => {
+      events[index] ??= readEvent(records[index]);
+      return events[index];
+    },
+  };
+}
+
+/** The answer itself when it is an array, else its only array of objects one level down; of several the usual name decides. */
+function findRecords(body: unknown): readonly unknown[] {
+  if (Array.isArray(body)) return body;
+  const lists = Object.entries(isObject(body) ? body : {}).filter(isListOfObjects);
+  const filled = lists.filter(([, list]) => list.length > 0);
+  const candidates = filled.length > 0 ? filled : lists;
+  const [found] =
+    candidates.length === 1
+      ? candidates
+      : NAMES.records.flatMap((name) => candidates.filter(([key]) => fold(key) === name));
+  if (found === undefined)
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
+  return found[1];
+}
+
+function isListOfObjects(entry: [string, unknown]): entry is [string, unknown[]] {
+  return Array.isArray(entry[1]) && entry[1].every(isObject);
+}
