@@ -1,0 +1,107 @@
+import SchemaBuilder from '@pothos/core';
+import DirectivesPlugin from '@pothos/plugin-directives';
+import FederationPlugin from '@pothos/plugin-federation';
+import type { Context } from './context.ts';
+import type { AuditEvent } from './reading/event.ts';
+import type { Page } from './reading/page.ts';
+import { at } from './reading/pointer.ts';
+import { readTime } from './reading/time.ts';
+
+/** The types that more than one operation's file names; each file still says all about its own. */
+type SharedObjects = {
+  readonly ApiKey: { readonly clientId: string };
+  readonly AuditConnection: Page;
+  readonly AuditEvent: AuditEvent;
+};
+
+/** The one Pothos builder. Whoever imports it adds to the schema. */
+export const builder = new SchemaBuilder<{
+  Context: Context;
+  DefaultFieldNullability: false;
+  Objects: SharedObjects;
+  Scalars: {
+    ID: { Input: string; Output: string };
+    JSON: { Input: never; Output: unknown };
+    DateTime: { Input: Date; Output: Date };
+  };
+}>({
+  defaultFieldNullability: false,
+  plugins: [DirectivesPlugin, FederationPlugin],
+  // Without it the printer of @graphql-tools/utils does not see the directives.
+  directives: { useGraphQLToolsUnorderedDirectives: true },
+});
+
+builder.queryType({ description: 'What can be read from the service.' });
+builder.mutationType({ description: 'What can be changed in the service.' });
+
+builder.scalarType('JSON', {
+  description:
+    'Any JSON value, exactly as the service sent it; integers beyond 2^53 arrive as strings, so that no digit is lost.',
+  serialize: (value) => value,
+  parseValue: () => {
+    throw new TypeError('JSON is for output only');
+  },
+});
+
+builder.scalarType('DateTime', {
+  description:
+    'An instant, RFC 3339, always in UTC with milliseconds: 2026-11-21T09:30:00.000Z. As an input any offset is taken.',
+  serialize: (value) => value.toISOString(),
+  parseValue: (value) => {
+    const date = typeof value === 'string' ? readTime(value) : null;
+    if (date === null) throw new TypeError('not an instant');
+    return date;
+  },
+});
+
+/** The arguments of every field `raw`: the untouched answer, or a part of it. */
+export const rawArguments = builder.args((t) => ({
+  pointer: t.string({
+    defaultValue: '',
+    description:
+      'An RFC 6901 pointer such as `/data/0/id`; the empty one, and null, mean the whole.',
+  }),
+}));
+
+/** Resolves a field `raw`. Throws BAD_USER_INPUT for what is no pointer. */
+export function readRaw(
+  { raw }: { readonly raw: unknown },
+  args: { readonly pointer?: string | null | undefined },
+): unknown {
+  return at(raw, args.pointer ?? '') ?? null;
+}
+
+/** The arguments of every connection. */
+export const windowArguments = builder.args((t) => ({
+  first: t.int({ defaultValue: 50, description: 'How many events at most, 1 to 1000.' }),
+  after: t.string({
+    description:
+      'Continue behind this cursor, taken from an earlier page. Null starts at the beginning.',
+  }),
+}));
+
+/** Where a page stands among the others. Every Relay subgraph of a federated graph may define it: it is shareable. */
+export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
+  description:
+    'Whether there is more, and how to get it (GraphQL Cursor Connections Specification).',
+  shareable: true,
+  fields: (t) => ({
+    hasNextPage: t.exposeBoolean('hasNextPage', {
+      description:
+        'Whether there are events behind this page: ask for them with `after: endCursor`.',
+    }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
+      description: 'Whether there are events in front of this page.',
+    }),
+    startCursor: t.string({
+      nullable: true,
+      description: 'The cursor of the first event. Null when the page is empty.',
+      resolve: ({ edges }) => edges[0]?.cursor,
+    }),
+    endCursor: t.string({
+      nullable: true,
+      description: 'The cursor of the last event. Null when the page is empty.',
+      resolve: ({ edges }) => edges.at(-1)?.cursor,
+    }),
+  }),
+});

@@ -1,0 +1,39 @@
+import { builder, windowArguments } from '../builder.ts';
+import { GatewayError } from '../errors.ts';
+import { concerns } from '../reading/filter.ts';
+import { readPage } from '../reading/page.ts';
+import { path } from '../rest/path.ts';
+
+const ApiKey = builder.objectType('ApiKey', {
+  description:
+    'An API key, known by its client id. The service offers no way to read one, so it may not exist.',
+  fields: (t) => ({
+    clientId: t.exposeID('clientId', { description: 'The client id that names the key.' }),
+    audit: t.field({
+      type: 'AuditConnection',
+      nullable: true,
+      description:
+        'The audit events in which this key acted or was acted upon, by its client id as id or name. However many keys one request asks about, the trail is read once. Null when it could not be read: `errors` says why.',
+      args: windowArguments,
+      resolve: async ({ clientId }, { first, after }, { authorized, trails }) =>
+        readPage(await trails.load(await authorized.get(path`/api/v1/audit`)), {
+          first,
+          after,
+          where: (event) => concerns(clientId, event),
+        }),
+    }),
+  }),
+});
+
+builder.asEntity(ApiKey, {
+  key: builder.selection<{ clientId: string }>('clientId'),
+  resolveReference: ({ clientId }) => {
+    // A router sends what another subgraph answered: nothing has checked it yet.
+    if (typeof clientId !== 'string') {
+      throw new GatewayError('BAD_USER_INPUT', {
+        message: 'A representation of ApiKey needs a `clientId` that is a string.',
+      });
+    }
+    return { clientId };
+  },
+});

@@ -1,0 +1,54 @@
+import { builder, rawArguments, readRaw } from '../builder.ts';
+import { type Deletion, readDeletion } from '../reading/deletion.ts';
+import { path } from '../rest/path.ts';
+
+builder.mutationField('deleteApiKey', (t) =>
+  t.field({
+    type: DeleteApiKeyPayload,
+    nullable: true,
+    description:
+      'Deletes the one API key that the client id names. Forwards to DELETE /api/v1/secrets/{client_id}. Null when it failed: `errors` says why, and OUTCOME_UNKNOWN that the key may be gone all the same.',
+    args: {
+      clientId: t.arg.id({ required: true, description: 'Names the key, 1 to 256 characters.' }),
+    },
+    resolve: async (_, { clientId }, { authorized }) => ({
+      clientId,
+      ...readDeletion(await authorized.delete(path`/api/v1/secrets/${clientId}`)),
+    }),
+  }),
+);
+
+const DeletionOutcome = builder.enumType('DeletionOutcome', {
+  description: 'How far a deletion has come.',
+  values: {
+    DELETED: { description: 'The service said that the key is gone.' },
+    ACCEPTED: {
+      description: 'The service accepted the request and has not finished it (HTTP 202).',
+    },
+  },
+});
+
+const DeleteApiKeyPayload = builder
+  .objectRef<Deletion & { readonly clientId: string }>('DeleteApiKeyPayload')
+  .implement({
+    description: 'What became of a deletion that the service did not refuse.',
+    fields: (t) => ({
+      apiKey: t.field({
+        type: 'ApiKey',
+        description: 'The key that was named.',
+        resolve: ({ clientId }) => ({ clientId }),
+      }),
+      outcome: t.expose('outcome', {
+        type: DeletionOutcome,
+        description: 'How far the deletion has come.',
+      }),
+      raw: t.field({
+        type: 'JSON',
+        nullable: true,
+        args: rawArguments,
+        description:
+          'The whole answer of the service, or the part at a pointer. Null when the answer was empty, or nothing is there.',
+        resolve: readRaw,
+      }),
+    }),
+  });

@@ -1,0 +1,52 @@
+import { getDocumentNodeFromSchema } from '@graphql-tools/utils';
+import { type GraphQLSchema, Kind, lexicographicSortSchema, print, visit } from 'graphql';
+import { builder } from './builder.ts';
+import './operations/api-key.ts';
+import './operations/audit.ts';
+import './operations/delete-api-key.ts';
+import './operations/login.ts';
+
+/** The schema as it is executed, and as a subgraph of Apollo Federation 2. */
+export type Subgraph = {
+  readonly schema: GraphQLSchema;
+  /** The public schema, sorted, with its federation directives and `@oneOf`: what `schema.graphql` holds. */
+  readonly sdl: string;
+};
+
+/** Builds the schema from the operations imported above. */
+export function createSubgraph(): Subgraph {
+  const schema = builder.toSubGraphSchema({
+    linkUrl: 'https://specs.apollo.dev/federation/v2.6',
+  });
+  const sdl = printSubgraph(schema);
+  const service = schema.getQueryType()?.getFields()['_service'];
+  if (service === undefined) throw new TypeError('The federation plugin defines _service.');
+  // The plugin's own text drops `@oneOf`; a composer wants the directive defined too.
+  service.resolve = () => ({ sdl: `${sdl}\ndirective @oneOf on INPUT_OBJECT\n` });
+  return { schema, sdl };
+}
+
+/** What federation adds for the router's use only (Apollo Federation 2, "Subgraph schema specification"). */
+const MACHINERY: ReadonlySet<string> = new Set([
+  '_service',
+  '_entities',
+  '_Any',
+  '_Entity',
+  '_Service',
+]);
+
+function printSubgraph(schema: GraphQLSchema): string {
+  const document = getDocumentNodeFromSchema(lexicographicSortSchema(schema));
+  const isMachinery = (node: { readonly name: { readonly value: string } }) =>
+    MACHINERY.has(node.name.value) ? null : undefined;
+  return `${print(
+    visit(document, {
+      FieldDefinition: isMachinery,
+      ObjectTypeDefinition: isMachinery,
+      ScalarTypeDefinition: isMachinery,
+      UnionTypeDefinition: isMachinery,
+      // The root types have their usual names: only the link to federation is left to say.
+      SchemaDefinition: ({ directives }) => ({ kind: Kind.SCHEMA_EXTENSION, directives }),
+    }),
+  )}\n`;
+}
