@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createYoga } from 'graphql-yoga';
+import type { Logger } from 'pino';
+import { createContext } from './context.ts';
+import { GatewayError } from './errors.ts';
+import { refuseRequest } from './guard.ts';
+import { useErrorCodes } from './plugins/use-error-codes.ts';
+import { useIntrospection } from './plugins/use-introspection.ts';
+import { useJsonRequests } from './plugins/use-json-requests.ts';
+import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
+import { useQuietErrors } from './plugins/use-quiet-errors.ts';
+import { useRequestId } from './plugins/use-request-id.ts';
+import { useRequestLog } from './plugins/use-request-log.ts';
+import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
+import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
+import { createRestClient, type RestClientOptions } from './rest/client.ts';
+import { createSubgraph } from './schema.ts';
+
+/** What a gateway is made of. */
+export type GatewayOptions = {
+  readonly upstream: Omit<RestClientOptions, 'now'>;
+  readonly introspection: boolean;
+  /** What the playground's tabs hold; null turns it off. */
+  readonly playground: PlaygroundOptions | null;
+  /** Origins whose pages may read the answers; never with credentials. */
+  readonly corsOrigins: readonly string[];
+  readonly log: Pick<Logger, 'info' | 'error'>;
+  /** The time of day. */
+  readonly now: () => Date;
+  /** Milliseconds from anywhere, never going back. */
+  readonly clock: () => number;
+  /** Makes a request id. */
+  readonly createId: () => string;
+  /** Aborted when the gateway should no longer be sent requests: it is then alive and not ready. */
+  readonly draining: AbortSignal;
+};
+
+/** A gateway: it holds connections to the service until it is disposed, and no port. */
+export type Gateway = AsyncDisposable & {
+  /** Answers one request; never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** Answers one request of a Node server; never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+};
+
+const MAX_BODY_BYTES = 65_536;
+
+/** Builds a gateway. It opens no connection before the first request needs one. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { playground, corsOrigins, log, now, clock, createId, draining } = options;
+  const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
+  const reportBug = (bug: unknown, requestId: string) =>
+    log.error({ requestId, ...describeBug(bug) }, 'bug');
+
+  const yoga = createYoga({
+    schema: createSubgraph().schema,
+    context: ({ request }) => createContext(client, request, now),
+    graphqlEndpoint: GRAPHQL_PATH,
+    plugins: [
+      useRequestId(createId),
+      useRequestLog((record) => log.info(record, 'request'), clock),
+      useResponseHeaders(),
+      playground !== null && usePlayground(GRAPHQL_PATH, playground),
+      useRoutes({ draining }),
+      useJsonRequests(),
+      useIntrospection(options.introspection),
+      useQuietErrors(),
+      useErrorCodes(reportBug),
+    ],
+    cors: (request) => {
+      const origin = request.headers.get('origin');
+      const isAllowed = origin !== null && corsOrigins.includes(origin);
+      return isAllowed ? { origin: [origin], credentials: false } : false;
+    },
+    maxRequestBodySize: MAX_BODY_BYTES,
+    maskedErrors: false, // useErrorCodes masks, knowing the table
+    logging: false, // useRequestLog logs, knowing what must not be
+    graphiql: false,
+    landingPage: false,
+    multipart: false,
+  });
+
+  const orFailure = async (work: () => Promise<Response> | Response): Promise<Response> => {
+    try {
+      return await work();
+    } catch (bug) {
+      const requestId = createId();
+      reportBug(bug, requestId);
+      return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
+    }
+  };
+
+  return {
+    fetch: (request) => orFailure(() => yoga.fetch(request)),
+    handle: async (request, response) => {
+      const refusal = refuseRequest(request);
+      const answer = await orFailure(() =>
+        refusal === undefined
+          ? yoga.handleNodeRequestAndResponse(request, response)
+          : toResponse(refusal, 400, createId()),
+      );
+      await send(answer, response);
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** A failure that happened outside Yoga, in the form that Yoga gives it. */
+function toResponse(
+  { message, extensions }: GatewayError,
+  status: number,
+  requestId: string,
+): Response {
+  return Response.json(
+    { errors: [{ message, extensions: { ...extensions, requestId } }] },
+    { status, headers: { ...RESPONSE_HEADERS, 'x-request-id': requestId } },
+  );
+}
+
+/** Yoga's own way of sending answers an error with its stack. */
+async function send(answer: Response, response: ServerResponse): Promise<void> {
+  const body = await answer.text();
+  if (response.destroyed) return;
+  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(body);
+}
+
+/** Where a bug is, without its message: that may quote what was being worked on. */
+function describeBug(bug: unknown): { readonly bug: string; readonly at: string } {
+  if (!(bug instanceof Error)) return { bug: typeof bug, at: '' };
+  const frames = bug.stack?.match(/^ {4}at .*$/gm) ?? [];
+  return {
+    bug: bug.name,
+    at: frames
+      .slice(0, 5)
+      .map((frame) => frame.trim())
+      .join(' < '),
+  };
+}

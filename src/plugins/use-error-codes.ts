@@ -1,0 +1,73 @@
+import { GraphQLError } from 'graphql';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { type ErrorCode, FAILURES, GatewayError } from '../errors.ts';
+
+/** Told of every error that is not an expected failure. */
+export type ReportBug = (error: unknown, requestId: string) => void;
+
+/**
+ * The last word on every error that leaves the gateway: expected failures keep their code, what Yoga and graphql-js say of
+ * a request gets one, and all else is a bug, reported and masked. Everything gets the request's id.
+ */
+export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId: string }> {
+  return {
+    onResultProcess({ result, setResult, serverContext }) {
+      if (isAsyncIterable(result) || Array.isArray(result) || !result.errors) return;
+      const { requestId } = serverContext;
+      setResult({
+        ...result,
+        errors: result.errors.map((error) => toCoded(error, requestId, reportBug)),
+      });
+    },
+  };
+}
+
+/** Codes of Yoga's own, by what they are here. The rest of its codes are in the table already. */
+const YOGA_CODES: Readonly<Record<string, ErrorCode>> = {
+  BAD_REQUEST: 'BAD_REQUEST',
+  OPERATION_RESOLUTION_FAILURE: 'BAD_REQUEST',
+  REQUEST_ENTITY_TOO_LARGE: 'BAD_REQUEST',
+  GRAPHQL_PARSE_FAILED: 'GRAPHQL_PARSE_FAILED',
+  GRAPHQL_VALIDATION_FAILED: 'GRAPHQL_VALIDATION_FAILED',
+  BAD_USER_INPUT: 'BAD_USER_INPUT',
+};
+
+function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): GraphQLError {
+  const { nodes, source, positions, path } = error;
+  const { message, extensions, http } = toFailure(error, (bug) => reportBug(bug, requestId));
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source,
+    positions,
+    path,
+    extensions: { ...extensions, requestId, ...(http !== undefined && { http }) },
+  });
+}
+
+type CodedFailure = Pick<GatewayError, 'message' | 'extensions'> & {
+  readonly http?: GraphQLError['extensions']['http'];
+};
+
+function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFailure {
+  const cause = rootOf(error);
+  if (cause instanceof GatewayError) return cause;
+  const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
+  if (code !== undefined) {
+    const { retryable } = FAILURES[code];
+    return {
+      message: error.message,
+      extensions: { code, retryable },
+      http: error.extensions['http'],
+    };
+  }
+  report(cause);
+  const failure = new GatewayError('INTERNAL_SERVER_ERROR');
+  // Without a path no field failed: the request as a whole did.
+  return error.path === undefined
+    ? { message: failure.message, extensions: failure.extensions, http: { status: 500 } }
+    : failure;
+}
+
+function rootOf(error: unknown): unknown {
+  return error instanceof GraphQLError && error.originalError ? rootOf(error.originalError) : error;
+}

@@ -1,0 +1,131 @@
+import type { Plugin } from 'graphql-yoga';
+
+/** What the tabs of the playground hold; with the sandbox its demo client, so that pressing play is enough. */
+export type PlaygroundOptions = {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The client id in the tab that deletes. */
+  readonly keyToDelete: string;
+};
+
+/** Shows GraphiQL to browsers, all of it from this process. Nothing of it is loaded before a browser asks. */
+export function usePlayground(path: string, options: PlaygroundOptions): Plugin {
+  let page: Promise<string> | undefined;
+  return {
+    async onRequest({ request, url, endResponse, fetchAPI }) {
+      const wantsPage = request.headers.get('accept')?.includes('text/html');
+      if (request.method !== 'GET' || url.pathname !== path || !wantsPage) return;
+      page ??= render(options);
+      const headers = {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': CONTENT_SECURITY_POLICY,
+        'referrer-policy': 'no-referrer',
+      };
+      endResponse(new fetchAPI.Response(await page, { headers }));
+    },
+  };
+}
+
+/** No other host, whatever the page tries. Its scripts and styles are inline, its editor's workers are blobs. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'unsafe-inline' blob:",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  "connect-src 'self'",
+  'worker-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * GraphiQL keeps tabs, with their variables, in local storage, and Yoga's wrapper the query in the address, hence in the
+ * browser's history. Both may hold a token: the page gets a storage that ends with it, and an address that stays.
+ */
+const FORGET = `<script>
+  for (const name of ['localStorage', 'sessionStorage']) {
+    const items = new Map();
+    const storage = {
+      getItem: (key) => items.get(String(key)) ?? null,
+      setItem: (key, value) => void items.set(String(key), String(value)),
+      removeItem: (key) => void items.delete(String(key)),
+      clear: () => items.clear(),
+      key: (index) => [...items.keys()][index] ?? null,
+      get length() { return items.size; },
+    };
+    Object.defineProperty(window, name, { value: storage });
+  }
+  history.replaceState = () => {};
+</script>`;
+
+async function render({ clientId, clientSecret, keyToDelete }: PlaygroundOptions): Promise<string> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const headers = toJson({ Authorization: 'Bearer paste the accessToken of the login tab here' });
+  const html = renderGraphiQL({
+    title: 'Keytrail',
+    shouldPersistHeaders: false,
+    defaultTabs: [
+      {
+        query: LOGIN,
+        variables: toJson({ clientId, credential: { clientSecret } }),
+        headers: '{}',
+      },
+      { query: AUDIT, variables: toJson({ first: 10 }), headers },
+      { query: DELETE, variables: toJson({ clientId: keyToDelete }), headers },
+      {
+        query: LOGIN.replace('mutation Login', 'mutation LoginAgain'),
+        variables: toJson({
+          clientId,
+          credential: { refreshToken: 'paste the refreshToken of the login tab here' },
+        }),
+        headers: '{}',
+      },
+    ],
+  });
+  return html.replace('<head>', () => `<head>${FORGET}`);
+}
+
+function toJson(value: object): string {
+  return JSON.stringify(value, null, 2);
+}
+
+const LOGIN = `# Press play. The accessToken of the answer goes into the headers of the next tabs.
+mutation Login($clientId: ID!, $credential: LoginCredential!) {
+  login(clientId: $clientId, credential: $credential) {
+    accessToken
+    refreshToken
+    expiresAt
+  }
+}
+`;
+
+const AUDIT = `# Paste the accessToken of the login tab into "Headers" below, then press play.
+query Audit($first: Int, $after: String, $filter: AuditFilter) {
+  audit(first: $first, after: $after, filter: $filter) {
+    totalCount
+    nodes {
+      occurredAt
+      action
+      outcome
+      actor { id name }
+      target { id name }
+      raw
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`;
+
+const DELETE = `# Paste the accessToken into "Headers" below, then press play. The audit tab then shows the deletion.
+mutation DeleteApiKey($clientId: ID!) {
+  deleteApiKey(clientId: $clientId) {
+    outcome
+    apiKey {
+      clientId
+      audit(first: 3) { nodes { occurredAt action } }
+    }
+  }
+}
+`;
