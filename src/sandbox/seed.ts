@@ -1,0 +1,99 @@
+/** A client of the demonstration. Its secret is public. */
+export type DemoClient = { readonly clientId: string; readonly secret: string };
+
+/** Who can log in to a new sandbox. */
+export const DEMO_CLIENTS = [
+  { clientId: 'demo-admin', secret: 'demo-admin-secret-5f2c9a71' },
+  { clientId: 'demo-reports', secret: 'demo-reports-secret-c07b43de' },
+  { clientId: 'demo-old-ci', secret: 'demo-old-ci-secret-91ad06f8' },
+] as const satisfies readonly DemoClient[];
+
+/** Something that happened, before it has a number. */
+export type SeedEvent = {
+  readonly time: Date;
+  readonly action: string;
+  readonly actor: string | null;
+  readonly target: string | null;
+  readonly outcome: 'success' | 'failure';
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+};
+
+const EVENTS = 360;
+const DAY_MS = 86_400_000;
+const DAYS = 90;
+
+type Habit = Pick<SeedEvent, 'action' | 'actor' | 'ip' | 'userAgent'> & {
+  readonly targets: readonly string[];
+  /** How many of a hundred fail. */
+  readonly failures: number;
+};
+
+const ADMIN = { actor: 'demo-admin', ip: '198.51.100.17', userAgent: 'curl/8.14.1' } as const;
+const REPORTS = {
+  actor: 'demo-reports',
+  ip: '203.0.113.40',
+  userAgent: 'reports/3.2 (python-httpx/0.28.1)',
+} as const;
+const CI = { actor: 'demo-old-ci', ip: '192.0.2.101', userAgent: 'ci-runner/17.4' } as const;
+
+/** Who does what; what stands twice is done twice as often. */
+const HABITS: readonly Habit[] = [
+  { ...REPORTS, action: 'client.login', targets: ['demo-reports'], failures: 0 },
+  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
+  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
+  { ...CI, action: 'client.login', targets: ['demo-old-ci'], failures: 20 },
+  { ...CI, action: 'client.login', targets: ['demo-old-ci'], failures: 20 },
+  { ...ADMIN, action: 'client.login', targets: ['demo-admin'], failures: 5 },
+  {
+    ...ADMIN,
+    action: 'key.rotate',
+    targets: ['demo-reports', 'demo-old-ci', 'billing'],
+    failures: 0,
+  },
+  { ...ADMIN, action: 'key.create', targets: ['billing', 'staging', 'mobile-beta'], failures: 0 },
+  { ...ADMIN, action: 'key.delete', targets: ['staging', 'mobile-beta'], failures: 10 },
+  {
+    actor: null,
+    ip: '203.0.113.199',
+    userAgent: 'python-requests/2.32.5',
+    action: 'client.login',
+    targets: ['admin', 'root', 'demo-admin'],
+    failures: 100,
+  },
+];
+
+/** A believable trail of the ninety days before an instant, oldest first; the same for the same instant. */
+export function seedTrail(now: Date): readonly SeedEvent[] {
+  const next = numbers();
+  const start = now.getTime() - DAYS * DAY_MS;
+  const step = (DAYS * DAY_MS) / EVENTS;
+  return Array.from({ length: EVENTS }, (_, index) => {
+    const habit = pick(HABITS, next());
+    const { action, actor, ip, userAgent } = habit;
+    return {
+      time: new Date(Math.floor(start + step * (index + next()))),
+      action,
+      actor,
+      target: pick(habit.targets, next()),
+      outcome: next() * 100 < habit.failures ? 'failure' : 'success',
+      ip,
+      userAgent,
+    };
+  });
+}
+
+/** Numbers from 0 to 1 in a fixed order: Park and Miller's generator, as nobody needs to be surprised. */
+function numbers(): () => number {
+  let state = 20_260_101;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+function pick<T>(items: readonly T[], at: number): T {
+  const item = items[Math.floor(at * items.length)];
+  if (item === undefined) throw new RangeError('there is nothing to pick from');
+  return item;
+}
