@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { type Environment, SETTINGS } from '../config.ts';
+
+/** What was asked for on the command line. */
+export type CommandLine = {
+  /** The first word, `serve` when there is none: one of {@link COMMANDS}, or named as a problem. */
+  readonly command: string;
+  readonly help: boolean;
+  readonly version: boolean;
+  /** The file of the sandbox; in memory when left out. */
+  readonly data: string | undefined;
+  /** Settings given as options, under the names of their variables. */
+  readonly environment: Environment;
+  /** One sentence for each thing that cannot be understood. */
+  readonly problems: readonly string[];
+};
+
+/** The option that stands for a variable: UPSTREAM_URL is `--upstream-url`. */
+export function optionOf(variable: string): string {
+  return `--${variable.toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** What can be asked for, and what it does. */
+export const COMMANDS: ReadonlyMap<string, string> = new Map([
+  ['serve', 'serve the graph (the default); without UPSTREAM_URL over an embedded sandbox service'],
+  ['sandbox', 'run the sandbox service alone, on port 4001 unless PORT says otherwise'],
+  ['schema', 'print the schema as a federation subgraph'],
+]);
+
+/** Takes the command line apart; it never throws, so that all problems can be named with those of the settings. */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const variables = new Map(SETTINGS.map(({ name }) => [optionOf(name), name]));
+  const text = { type: 'string' } as const;
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    options: {
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean', short: 'v' },
+      data: text,
+      ...Object.fromEntries([...variables.keys()].map((option) => [option.slice(2), text])),
+    },
+  });
+  const environment: Record<string, string> = {};
+  const problems: string[] = [];
+  const words: string[] = [];
+  const flags = new Set<string>();
+  let data: string | undefined;
+  let isUnknownBefore = false;
+  for (const token of tokens) {
+    // What follows an unknown option is most likely its value, and no command.
+    if (token.kind === 'positional' && !isUnknownBefore) words.push(token.value);
+    isUnknownBefore = false;
+    if (token.kind !== 'option') continue;
+    const variable = variables.get(token.rawName);
+    if (token.name === 'help' || token.name === 'version') {
+      flags.add(token.name);
+    } else if (variable === undefined && token.name !== 'data') {
+      problems.push(`There is no option ${token.rawName}.`);
+      isUnknownBefore = true;
+    } else if (token.value === undefined || token.value === '') {
+      problems.push(`${token.rawName} needs a value.`);
+    } else if (variable === undefined) {
+      data = token.value;
+    } else {
+      environment[variable] = token.value;
+    }
+  }
+  const [command = 'serve', ...more] = words;
+  if (!COMMANDS.has(command))
+    problems.push(`The command must be ${[...COMMANDS.keys()].join(' or ')}.`);
+  if (more.length > 0) problems.push('Only one command can be given.');
+  return {
+    command,
+    help: flags.has('help'),
+    version: flags.has('version'),
+    data,
+    environment,
+    problems,
+  };
+}

@@ -1,0 +1,60 @@
+import { ConfigError } from '../config.ts';
+import { readCommandLine } from './command-line.ts';
+import { helpText } from './help.ts';
+import type { Host } from './host.ts';
+import { loadSettings } from './settings.ts';
+
+/** Carries out the command line and gives the exit status: 0 as asked, 1 could not run, 2 wrongly called. */
+export async function run(host: Host): Promise<number> {
+  const commandLine = readCommandLine(host.arguments);
+  if (commandLine.help) {
+    host.stdout.write(helpText());
+    return 0;
+  }
+  if (commandLine.version) {
+    host.stdout.write(`${host.version}\n`);
+    return 0;
+  }
+  try {
+    switch (commandLine.command) {
+      case 'serve':
+        await (await import('./serve.ts')).serve(host, commandLine);
+        return 0;
+      case 'sandbox':
+        await (await import('./sandbox.ts')).sandbox(host, commandLine);
+        return 0;
+      case 'schema':
+        loadSettings({ ...host, environment: {} }, commandLine);
+        host.stdout.write((await import('../schema.ts')).createSubgraph().sdl);
+        return 0;
+      default:
+        loadSettings(host, commandLine); // throws, since no other command gets through
+        return 2;
+    }
+  } catch (error) {
+    return explain(host, error);
+  }
+}
+
+function explain({ stderr }: Host, error: unknown): number {
+  if (error instanceof ConfigError) {
+    const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
+    stderr.write(`keytrail: cannot start:\n${problems}See keytrail --help.\n`);
+    return 2;
+  }
+  const { code, port, address } = Object(error);
+  const sentence = START_FAILURES[String(code)];
+  if (sentence === undefined) throw error;
+  stderr.write(`keytrail: cannot start: ${sentence(`${address}:${port}`)}\n`);
+  return 1;
+}
+
+/** What Node says when a port or a file cannot be had, by its code. */
+const START_FAILURES: Readonly<Record<string, (place: string) => string>> = {
+  EADDRINUSE: (place) =>
+    `${place} is in use by another program. Choose another port, as with PORT=4002.`,
+  EADDRNOTAVAIL: (place) => `${place} is not an address of this machine. Choose another with HOST.`,
+  EACCES: (place) => `${place} may not be used. Choose a port of 1024 or more with PORT.`,
+  ENOTFOUND: () => 'HOST names no address. Use 127.0.0.1 or 0.0.0.0.',
+  ERR_SQLITE_ERROR: () => 'the file of --data cannot be opened as a SQLite database.',
+};

@@ -1,0 +1,42 @@
+import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { CommandLine } from './command-line.ts';
+import { type Host, untilStopped } from './host.ts';
+import { loadSettings } from './settings.ts';
+
+/**
+ * Runs the sandbox alone until the process is asked to stop.
+ * @throws ConfigError for wrong settings, and what Node says when the port or the file cannot be had.
+ */
+export async function sandbox(host: Host, commandLine: CommandLine): Promise<void> {
+  const { config } = loadSettings(host, commandLine, { PORT: '4001' });
+  await using service = await startSandbox(host, {
+    host: config.HOST,
+    port: config.PORT,
+    file: commandLine.data,
+  });
+  const lines = [
+    `Keytrail's sandbox service, with made-up data: ${service.url}`,
+    '',
+    '  POST   /api/v1/auth/login            {"client_id", "client_secret"} first, then {"client_id", "refresh_token"}',
+    '  GET    /api/v1/audit',
+    '  DELETE /api/v1/secrets/{client_id}',
+    '',
+    ...service.clients.map(({ clientId, secret }) => `  ${clientId.padEnd(14)} ${secret}`),
+    '',
+    `  The gateway over it: UPSTREAM_URL=${service.url} npm start`,
+  ];
+  host.stderr.write(`${lines.join('\n')}\n\n`);
+  await untilStopped(host);
+}
+
+/** Starts a sandbox with the process's clock and randomness. */
+export function startSandbox(
+  { now, createToken }: Host,
+  {
+    host,
+    port,
+    file = ':memory:',
+  }: { readonly host: string; readonly port: number; readonly file: string | undefined },
+): Promise<Sandbox> {
+  return createSandbox({ host, port, file, now, createToken });
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { type Config, ConfigError, type Environment, loadConfig } from '../config.ts';
+import type { RestClientOptions } from '../rest/client.ts';
+import type { CommandLine } from './command-line.ts';
+import type { Host } from './host.ts';
+
+/** Everything that was set, checked. */
+export type Settings = {
+  readonly config: Config;
+  readonly tls: NonNullable<RestClientOptions['tls']>;
+};
+
+/**
+ * Puts the options over the variables and reads the files that they name.
+ * @throws ConfigError that names every problem of the command line, the settings and the files at once.
+ */
+export function loadSettings(
+  host: Host,
+  { environment, problems }: CommandLine,
+  defaults: Environment = {},
+): Settings {
+  const merged: Environment = { ...defaults, ...host.environment, ...environment };
+  const found = [...problems];
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      found.push(...error.problems);
+      return undefined;
+    }
+  };
+  const pem = (variable: string) => attempt(() => readPem(variable, merged[variable]));
+  const config = attempt(() => loadConfig(merged));
+  const files = {
+    ca: pem('UPSTREAM_CA_FILE'),
+    cert: pem('UPSTREAM_CERT_FILE'),
+    key: pem('UPSTREAM_KEY_FILE'),
+  };
+  const tls = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined));
+  if (config === undefined || found.length > 0) throw new ConfigError(found);
+  return { config, tls };
+}
+
+function readPem(variable: string, file: string | undefined): string | undefined {
+  if (!file) return undefined;
+  try {
+    const text = readFileSync(file, 'utf8');
+    if (variable === 'UPSTREAM_KEY_FILE') createSecureContext({ key: text });
+    else createSecureContext({ cert: text });
+    return text;
+  } catch {
+    throw new ConfigError([`${variable} must be the path of a PEM file that can be read.`]);
+  }
+}

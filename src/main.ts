@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import { randomBytes, randomUUID } from 'node:crypto';
+import manifest from '../package.json' with { type: 'json' };
+import { run } from './commands/run.ts';
+
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => stopping.abort()); // a second one ends the process at once
+}
+process.once('uncaughtException', ({ name, stack = '' }) => {
+  const at = /^ {4}at .*$/m.exec(stack)?.[0].trim(); // the message may quote what was being worked on
+  process.stderr.write(`keytrail: stopping because of a bug: ${name} ${at}\n`);
+  process.exitCode = 1;
+  stopping.abort();
+});
+
+const status = await run({
+  arguments: process.argv.slice(2),
+  environment: process.env,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  version: manifest.version,
+  now: () => new Date(),
+  clock: () => performance.now(),
+  createId: randomUUID,
+  createToken: () => randomBytes(32).toString('base64url'),
+  stopping: stopping.signal,
+});
+process.exitCode ??= status;
