@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import type { TypedDocumentString } from '../generated/graphql.ts';
+
+/** A gateway under test, with all that it logged. */
+export type TestGateway = Gateway & { readonly logged: string[] };
+
+/** What a test may want otherwise. */
+export type Overrides = Partial<Omit<GatewayOptions, 'upstream'>> & {
+  readonly upstream?: Partial<GatewayOptions['upstream']>;
+};
+
+/** A gateway over a service, in the development profile, with a short deadline. */
+export function gatewayOver(
+  serviceUrl: string,
+  { upstream, ...rest }: Overrides = {},
+): TestGateway {
+  const logged: string[] = [];
+  const gateway = createGateway({
+    upstream: {
+      url: new URL(serviceUrl),
+      timeoutMs: 5000,
+      connections: 8,
+      maxBytes: 2 ** 20,
+      ...upstream,
+    },
+    introspection: true,
+    playground: null,
+    corsOrigins: [],
+    log: pino({ base: null }, { write: (line: string) => void logged.push(line) }),
+    now: () => new Date(),
+    clock: () => performance.now(),
+    createId: randomUUID,
+    draining: new AbortController().signal,
+    ...rest,
+  });
+  return { ...gateway, logged };
+}
+
+/** A GraphQL error as it goes over the wire. */
+export type WireError = {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly locations?: readonly { readonly line: number; readonly column: number }[];
+  readonly extensions: {
+    readonly code: string;
+    readonly retryable: boolean;
+    readonly retryAfterSeconds?: number;
+    readonly reason?: string;
+    readonly upstream?: { readonly status: number };
+    readonly requestId: string;
+  };
+};
+
+/** What came back. */
+export type Result<Data> = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data?: Data | null;
+  readonly errors?: readonly WireError[];
+  readonly text: string;
+};
+
+/** Sends an operation through the gateway's `fetch`; a token goes as `Bearer`. */
+export async function ask<Data, Variables>(
+  { fetch }: Pick<Gateway, 'fetch'>,
+  query: TypedDocumentString<Data, Variables> | string,
+  variables?: Variables,
+  { token, headers }: { token?: string; headers?: Readonly<Record<string, string>> } = {},
+): Promise<Result<Data>> {
+  return post({ fetch }, JSON.stringify({ query, variables }), {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...headers,
+  });
+}
+
+/** Sends any body. */
+export async function post<Data>(
+  { fetch }: Pick<Gateway, 'fetch'>,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Result<Data>> {
+  const response = await fetch(
+    new Request('http://gateway.test/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    }),
+  );
+  const text = await response.text();
+  const { status } = response;
+  return { status, headers: response.headers, text, ...JSON.parse(text) };
+}
+
+/** The one code of a result. */
+export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string | undefined {
+  const codes = new Set(errors.map(({ extensions }) => extensions.code));
+  return [...codes].join(',');
+}
