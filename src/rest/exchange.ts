@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
 import type { Path } from './path.ts';
 
@@ -105,7 +105,8 @@ export function exchange(
           settle(() => resolve({ ...answer, body: Buffer.concat(chunks) }));
         },
         onResponseError(_, error) {
-          if (isMistake(error)) fail(error);
+          if (error instanceof errors.InvalidArgumentError)
+            fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
           else lose('UPSTREAM_UNAVAILABLE');
@@ -121,16 +122,7 @@ function isEncoded(contentEncoding: string | string[] | undefined): boolean {
   );
 }
 
-/** Ours, not the service's: undici refused what it was asked to send. */
-function isMistake(error: Error): boolean {
-  return codeOf(error) === 'UND_ERR_INVALID_ARG';
-}
-
-/** llhttp's codes and undici's limit on headers: what came is not HTTP as we take it. */
+/** What came is not HTTP as we take it. */
 function isUnreadable(error: Error): boolean {
-  return /^HPE_|^UND_ERR_HEADERS_OVERFLOW$/.test(codeOf(error));
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : '';
+  return error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError;
 }

@@ -1,0 +1,271 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { listen } from '../src/server.ts';
+import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
+import { AUDIT, DELETE_API_KEY, LOGIN } from './helpers/operations.ts';
+import { startService } from './helpers/service.ts';
+
+const READ = (gateway: ReturnType<typeof gatewayOver>) => ask(gateway, AUDIT, {}, { token: 't' });
+const LOG_IN = (gateway: ReturnType<typeof gatewayOver>) =>
+  ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } });
+const DELETE = (gateway: ReturnType<typeof gatewayOver>) =>
+  ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' });
+
+/** A service of raw bytes, for what an HTTP server cannot be made to send. */
+async function startRaw(onRequest: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  let requests = 0;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      requests += 1;
+      onRequest(socket);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    requests: () => requests,
+    sockets: () => sockets.size,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe('a service that', () => {
+  it('refuses connections is UPSTREAM_UNAVAILABLE, and nothing is in doubt', async () => {
+    const gone = await startService({});
+    await gone[Symbol.asyncDispose]();
+    await using gateway = gatewayOver(gone.url);
+    for (const send of [READ, LOG_IN, DELETE]) {
+      expect(codeOf(await send(gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    }
+  });
+
+  it.each([302, 307])('redirects with %s is not followed, and the token stays', async (status) => {
+    await using other = await startService({ body: [] });
+    await using service = await startService({ status, headers: { location: `${other.url}/x` } });
+    await using gateway = gatewayOver(service.url);
+    for (const send of [READ, LOG_IN, DELETE]) {
+      const result = await send(gateway);
+      expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
+      expect(result.errors?.[0]?.extensions.reason).toBe('REDIRECT');
+    }
+    expect(other.seen).toHaveLength(0);
+    expect(service.seen).toHaveLength(3);
+  });
+
+  it('resets the connection loses a read, and leaves a login or a deletion in doubt; none is repeated', async () => {
+    await using service = await startRaw((socket) => socket.resetAndDestroy());
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf(await READ(gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    expect(codeOf(await LOG_IN(gateway))).toBe('OUTCOME_UNKNOWN');
+    expect(codeOf(await DELETE(gateway))).toBe('OUTCOME_UNKNOWN');
+    expect(service.requests()).toBe(3);
+  });
+
+  it('never answers ends at the deadline, and its socket is closed', async () => {
+    await using service = await startRaw(() => {});
+    await using gateway = gatewayOver(service.url, { upstream: { timeoutMs: 100 } });
+    expect(codeOf(await READ(gateway))).toBe('UPSTREAM_TIMEOUT');
+    expect(codeOf(await DELETE(gateway))).toBe('OUTCOME_UNKNOWN');
+    await until(() => service.sockets() === 0);
+  });
+
+  it('drips a byte at a time ends at the deadline too', async () => {
+    await using service = await startRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[');
+      const drip = setInterval(() => socket.write(' '), 20);
+      socket.on('close', () => clearInterval(drip));
+    });
+    await using gateway = gatewayOver(service.url, { upstream: { timeoutMs: 150 } });
+    expect(codeOf(await READ(gateway))).toBe('UPSTREAM_TIMEOUT');
+    await until(() => service.sockets() === 0);
+  });
+
+  it('is too slow for its queue: a deletion is in doubt exactly when the service saw it', async () => {
+    await using service = await startRaw(() => {});
+    await using gateway = gatewayOver(service.url, {
+      upstream: { timeoutMs: 150, connections: 2 },
+    });
+    const results = await Promise.all(Array.from({ length: 20 }, () => DELETE(gateway)));
+    await until(() => service.sockets() === 0);
+    const inDoubt = results.filter((result) => codeOf(result) === 'OUTCOME_UNKNOWN');
+    expect(inDoubt).toHaveLength(service.requests());
+    const waited = results.filter((result) => codeOf(result) === 'UPSTREAM_TIMEOUT');
+    expect(inDoubt.length + waited.length).toBe(20);
+    expect(waited.map(({ errors }) => errors?.[0]?.extensions.retryable)).not.toContain(true);
+  });
+
+  it.each([
+    ['with a Content-Length', 'content-length: 100\r\n\r\n[{"id":1}'],
+    ['without one', 'connection: close\r\n\r\n[{"id":1}'],
+    ['in the middle of a chunk', 'transfer-encoding: chunked\r\n\r\n20\r\n[{"id":1}'],
+  ])('cuts its JSON short %s cannot be read', async (_, rest) => {
+    await using service = await startRaw((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${rest}`),
+    );
+    await using gateway = gatewayOver(service.url);
+    for (const send of [READ, LOG_IN, DELETE]) {
+      expect(codeOf(await send(gateway))).toBe('UPSTREAM_BAD_RESPONSE');
+    }
+  });
+
+  it.each([
+    'SSH-2.0-OpenSSH_9.9\r\n',
+    'HTTP/1.1 abc\r\n\r\n',
+    `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`,
+  ])('does not speak HTTP cannot be read', async (bytes) => {
+    await using service = await startRaw((socket) => socket.end(bytes));
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf(await READ(gateway))).toBe('UPSTREAM_BAD_RESPONSE');
+  });
+
+  it('sends more than the cap cannot be read, whether it says so before or not', async () => {
+    await using service = await startRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10000000000\r\n\r\n[');
+    });
+    await using endless = await startService((_, response) => {
+      response.writeHead(200);
+      const pour = () => {
+        while (response.write(' '.repeat(16_384)));
+      };
+      response.on('drain', pour);
+      pour();
+      return undefined;
+    });
+    for (const { url, sockets } of [service, endless]) {
+      await using gateway = gatewayOver(url, { upstream: { maxBytes: 100_000 } });
+      const result = await READ(gateway);
+      expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
+      expect(result.errors?.[0]?.extensions.reason).toBe('TOO_LARGE');
+      await until(() => sockets() === 0);
+    }
+  });
+
+  it('compresses although identity was asked for cannot be read', async () => {
+    await using service = await startService((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('[]'));
+      return undefined;
+    });
+    await using gateway = gatewayOver(service.url);
+    const result = await READ(gateway);
+    expect(result.errors?.[0]?.extensions.reason).toBe('CONTENT_ENCODING');
+  });
+
+  it('nests its answer 65 deep cannot be read; 64 deep it can', async () => {
+    let depth = 64;
+    await using service = await startService(() => ({
+      body: '['.repeat(depth) + ']'.repeat(depth),
+    }));
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf(await READ(gateway))).toBe('');
+    for (depth of [65, 20_000]) {
+      expect(codeOf(await READ(gateway))).toBe('UPSTREAM_BAD_RESPONSE');
+    }
+  });
+
+  it('fails with a long body keeps its connection for the next request', async () => {
+    await using service = await startService({ status: 500, body: 'x'.repeat(30_000) });
+    await using gateway = gatewayOver(service.url, { upstream: { connections: 1 } });
+    for (let round = 0; round < 20; round += 1) {
+      expect(codeOf(await READ(gateway))).toBe('UPSTREAM_ERROR');
+    }
+    expect(service.sockets()).toBe(1);
+  });
+});
+
+describe('a caller who leaves', () => {
+  it('ends its read: the socket to the service is closed', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    await using service = await startService(() => {
+      arrive();
+      return new Promise(() => {});
+    });
+    await using gateway = gatewayOver(service.url);
+    await using server = await listen(gateway, {
+      host: '127.0.0.1',
+      port: 0,
+      draining: new AbortController(),
+      drainMs: 0,
+      fuseMs: 1000,
+    });
+    const caller = new AbortController();
+    const answer = fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+      body: JSON.stringify({ query: '{ audit { totalCount } }' }),
+      signal: caller.signal,
+    });
+    await arrived;
+    caller.abort();
+    await expect(answer).rejects.toThrow();
+    await until(() => service.sockets() === 0);
+    await until(() => gateway.logged.length === 1);
+    expect(gateway.logged[0]).toContain('"aborted":true');
+  });
+
+  it('does not end a deletion that was sent', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    let finished = false;
+    await using service = await startService(async (_, response) => {
+      arrive();
+      await go;
+      finished = !response.destroyed;
+      return { status: 204 };
+    });
+    await using gateway = gatewayOver(service.url);
+    const caller = new AbortController();
+    const answer = gateway.fetch(
+      new Request('http://gateway.test/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+        body: JSON.stringify({ query: 'mutation { deleteApiKey(clientId: "k") { outcome } }' }),
+        signal: caller.signal,
+      }),
+    );
+    await arrived;
+    caller.abort();
+    release();
+    await answer;
+    await until(() => finished);
+  });
+
+  it('in any number never wedges the pool', async () => {
+    await using service = await startService(async ({ headers }) => {
+      if (headers.authorization === 'Bearer slow') await new Promise(() => {});
+      return { body: [] };
+    });
+    await using gateway = gatewayOver(service.url, { upstream: { connections: 2 } });
+    const callers = Array.from({ length: 20 }, () => new AbortController());
+    const answers = callers.map(({ signal }) =>
+      gateway.fetch(
+        new Request('http://gateway.test/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: 'Bearer slow' },
+          body: JSON.stringify({ query: '{ audit { totalCount } }' }),
+          signal,
+        }),
+      ),
+    );
+    await until(() => service.seen.length === 2);
+    for (const caller of callers) caller.abort();
+    await Promise.all(answers);
+    expect(codeOf(await READ(gateway))).toBe('');
+    expect(service.seen).toHaveLength(3);
+  });
+});
