@@ -67,11 +67,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       useQuietErrors(),
       useErrorCodes(reportBug),
     ],
-    cors: (request) => {
-      const origin = request.headers.get('origin');
-      const isAllowed = origin !== null && corsOrigins.includes(origin);
-      return isAllowed ? { origin: [origin], credentials: false } : false;
-    },
+    cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // useErrorCodes masks, knowing the table
     logging: false, // useRequestLog logs, knowing what must not be
@@ -102,6 +98,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       await send(answer, response);
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */
+function allowOrigins(origins: readonly string[]) {
+  return (request: Request) => {
+    const origin = request.headers.get('origin');
+    const isAllowed = origin !== null && origins.includes(origin);
+    return isAllowed ? { origin: [origin], credentials: false } : false;
   };
 }
 

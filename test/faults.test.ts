@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { listen } from '../src/server.ts';
-import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
+import { ask, codeOf, gatewayOver, onPort } from './helpers/gateway.ts';
 import { AUDIT, DELETE_API_KEY, LOGIN } from './helpers/operations.ts';
 import { startService } from './helpers/service.ts';
 
@@ -196,13 +195,7 @@ describe('a caller who leaves', () => {
       return new Promise(() => {});
     });
     await using gateway = gatewayOver(service.url);
-    await using server = await listen(gateway, {
-      host: '127.0.0.1',
-      port: 0,
-      draining: new AbortController(),
-      drainMs: 0,
-      fuseMs: 1000,
-    });
+    await using server = await onPort(gateway);
     const caller = new AbortController();
     const answer = fetch(`${server.url}/graphql`, {
       method: 'POST',

@@ -54,10 +54,12 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
   const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
   if (code !== undefined) {
     const { retryable } = FAILURES[code];
+    const { http } = error.extensions;
     return {
       message: error.message,
       extensions: { code, retryable },
-      http: error.extensions['http'],
+      // `spec` lets Yoga answer 200 to those who accept application/json: right for a wrong document, not for wrong HTTP.
+      http: code === 'BAD_REQUEST' ? { status: 400, ...http, spec: false } : http,
     };
   }
   report(cause);

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import type { GraphQLParams, Plugin } from 'graphql-yoga';
 
 const JSON_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
@@ -10,22 +10,39 @@ const JSON_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 export function useJsonRequests(): Plugin {
   return {
     onRequestParse({ request, requestParser, setRequestParser }) {
-      if (request.method === 'POST' && !JSON_TYPE.test(request.headers.get('content-type') ?? '')) {
-        throw badRequest('POST a JSON body with `content-type: application/json`.', 415);
+      if (request.method === 'POST') {
+        checkType(request.headers.get('content-type'));
+        setRequestParser((post) => orBadRequest(() => parseBody(post)));
+      } else if (requestParser !== undefined) {
+        setRequestParser((get) => orBadRequest(async () => requestParser(get)));
       }
-      if (requestParser === undefined) return;
-      setRequestParser(async (toParse) => {
-        try {
-          return await requestParser(toParse);
-        } catch (error) {
-          if (error instanceof GraphQLError) throw error;
-          throw badRequest('The request cannot be read: its JSON is not valid.', 400);
-        }
-      });
     },
   };
 }
 
-function badRequest(message: string, status: number): GraphQLError {
+function checkType(contentType: string | null): void {
+  if (contentType !== null && JSON_TYPE.test(contentType)) return;
+  const status = contentType === null ? 400 : 415;
+  throw badRequest('POST a JSON body with `content-type: application/json`.', status);
+}
+
+async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GraphQLError) throw error;
+    throw badRequest('The request cannot be read: its JSON is not valid.');
+  }
+}
+
+/** Yoga's own takes the content type in lower case only. What the members are, Yoga checks next. */
+async function parseBody(request: Request): Promise<GraphQLParams> {
+  const body: unknown = await request.json();
+  if (typeof body !== 'object' || body === null)
+    throw badRequest('The body must be a JSON object.');
+  return body;
+}
+
+function badRequest(message: string, status = 400): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status } } });
 }

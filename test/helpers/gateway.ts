@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import { type Listening, listen } from '../../src/server.ts';
 import type { TypedDocumentString } from '../generated/graphql.ts';
 
 /** A gateway under test, with all that it logged. */
@@ -97,4 +98,12 @@ export async function post<Data>(
 export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string | undefined {
   const codes = new Set(errors.map(({ extensions }) => extensions.code));
   return [...codes].join(',');
+}
+
+/** Puts a gateway on a free loopback port. */
+export function onPort(
+  gateway: Gateway,
+  { draining = new AbortController(), drainMs = 0, fuseMs = 5000 } = {},
+): Promise<Listening> {
+  return listen(gateway, { host: '127.0.0.1', port: 0, draining, drainMs, fuseMs });
 }

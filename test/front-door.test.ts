@@ -1,0 +1,421 @@
+import { describe, expect, it } from 'vitest';
+import { ask, codeOf, gatewayOver, onPort, post } from './helpers/gateway.ts';
+import { AUDIT, LOGIN } from './helpers/operations.ts';
+import { sendRaw } from './helpers/raw.ts';
+import { startService } from './helpers/service.ts';
+
+const SECRET = 'hunter2-canary';
+const NOWHERE = 'http://127.0.0.1:9';
+
+describe('a request that is not GraphQL over HTTP', () => {
+  it.each([
+    ['no JSON', `{"query":"{__typename}","variables":{"client_secret":"${SECRET}"`],
+    ['a JSON string', `"${SECRET}"`],
+    ['null', 'null'],
+    ['a number', '12'],
+    ['a batch', '[{"query":"{__typename}"},{"query":"{__typename}"}]'],
+    ['an object without a query', '{}'],
+    ['a query that is a number', '{"query":12}'],
+    ['variables that are a text', `{"query":"{__typename}","variables":"${SECRET}"}`],
+    ['variables that are a list', `{"query":"{__typename}","variables":["${SECRET}"]}`],
+    ['an unknown operation name', '{"query":"query A {__typename}","operationName":"B"}'],
+    ['two operations and no name', '{"query":"query A {__typename} query B {__typename}"}'],
+  ])('with %s is BAD_REQUEST, 400, and nothing of it comes back', async (_, body) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await post(gateway, body);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+    expect(result.status).toBe(400);
+    expect(result.text + gateway.logged.join()).not.toContain(SECRET);
+  });
+
+  it.each([
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/graphql',
+    'text/plain',
+    'application/jsonp',
+    '',
+  ])('as %j is refused with 415 and nothing is sent', async (type) => {
+    await using service = await startService({ body: { access_token: 'a' } });
+    await using gateway = gatewayOver(service.url);
+    const query =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+    const body = type === 'application/graphql' ? query : `query=${encodeURIComponent(query)}`;
+    const result = await post(gateway, body, { 'content-type': type });
+    expect(result.status).toBe(415);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it.each([
+    'application/json',
+    'Application/JSON; charset=utf-8',
+    'application/json;charset=UTF-8',
+  ])('unlike one as %j, which works', async (type) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const { data } = await post(gateway, '{"query":"{__typename}"}', { 'content-type': type });
+    expect(data).toEqual({ __typename: 'Query' });
+  });
+
+  it('is refused with 405 when it is a mutation by GET, and nothing is sent', async () => {
+    await using service = await startService({ status: 204 });
+    await using gateway = gatewayOver(service.url);
+    const query = encodeURIComponent('mutation { deleteApiKey(clientId: "k") { outcome } }');
+    const response = await gateway.fetch(
+      new Request(`http://gateway.test/graphql?query=${query}`, {
+        headers: { authorization: 'Bearer t' },
+      }),
+    );
+    expect(response.status).toBe(405);
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'BAD_REQUEST' } }],
+    });
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it('is refused when the variables of a GET are no JSON, without repeating them', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const response = await gateway.fetch(
+      new Request(`http://gateway.test/graphql?query={__typename}&variables={${SECRET}`),
+    );
+    expect(response.status).toBe(400);
+    const text = await response.text();
+    expect(text).toContain('BAD_REQUEST');
+    expect(text).not.toContain(SECRET);
+  });
+
+  it('is refused with 413 above 64 KB', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await post(
+      gateway,
+      JSON.stringify({ query: `{__typename}${' '.repeat(70_000)}` }),
+    );
+    expect(result.status).toBe(413);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+  });
+
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('is refused with 405 by %s', async (method) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const response = await gateway.fetch(new Request('http://gateway.test/graphql', { method }));
+    expect(response.status).toBe(405);
+  });
+
+  it.each(['/', '/graphql/', '/foo/graphql', '/x?y=/graphql', '//graphql'])(
+    'is 404 at %s, with a word where GraphQL is',
+    async (path) => {
+      await using gateway = gatewayOver(NOWHERE);
+      await using server = await onPort(gateway);
+      const answer = await sendRaw(
+        server.url,
+        `GET ${path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1.1 404 /);
+      expect(answer).toContain('GraphQL is at /graphql');
+    },
+  );
+});
+
+describe('a raw request', () => {
+  it.each([
+    ['a Host with a blank', 'GET /graphql?query={__typename} HTTP/1.1\r\nHost: a b'],
+    ['a Host with a port that is none', 'GET /graphql HTTP/1.1\r\nHost: evil:99999'],
+    ['a Host with a path', 'GET /graphql HTTP/1.1\r\nHost: evil/x'],
+    ['a Host with a user', 'GET /graphql HTTP/1.1\r\nHost: u@evil'],
+    ['two Hosts', 'GET /graphql HTTP/1.1\r\nHost: a\r\nHost: b'],
+    ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a'],
+    [
+      'two Authorization headers',
+      'GET /graphql?query={audit{totalCount}} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b',
+    ],
+  ])('with %s is 400 as JSON, without a stack', async (_, head) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    await using server = await onPort(gateway);
+    const answer = await sendRaw(server.url, `${head}\r\nconnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toMatch(/content-type: application\/json/i);
+    expect(answer).toContain('"code":"BAD_REQUEST"');
+    expect(answer).toMatch(/cache-control: no-store/i);
+    expect(answer).not.toMatch(/\.ts|\.js|node:/);
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it.each(['a', 'a:1', 'example.com:443', '127.0.0.1:4000', '[::1]:4000'])(
+    'with the Host %s works',
+    async (host) => {
+      await using gateway = gatewayOver(NOWHERE);
+      await using server = await onPort(gateway);
+      const answer = await sendRaw(
+        server.url,
+        `GET /graphql?query={__typename} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+      );
+      expect(answer).toContain('{"data":{"__typename":"Query"}}');
+    },
+  );
+
+  it('that is not HTTP is 400 and nothing more', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    expect(await sendRaw(server.url, 'hello\r\n\r\n')).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+  });
+});
+
+describe('a mistake in the document', () => {
+  it.each([
+    [`{ audit(filter: "${SECRET} }`, 'Syntax error at line 1, column 34.'],
+    [`query {\n  audit { "${SECRET}" }\n}`, 'Syntax error at line 2, column 11.'],
+    ['', 'Syntax error at line 1, column 1.'],
+  ])('of syntax, %j, is named by its place', async (query, message) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await ask(gateway, query);
+    expect(result.errors?.[0]?.message).toBe(message);
+    expect(codeOf(result)).toBe('GRAPHQL_PARSE_FAILED');
+    expect(result.text).not.toContain(SECRET);
+  });
+
+  it.each([
+    [`{ audit(first: "${SECRET}") { totalCount } }`, 'argument "first"', '"Int"'],
+    [
+      `{ audit(filter: {outcome: ${SECRET.replaceAll('-', '_')}}) { totalCount } }`,
+      '"filter"',
+      'AuditOutcome',
+    ],
+    [`{ audit(filter: {since: "${SECRET}"}) { totalCount } }`, '"filter"', 'DateTime'],
+    [`{ audit(filter: "${SECRET}") { totalCount } }`, '"filter"', 'AuditFilter'],
+    [
+      `mutation { login(clientId: "c", credential: {clientSecret: {a: "${SECRET}"}}) { tokenType } }`,
+      '"credential"',
+      'String',
+    ],
+    [
+      `mutation { login(clientId: ["${SECRET}"], credential: {refreshToken: "r"}) { tokenType } }`,
+      '"clientId"',
+      'ID',
+    ],
+  ])('of type, %s, is named by its place and not repeated', async (query, ...parts) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await ask(gateway, query);
+    expect(codeOf(result)).toBe('GRAPHQL_VALIDATION_FAILED');
+    for (const part of parts) expect(result.errors?.[0]?.message).toContain(part);
+    expect(result.errors?.[0]?.locations).toHaveLength(1);
+    expect(result.text).not.toContain(SECRET.replaceAll('-', '_'));
+    expect(result.text).not.toContain(SECRET);
+  });
+
+  it('of name keeps the name, which is no value', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await ask(gateway, '{ audits { id } }');
+    expect(result.errors?.[0]?.message).toContain('Cannot query field "audits" on type "Query"');
+  });
+
+  it('is answered with at most five and a last error', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const { errors } = await ask(
+      gateway,
+      `{ ${Array.from({ length: 50 }, (_, i) => `x${i}`).join(' ')} }`,
+    );
+    expect(errors?.length).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('a mistake in the variables', () => {
+  it.each([
+    [
+      { clientId: 'c', credential: { clientSecret: { deep: SECRET } } },
+      '"credential.clientSecret"',
+      '"String"',
+    ],
+    [
+      { clientId: 'c', credential: { clientSecret: 1234567 } },
+      '"credential.clientSecret"',
+      '"String"',
+    ],
+    [{ clientId: 'c', credential: SECRET }, '"credential"', 'LoginCredential'],
+    [
+      { clientId: 'c', credential: { refreshToken: SECRET, clientSecret: SECRET } },
+      '"credential"',
+      'LoginCredential',
+    ],
+    [{ clientId: 'c', credential: {} }, '"credential"', 'LoginCredential'],
+    [{ clientId: 'c', credential: { other: SECRET } }, '"credential"', 'LoginCredential'],
+    [{ clientId: { a: SECRET }, credential: { refreshToken: 'r' } }, '"clientId"', '"ID!"'],
+    [{ clientId: null, credential: { refreshToken: 'r' } }, '$clientId', '"ID!"'],
+    [{ credential: { refreshToken: 'r' } }, '$clientId', '"ID!"'],
+  ])(
+    '%j is BAD_USER_INPUT, named by its place, not repeated, and nothing is sent',
+    async (variables, ...parts) => {
+      await using service = await startService({ body: { access_token: 'a' } });
+      await using gateway = gatewayOver(service.url);
+      const result = await post(gateway, JSON.stringify({ query: String(LOGIN), variables }));
+      expect(codeOf(result)).toBe('BAD_USER_INPUT');
+      for (const part of parts) expect(result.errors?.[0]?.message).toContain(part);
+      expect(result.text + gateway.logged.join()).not.toMatch(/hunter2|1234567/);
+      expect(result).not.toHaveProperty('data');
+      expect(service.seen).toHaveLength(0);
+    },
+  );
+
+  it('in a list is named by its index', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const variables = {
+      parameters: [
+        { name: 'a', value: 'b' },
+        { name: 'a', value: [SECRET] },
+      ],
+    };
+    const { errors } = await post(gateway, JSON.stringify({ query: String(AUDIT), variables }));
+    expect(errors?.[0]?.message).toContain('"parameters.1.value"');
+  });
+
+  it.each([0, -1, 1001, 2_000_000_000])('of range, first: %i, is BAD_USER_INPUT', async (first) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask(gateway, AUDIT, { first }, { token: 't' });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+  });
+
+  it.each(['x', 'WzFd', Buffer.from('["a",1]').toString('base64url'), ''])(
+    'of cursor, %j, is BAD_USER_INPUT',
+    async (after) => {
+      await using service = await startService({ body: [] });
+      await using gateway = gatewayOver(service.url);
+      const result = await ask(gateway, AUDIT, { after }, { token: 't' });
+      expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    },
+  );
+});
+
+describe('every answer', () => {
+  it('carries no-store, nosniff and a request id, and errors carry the same id', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    for (const result of [await ask(gateway, '{ __typename }'), await ask(gateway, '{ nope }')]) {
+      expect(result.headers.get('cache-control')).toBe('no-store');
+      expect(result.headers.get('x-content-type-options')).toBe('nosniff');
+      const id = result.headers.get('x-request-id');
+      expect(id).toMatch(/^[\da-f-]{36}$/);
+      for (const { extensions } of result.errors ?? []) expect(extensions.requestId).toBe(id);
+    }
+  });
+
+  it.each([
+    ['abc-1', true],
+    ['a b', false],
+    ['x'.repeat(129), false],
+    ['"quoted"', false],
+  ])('keeps the caller’s request id %s: %s', async (id, kept) => {
+    await using gateway = gatewayOver(NOWHERE);
+    const { headers } = await ask(
+      gateway,
+      '{ __typename }',
+      {},
+      { headers: { 'x-request-id': id } },
+    );
+    expect(headers.get('x-request-id') === id).toBe(kept);
+  });
+
+  it('names no origin, unless that origin was allowed', async () => {
+    await using closed = gatewayOver(NOWHERE);
+    await using open = gatewayOver(NOWHERE, {
+      corsOrigins: ['https://a.example', 'https://b.example'],
+    });
+    const origin = (gateway: typeof open, value: string) =>
+      ask(gateway, '{ __typename }', {}, { headers: { origin: value } });
+    expect(
+      (await origin(closed, 'https://a.example')).headers.has('access-control-allow-origin'),
+    ).toBe(false);
+    expect(
+      (await origin(open, 'https://evil.example')).headers.has('access-control-allow-origin'),
+    ).toBe(false);
+    expect((await origin(open, 'null')).headers.has('access-control-allow-origin')).toBe(false);
+    const { headers } = await origin(open, 'https://b.example');
+    expect(headers.get('access-control-allow-origin')).toBe('https://b.example');
+    expect(headers.has('access-control-allow-credentials')).toBe(false);
+  });
+
+  it('lets an allowed origin ask first', async () => {
+    await using gateway = gatewayOver(NOWHERE, { corsOrigins: ['https://a.example'] });
+    const response = await gateway.fetch(
+      new Request('http://gateway.test/graphql', {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://a.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type,authorization',
+        },
+      }),
+    );
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+  });
+});
+
+describe('a bug', () => {
+  it('is masked, reported without its message, and ends nothing', async () => {
+    let broken = true;
+    await using service = await startService({ body: { access_token: 'a', expires_in: 1 } });
+    await using gateway = gatewayOver(service.url, {
+      now: () => {
+        if (broken) throw new Error(SECRET);
+        return new Date(0);
+      },
+    });
+    const login = () => ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } });
+    const result = await login();
+    expect(codeOf(result)).toBe('INTERNAL_SERVER_ERROR');
+    expect(result.text + gateway.logged.join()).not.toContain(SECRET);
+    expect(gateway.logged.join()).toContain('front-door.test.ts');
+    broken = false;
+    expect((await login()).data?.login?.accessToken).toBe('a');
+  });
+});
+
+describe('introspection', () => {
+  it('is answered when it is on', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    expect((await ask(gateway, '{ __schema { queryType { name } } }')).data).toEqual({
+      __schema: { queryType: { name: 'Query' } },
+    });
+  });
+
+  it.each(['{ __schema { types { name } } }', '{ __type(name: "Query") { name } }'])(
+    'is refused when it is off, %s, and __typename still works',
+    async (query) => {
+      await using gateway = gatewayOver(NOWHERE, { introspection: false });
+      expect(codeOf(await ask(gateway, query))).toBe('GRAPHQL_VALIDATION_FAILED');
+      expect((await ask(gateway, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    },
+  );
+});
+
+describe('the log', () => {
+  it('has one line a request, of names and numbers only', async () => {
+    await using service = await startService({ status: 403, body: SECRET });
+    await using gateway = gatewayOver(service.url);
+    const query = `query Q($c: String) { one: audit(filter: {actor: $c}) { totalCount } ...F } fragment F on Query { audit(filter: {actor: "${SECRET}"}) { totalCount } __typename }`;
+    await ask(gateway, query, { c: SECRET }, { token: SECRET, headers: { 'x-request-id': 'r1' } });
+    expect(gateway.logged).toHaveLength(1);
+    const { time, durationMs, ...line } = JSON.parse(gateway.logged[0] ?? '');
+    expect(line).toEqual({
+      level: 30,
+      msg: 'request',
+      requestId: 'r1',
+      operation: 'query',
+      fields: 'audit,__typename',
+      codes: 'FORBIDDEN',
+      status: 200,
+    });
+    expect(typeof durationMs).toBe('number');
+  });
+});
+
+describe('health', () => {
+  it('is live always, and ready until it drains', async () => {
+    const draining = new AbortController();
+    await using gateway = gatewayOver(NOWHERE, { draining: draining.signal });
+    const status = async (path: string) =>
+      (await gateway.fetch(new Request(`http://gateway.test/health/${path}`))).status;
+    expect([await status('live'), await status('ready')]).toEqual([200, 200]);
+    draining.abort();
+    expect([await status('live'), await status('ready')]).toEqual([200, 503]);
+  });
+});
