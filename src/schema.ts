@@ -1,6 +1,14 @@
 import { getDocumentNodeFromSchema } from '@graphql-tools/utils';
-import { type GraphQLSchema, Kind, lexicographicSortSchema, print, visit } from 'graphql';
+import {
+  type GraphQLSchema,
+  isUnionType,
+  Kind,
+  lexicographicSortSchema,
+  print,
+  visit,
+} from 'graphql';
 import { builder } from './builder.ts';
+import { GatewayError } from './errors.ts';
 import './operations/api-key.ts';
 import './operations/audit.ts';
 import './operations/delete-api-key.ts';
@@ -19,10 +27,24 @@ export function createSubgraph(): Subgraph {
     linkUrl: 'https://specs.apollo.dev/federation/v2.6',
   });
   const sdl = printSubgraph(schema);
-  const service = schema.getQueryType()?.getFields()['_service'];
-  if (service === undefined) throw new TypeError('The federation plugin defines _service.');
+  const { _service: service, _entities: entities } = schema.getQueryType()?.getFields() ?? {};
+  const entity = schema.getType('_Entity');
+  const resolveEntities = entities?.resolve;
+  if (!service || !entities || !resolveEntities || !isUnionType(entity)) {
+    throw new TypeError('The federation plugin defines _service and _entities.');
+  }
   // The plugin's own text drops `@oneOf`; a composer wants the directive defined too.
   service.resolve = () => ({ sdl: `${sdl}\ndirective @oneOf on INPUT_OBJECT\n` });
+  // The plugin's own resolver takes what is no entity for a bug.
+  const names: ReadonlySet<unknown> = new Set(entity.getTypes().map(({ name }) => name));
+  entities.resolve = (source, args: { readonly representations: readonly unknown[] }, ...rest) => {
+    if (!args.representations.every((value) => names.has(Object(value).__typename))) {
+      throw new GatewayError('BAD_USER_INPUT', {
+        message: `Every representation needs a \`__typename\`: ${[...names].join(' or ')}.`,
+      });
+    }
+    return resolveEntities(source, args, ...rest);
+  };
   return { schema, sdl };
 }
 
