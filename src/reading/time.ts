@@ -18,7 +18,9 @@ export function readTime(value: unknown): Date | null {
 function readEpoch(value: number): Date | null {
   const [from, to] = EPOCH_SECONDS;
   const scale = [1, 1e3, 1e6].find((factor) => value >= from * factor && value < to * factor);
-  return scale === undefined ? null : validDate((value / scale) * 1000);
+  if (scale === undefined) return null;
+  // Milliseconds are cut off, not rounded; a double of seconds may fall short of one by up to 15 µs.
+  return validDate(Math.floor((value * 1000) / scale + 0.02));
 }
 
 function readIso(text: string): Date | null {

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
+import { LOGIN } from './helpers/operations.ts';
+import { startService } from './helpers/service.ts';
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+async function read(body: unknown) {
+  await using service = await startService({ body });
+  await using gateway = gatewayOver(service.url, { now: () => NOW });
+  return await ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } });
+}
+
+describe('the answer of a login', () => {
+  it.each([
+    [
+      { access_token: 'a', refresh_token: 'r', token_type: 'bearer', expires_in: 3600 },
+      {
+        accessToken: 'a',
+        refreshToken: 'r',
+        tokenType: 'bearer',
+        expiresAt: '2026-11-21T13:00:00.000Z',
+      },
+    ],
+    [
+      { accessToken: 'a', refreshToken: 'r', expiresAt: '2026-11-21T12:30:00Z' },
+      {
+        accessToken: 'a',
+        refreshToken: 'r',
+        tokenType: 'Bearer',
+        expiresAt: '2026-11-21T12:30:00.000Z',
+      },
+    ],
+    [
+      { data: { token: 'a', expiresIn: '60' }, success: true },
+      {
+        accessToken: 'a',
+        refreshToken: null,
+        tokenType: 'Bearer',
+        expiresAt: '2026-11-21T12:01:00.000Z',
+      },
+    ],
+    [
+      { Token: 'a', expires: 1_800_000_000 },
+      {
+        accessToken: 'a',
+        refreshToken: null,
+        tokenType: 'Bearer',
+        expiresAt: '2027-01-15T08:00:00.000Z',
+      },
+    ],
+    [
+      { jwt: 'a', refresh_token: '' },
+      { accessToken: 'a', refreshToken: null, expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 'soon' },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: -1 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 1e300 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+  ])('%j is read', async (body, expected) => {
+    const { data } = await read(body);
+    expect(data?.login).toMatchObject({ ...expected, raw: body });
+  });
+
+  it('may hold a member called __proto__, which pollutes nothing', async () => {
+    const { data } = await read('{"__proto__":{"polluted":1},"access_token":"a"}');
+    expect(data?.login?.accessToken).toBe('a');
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it.each([
+    {},
+    [],
+    'null',
+    '"a"',
+    { access_token: '' },
+    { access_token: 12 },
+    { access_token: 'a\nb' },
+    { access_token: null },
+    { a: { b: { access_token: 'too deep' } } },
+    [{ access_token: 'a' }],
+  ])('%j holds no token', async (body) => {
+    const result = await read(body);
+    expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
+    expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');
+  });
+});

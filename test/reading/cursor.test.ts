@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { decodeCursor, encodeCursor } from '../../src/reading/cursor.ts';
+import { readTrail } from '../../src/reading/trail.ts';
+
+const record = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.record({ id: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({ action: fc.constantFrom('a', 'b') }),
+);
+
+describe('a cursor', () => {
+  it('leads back to its event in the same trail, and in one that grew at one end', () => {
+    fc.assert(
+      fc.property(
+        fc.array(record, { minLength: 1 }),
+        fc.nat(),
+        fc.array(record),
+        (records, at, arrived) => {
+          const trail = readTrail({ body: records });
+          const index = at % records.length;
+          const cursor = encodeCursor(trail, index);
+          expect(decodeCursor(trail, cursor)).toBe(index);
+          const front = readTrail({ body: [...arrived, ...records] });
+          expect(decodeCursor(front, cursor)).toBe(arrived.length + index);
+        },
+      ),
+    );
+  });
+
+  it('that nobody made is refused, whatever it is', () => {
+    const trail = readTrail({ body: [{ id: 1 }] });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json().map((text) => Buffer.from(text).toString('base64url')),
+        ),
+        (text) => {
+          expect(() => decodeCursor(trail, text)).toThrow(GatewayError);
+        },
+      ),
+    );
+  });
+});

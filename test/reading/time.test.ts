@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readTime } from '../../src/reading/time.ts';
+
+describe('readTime', () => {
+  it.each([
+    ['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21T10:30:00.5+01:00', '2026-11-21T09:30:00.500Z'],
+    ['2026-11-21 10:30:00.123456789+0100', '2026-11-21T09:30:00.123Z'],
+    ['2026-11-21t09:30z', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21T04:30:00-05', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21 09:30:00,25 Z', '2026-11-21T09:30:00.250Z'],
+    ['2016-12-31T23:59:60Z', '2016-12-31T23:59:59.999Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    [1_700_000_000, '2023-11-14T22:13:20.000Z'],
+    [1_700_000_000.5, '2023-11-14T22:13:20.500Z'],
+    [1_700_000_000_123, '2023-11-14T22:13:20.123Z'],
+    [1_700_000_000_123_456, '2023-11-14T22:13:20.123Z'],
+    ['1700000000', '2023-11-14T22:13:20.000Z'],
+    ['1700000000123', '2023-11-14T22:13:20.123Z'],
+  ])('reads %j as %s', (value, expected) => {
+    expect(readTime(value)?.toISOString()).toBe(expected);
+  });
+
+  it.each([
+    '09/07/2021',
+    '2026-11-21',
+    '2026-11-21T09:30:00',
+    '2023-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-11-21T25:00:00Z',
+    '2026-11-21T09:30:00+25:00',
+    'yesterday',
+    '',
+    '12',
+    0,
+    12,
+    -1_700_000_000,
+    1e20,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    true,
+    null,
+    undefined,
+    {},
+    [],
+  ])('gives null for %j, which is no instant or could be several', (value) => {
+    expect(readTime(value)).toBeNull();
+  });
+
+  it('reads every instant back from every format', () => {
+    const instant = fc.date({
+      min: new Date('1974-01-01T00:00:00Z'),
+      max: new Date('2255-01-01T00:00:00Z'), // after it microseconds are no safe integers
+      noInvalidDate: true,
+    });
+    fc.assert(
+      fc.property(instant, fc.integer({ min: -14, max: 14 }), (date, offset) => {
+        const local = new Date(date.getTime() + offset * 3_600_000).toISOString().slice(0, -1);
+        const zone = `${offset < 0 ? '-' : '+'}${String(Math.abs(offset)).padStart(2, '0')}:00`;
+        for (const form of [
+          date.toISOString(),
+          `${local}${zone}`,
+          date.getTime(),
+          date.getTime() * 1000,
+        ]) {
+          expect(readTime(form)).toEqual(date);
+        }
+        expect(readTime(date.getTime() / 1000)).toEqual(date);
+      }),
+    );
+  });
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.anything(), (value) => void readTime(value)));
+  });
+});
