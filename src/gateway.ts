@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { createContext } from './context.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, toResult } from './errors.ts';
 import { refuseRequest } from './guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
@@ -58,6 +58,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
+      useErrorCodes(reportBug),
       useRequestLog((record) => log.info(record, 'request'), clock),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
@@ -65,7 +66,6 @@ export function createGateway(options: GatewayOptions): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useQuietErrors(),
-      useErrorCodes(reportBug),
     ],
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
@@ -110,16 +110,10 @@ function allowOrigins(origins: readonly string[]) {
   };
 }
 
-/** A failure that happened outside Yoga, in the form that Yoga gives it. */
-function toResponse(
-  { message, extensions }: GatewayError,
-  status: number,
-  requestId: string,
-): Response {
-  return Response.json(
-    { errors: [{ message, extensions: { ...extensions, requestId } }] },
-    { status, headers: { ...RESPONSE_HEADERS, 'x-request-id': requestId } },
-  );
+/** A failure that happened outside Yoga, with the headers that its plugins would have set. */
+function toResponse(error: GatewayError, status: number, requestId: string): Response {
+  const headers = { ...RESPONSE_HEADERS, 'x-request-id': requestId };
+  return Response.json(toResult(error, requestId), { status, headers });
 }
 
 /** Yoga's own way of sending answers an error with its stack. */

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import { type ErrorCode, FAILURES, GatewayError } from '../errors.ts';
+import { type ErrorCode, FAILURES, GatewayError, toResult } from '../errors.ts';
 
 /** Told of every error that is not an expected failure. */
 export type ReportBug = (error: unknown, requestId: string) => void;
@@ -18,6 +18,13 @@ export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId:
         ...result,
         errors: result.errors.map((error) => toCoded(error, requestId, reportBug)),
       });
+    },
+    onResponse({ response, setResponse, serverContext, fetchAPI }) {
+      // Yoga refuses some requests with a status alone.
+      if (response.status < 400 || response.body !== null) return;
+      const { status, headers } = response;
+      const body = toResult(new GatewayError('BAD_REQUEST'), serverContext.requestId);
+      setResponse(fetchAPI.Response.json(body, { status, headers }));
     },
   };
 }

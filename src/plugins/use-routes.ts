@@ -1,5 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, toResult } from '../errors.ts';
 
 /** Where GraphQL is. */
 export const GRAPHQL_PATH = '/graphql';
@@ -8,9 +8,13 @@ export const GRAPHQL_PATH = '/graphql';
  * Answers the paths that are not GraphQL: `/health/live` while the process answers at all, `/health/ready` with 503
  * once it is draining; all else with 404.
  */
-export function useRoutes({ draining }: { readonly draining: AbortSignal }): Plugin {
+export function useRoutes({
+  draining,
+}: {
+  readonly draining: AbortSignal;
+}): Plugin<object, { requestId: string }> {
   return {
-    onRequest({ url, endResponse, fetchAPI }) {
+    onRequest({ url, serverContext, endResponse, fetchAPI }) {
       const answer = (status: number, body: object) =>
         endResponse(fetchAPI.Response.json(body, { status }));
       switch (url.pathname) {
@@ -23,10 +27,9 @@ export function useRoutes({ draining }: { readonly draining: AbortSignal }): Plu
             ? answer(503, { status: 'draining' })
             : answer(200, { status: 'ready' });
         default: {
-          const { message, extensions } = new GatewayError('BAD_REQUEST', {
-            message: `Nothing is here: GraphQL is at ${GRAPHQL_PATH}.`,
-          });
-          return answer(404, { errors: [{ message, extensions }] });
+          const message = `Nothing is here: GraphQL is at ${GRAPHQL_PATH}.`;
+          const error = new GatewayError('BAD_REQUEST', { message });
+          return answer(404, toResult(error, serverContext.requestId));
         }
       }
     },

@@ -1,0 +1,242 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config.ts';
+import { keytrail } from '../helpers/keytrail.ts';
+import { startService } from '../helpers/service.ts';
+
+const GRAPHQL = /(http:\/\/127\.0\.0\.1:\d+)\/graphql/;
+
+async function query(url: string, text: string, token?: string) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query: text }),
+  });
+  return { headers: response.headers, ...(await response.json()) };
+}
+
+describe('keytrail', () => {
+  it('--help names every command and setting, and exits 0', async () => {
+    await using process = keytrail(['--help']);
+    expect(await process.status).toBe(0);
+    for (const { name } of SETTINGS) expect(process.output.stdout).toContain(name);
+    expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}schema /);
+  });
+
+  it('--version says which', async () => {
+    await using process = keytrail(['--version']);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('names all that is wrong at once, no value among it, and exits 2', async () => {
+    await using process = keytrail(['--nope', 'x', '--port=hunter2', '--data'], {
+      UPSTREAM_URL: 'http://user:hunter2@example.com',
+      NODE_ENV: 'prod',
+      UPSTREAM_CA_FILE: '/nowhere/hunter2',
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    });
+    expect(await process.status).toBe(2);
+    const { stderr, stdout } = process.output;
+    for (const name of [
+      '--nope',
+      '--data',
+      'PORT',
+      'UPSTREAM_URL',
+      'NODE_ENV',
+      'UPSTREAM_CA_FILE',
+      'NODE_TLS',
+    ]) {
+      expect(stderr).toContain(name);
+    }
+    expect(stderr + stdout).not.toContain('hunter2');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.each([
+    [['nope'], {}, 'The command must be'],
+    [['serve', 'sandbox'], {}, 'Only one command'],
+    [['--data', 'x'], { UPSTREAM_URL: 'http://127.0.0.1:9' }, '--data is for the sandbox'],
+    [[], { NODE_ENV: 'production' }, 'UPSTREAM_URL is required'],
+    [[], { UPSTREAM_URL: 'http://example.com' }, 'UPSTREAM_URL must be https'],
+    [[], { UPSTREAM_URL: 'ftp://example.com' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'https://example.com/?a=b' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'https://example.com/#' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'example.com' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { PORT: '70000' }, 'PORT must be'],
+    [[], { PORT: '4e3' }, 'PORT must be'],
+    [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
+    [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
+    [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
+  ])('%j with %j is refused', async (args, environment, sentence) => {
+    await using process = keytrail(args, environment);
+    expect(await process.status).toBe(2);
+    expect(process.output.stderr).toContain(sentence);
+  });
+
+  it('says in one sentence that its port is in use, and exits 1', async () => {
+    await using service = await startService({});
+    await using process = keytrail([], { PORT: new URL(service.url).port });
+    expect(await process.status).toBe(1);
+    expect(process.output.stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
+  });
+
+  it('says in one sentence that its data file is no database, and exits 1', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
+    try {
+      const file = join(folder, 'x');
+      await writeFile(
+        file,
+        'this is not a database, and long enough to be taken for a bad one '.repeat(20),
+      );
+      await using process = keytrail(['--data', file, '--port', '0']);
+      expect(await process.status).toBe(1);
+      expect(process.output.stderr).toMatch(/^keytrail: cannot start: the file of --data .*\n$/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('keytrail serve', () => {
+  it('without a service runs over the sandbox, says so, and its curl line logs in', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    await process.until(/curl -s .*\n/);
+    const { stderr } = process.output;
+    expect(stderr).toContain('THIS IS THE SANDBOX');
+    const [, url = '', body = ''] = /curl -s (\S+) -H '[^']+' -d '([^']+)'/.exec(stderr) ?? [];
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    const { data } = await response.json();
+    expect(data.login.accessToken).toMatch(/^[\w-]{43}$/);
+    const [line = ''] = await process.until(/\{.*"msg":"request"\}/);
+    expect(JSON.parse(line)).toMatchObject({ operation: 'mutation', fields: 'login', status: 200 });
+    expect(process.output.stdout).not.toContain(data.login.accessToken);
+    expect(process.output.stdout).not.toContain('demo-admin');
+  });
+
+  it('with UPSTREAM_URL forwards there, and no sandbox is spoken of', async () => {
+    await using service = await startService({ body: [{ id: 'real' }] });
+    await using process = keytrail(['--port', '0', '--upstream-url', `${service.url}/prefix`]);
+    const [, url = ''] = await process.until(GRAPHQL);
+    expect(await query(url, '{ audit { nodes { id } } }', 'abc')).toMatchObject({
+      data: { audit: { nodes: [{ id: 'real' }] } },
+    });
+    expect(service.seen.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
+      'GET /prefix/api/v1/audit',
+    ]);
+    expect(process.output.stderr).not.toMatch(/sandbox|demo/i);
+  });
+
+  it('in production shows neither schema nor playground', async () => {
+    await using process = keytrail([], {
+      PORT: '0',
+      NODE_ENV: 'production',
+      UPSTREAM_URL: 'https://a.example',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const { errors } = await query(url, '{ __schema { queryType { name } } }');
+    expect(errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    const page = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
+    expect(page.status).toBe(406);
+    expect(page.headers.get('content-type')).toContain('json');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'after %s finishes what is under way, closes its connections and exits 0',
+    async (signal) => {
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      await using service = await startService(async () => {
+        arrive();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return { body: [] };
+      });
+      await using process = keytrail([], { PORT: '0', UPSTREAM_URL: service.url });
+      const [, url = ''] = await process.until(GRAPHQL);
+      await query(url, '{ __typename }'); // leaves an idle connection behind
+      const answer = query(url, '{ audit { totalCount } }', 't');
+      await arrived;
+      process.child.kill(signal);
+      const { data, headers } = await answer;
+      expect(data).toEqual({ audit: { totalCount: 0 } });
+      expect(headers.get('connection')).toBe('close');
+      expect(await process.status).toBe(0);
+      await expect(fetch(url)).rejects.toThrow();
+    },
+  );
+
+  it('goes on serving, not ready, while it drains', async () => {
+    await using process = keytrail([], { PORT: '0', SHUTDOWN_DRAIN_MS: '400' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.kill('SIGTERM');
+    const ready = async () => (await fetch(`${url}/health/ready`)).status;
+    while ((await ready()) !== 503);
+    expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(await process.status).toBe(0);
+  });
+
+  it('cuts off at the fuse what does not end', async () => {
+    await using service = await startService(() => new Promise(() => {}));
+    await using process = keytrail([], {
+      PORT: '0',
+      UPSTREAM_URL: service.url,
+      SHUTDOWN_FUSE_MS: '100',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const answer = query(url, '{ audit { totalCount } }', 't');
+    answer.catch(() => {});
+    while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    process.child.kill('SIGTERM');
+    await expect(answer).rejects.toThrow();
+    expect(await process.status).toBe(0);
+  });
+
+  it('survives a service that is down, and requests of every wrong kind', async () => {
+    await using process = keytrail([], { PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:9' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const { errors } = await query(url, '{ audit { totalCount } }', 't');
+    expect(errors[0].extensions.code).toBe('UPSTREAM_UNAVAILABLE');
+    for (const body of ['', '{', '[]', '{"query":"{"}', '\u0000']) {
+      await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+    }
+    expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(process.output.stderr).not.toContain('    at ');
+  });
+});
+
+describe('keytrail sandbox', () => {
+  it('runs alone, and a gateway in another process serves it', async () => {
+    await using sandbox = keytrail(['sandbox', '--port', '0']);
+    const [, upstream = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
+    await using gateway = keytrail([], { PORT: '0', UPSTREAM_URL: upstream });
+    const [, url = ''] = await gateway.until(GRAPHQL);
+    const [, id, secret] = await sandbox.until(/(demo-admin) +(\S+)/);
+    const { data } = await query(
+      url,
+      `mutation { login(clientId: "${id}", credential: {clientSecret: "${secret}"}) { tokenType } }`,
+    );
+    expect(data).toEqual({ login: { tokenType: 'Bearer' } });
+    sandbox.child.kill('SIGTERM');
+    expect(await sandbox.status).toBe(0);
+  });
+});
+
+describe('keytrail schema', () => {
+  it('prints the schema', async () => {
+    await using process = keytrail(['schema']);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toMatch(/^extend schema @link/);
+  });
+});
