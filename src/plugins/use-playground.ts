@@ -60,38 +60,34 @@ const FORGET = `<script>
   history.replaceState = () => {};
 </script>`;
 
+/** GraphiQL's animation of its tabs never settles, and moves a tab away under the pointer: its first click was lost. */
+const KEEP_TABS_STILL = '<style>.graphiql-tab { transform: none !important; }</style>';
+
 async function render({ clientId, clientSecret, keyToDelete }: PlaygroundOptions): Promise<string> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const headers = toJson({ Authorization: 'Bearer paste the accessToken of the login tab here' });
-  const html = renderGraphiQL({
+  const withToken = toJson({ Authorization: 'Bearer PASTE-THE-ACCESS-TOKEN' });
+  const login = toJson({ clientId, credential: { clientSecret } });
+  const loginAgain = toJson({ clientId, credential: { refreshToken: 'PASTE-THE-REFRESH-TOKEN' } });
+  const options = {
     title: 'Keytrail',
     shouldPersistHeaders: false,
     defaultTabs: [
-      {
-        query: LOGIN,
-        variables: toJson({ clientId, credential: { clientSecret } }),
-        headers: '{}',
-      },
-      { query: AUDIT, variables: toJson({ first: 10 }), headers },
-      { query: DELETE, variables: toJson({ clientId: keyToDelete }), headers },
-      {
-        query: LOGIN.replace('mutation Login', 'mutation LoginAgain'),
-        variables: toJson({
-          clientId,
-          credential: { refreshToken: 'paste the refreshToken of the login tab here' },
-        }),
-        headers: '{}',
-      },
+      { query: LOGIN, variables: login, headers: '{}' },
+      { query: AUDIT, variables: toJson({ first: 10 }), headers: withToken },
+      { query: DELETE, variables: toJson({ clientId: keyToDelete }), headers: withToken },
+      { query: LOGIN_AGAIN, variables: loginAgain, headers: '{}' },
     ],
-  });
-  return html.replace('<head>', () => `<head>${FORGET}`);
+    variables: login, // GraphiQL shows those of the first tab only when they are given here too
+  };
+  return renderGraphiQL(options).replace('<head>', () => `<head>${FORGET}${KEEP_TABS_STILL}`);
 }
 
 function toJson(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-const LOGIN = `# Press play. The accessToken of the answer goes into the headers of the next tabs.
+const LOGIN = `# Press play. Copy the accessToken
+# for the headers of the next tabs.
 mutation Login($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
@@ -101,7 +97,8 @@ mutation Login($clientId: ID!, $credential: LoginCredential!) {
 }
 `;
 
-const AUDIT = `# Paste the accessToken of the login tab into "Headers" below, then press play.
+const AUDIT = `# Paste the accessToken into "Headers"
+# below, then press play.
 query Audit($first: Int, $after: String, $filter: AuditFilter) {
   audit(first: $first, after: $after, filter: $filter) {
     totalCount
@@ -111,21 +108,34 @@ query Audit($first: Int, $after: String, $filter: AuditFilter) {
       outcome
       actor { id name }
       target { id name }
-      raw
     }
     pageInfo { hasNextPage endCursor }
   }
 }
 `;
 
-const DELETE = `# Paste the accessToken into "Headers" below, then press play. The audit tab then shows the deletion.
+const DELETE = `# Paste the accessToken into "Headers"
+# below, then press play. The audit tab
+# then shows the deletion.
 mutation DeleteApiKey($clientId: ID!) {
   deleteApiKey(clientId: $clientId) {
     outcome
     apiKey {
       clientId
-      audit(first: 3) { nodes { occurredAt action } }
+      audit(first: 3) { nodes { occurredAt action outcome } }
     }
+  }
+}
+`;
+
+const LOGIN_AGAIN = `# The secret was good for the first login.
+# Paste the refreshToken into "Variables"
+# below, then press play.
+mutation LoginAgain($clientId: ID!, $credential: LoginCredential!) {
+  login(clientId: $clientId, credential: $credential) {
+    accessToken
+    refreshToken
+    expiresAt
   }
 }
 `;

@@ -65,8 +65,11 @@ export function createRestClient(options: RestClientOptions): RestClient {
       },
       { timeoutMs, maxBytes },
     );
-    if (response.status >= 300)
-      throw readFailure(response, { isRead: request.method === 'GET', now });
+    if (response.status >= 300) {
+      const isRead = request.method === 'GET';
+      const hasToken = 'authorization' in request.headers;
+      throw readFailure(response, { isRead, hasToken, now });
+    }
     return readAnswer(response, kind);
   };
 

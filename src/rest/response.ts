@@ -28,7 +28,11 @@ export function readAnswer({ status, headers, body }: RawResponse, kind: BodyKin
 /** Says what a status outside 2xx means. Only the status counts, never the body. */
 export function readFailure(
   { status, headers }: RawResponse,
-  { isRead, now }: { readonly isRead: boolean; readonly now: () => number },
+  {
+    isRead,
+    hasToken,
+    now,
+  }: { readonly isRead: boolean; readonly hasToken: boolean; readonly now: () => number },
 ): GatewayError {
   if (status < 400)
     return new GatewayError('UPSTREAM_BAD_RESPONSE', {
@@ -37,11 +41,15 @@ export function readFailure(
     });
   const code = CODES[status] ?? 'UPSTREAM_ERROR';
   return new GatewayError(code, {
+    ...(code === 'UNAUTHENTICATED' && !hasToken && { message: WRONG_CREDENTIAL }),
     upstreamStatus: status,
     retryable: code === 'RATE_LIMITED' || (isRead && PASSING.has(status)),
     retryAfterSeconds: readRetryAfter(headers['retry-after'], now),
   });
 }
+
+const WRONG_CREDENTIAL =
+  'The service did not accept the credential: the first login of a client takes its secret, every later one the latest refresh token.';
 
 const CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'BAD_USER_INPUT',
