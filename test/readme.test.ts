@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { Kind, parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../src/config.ts';
+import { FAILURES } from '../src/errors.ts';
+import { keytrail } from './helpers/keytrail.ts';
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+const README = read('README.md');
+
+/** The text under a heading, up to the next. */
+function section(heading: string): string {
+  const start = README.indexOf(`\n## ${heading}\n`);
+  expect(start).toBeGreaterThan(0);
+  return README.slice(start + 1, README.indexOf('\n## ', start + 1));
+}
+
+function blocks(kind: string, of: string): string[] {
+  return [...of.matchAll(new RegExp(`\`\`\`${kind}\n([^]*?)\`\`\``, 'g'))].map(
+    ([, body = '']) => body,
+  );
+}
+
+/** An output with what differs from run to run masked. */
+function mask(output: string): string {
+  return output
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
+    .replace(/"[\w-]{43}"/g, '"<token>"')
+    .trim();
+}
+
+describe('the README', () => {
+  it('has a first query whose commands work as written and print what it says', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    const [, origin = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
+    const commands = blocks('sh', section('First query'));
+    const outputs = blocks('json', section('First query'));
+    expect(commands).toHaveLength(outputs.length);
+    const script = commands.join('\necho; echo ----\n').replaceAll('http://127.0.0.1:4000', origin);
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', script]);
+    const printed = (await text(shell.stdout)).split('----\n');
+    expect(printed.map(mask)).toEqual(outputs.map(mask));
+  });
+
+  it('names every setting with its default and meaning', () => {
+    const table = section('Settings');
+    for (const { name, otherwise, meaning } of SETTINGS) {
+      expect(table).toContain(`| \`${name}\` | ${otherwise} | ${meaning} |`);
+    }
+  });
+
+  it('names every code', () => {
+    for (const code of Object.keys(FAILURES)) expect(section('Errors')).toContain(`\`${code}\``);
+  });
+
+  it('says of every field in the schema where it comes from', () => {
+    const table = section('Where everything in the schema comes from');
+    const fields = parse(read('schema.graphql')).definitions.flatMap((type) =>
+      type.kind === Kind.OBJECT_TYPE_DEFINITION || type.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION
+        ? (type.fields ?? []).map(({ name }) => `${type.name.value}.${name.value}`)
+        : [],
+    );
+    expect(fields.length).toBeGreaterThan(40);
+    expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
+  });
+
+  it('knows every script that it names', () => {
+    const { scripts } = JSON.parse(read('package.json'));
+    const named = [...(README + read('CONTRIBUTING.md')).matchAll(/npm run ([\w:]+)/g)];
+    for (const [, name = ''] of named) expect(Object.keys(scripts)).toContain(name);
+  });
+});
