@@ -1,12 +1,28 @@
 import { defineConfig } from 'vitest/config';
 
+// Node runs the sources as it does in production; Vite's runner would load a second copy of graphql.
+const experimental = { viteModuleRunner: false };
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/browser/**'],
-    // Node runs the sources as it does in production; Vite's runner would load a second copy of graphql.
-    experimental: { viteModuleRunner: false },
-    // A test that leaves a server open shows as a hang here, not as a pass.
-    testTimeout: 15_000,
+    projects: [
+      {
+        test: {
+          name: 'suite',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/browser/**'],
+          experimental,
+          testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          experimental,
+          testTimeout: 90_000,
+        },
+      },
+    ],
   },
 });

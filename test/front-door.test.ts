@@ -84,6 +84,20 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(text).not.toContain(SECRET);
   });
 
+  it.each(['text/html', 'text/event-stream', 'application/xml, image/*', 'json'])(
+    'is refused with 406 when it takes only %s, and nothing is sent',
+    async (accept) => {
+      await using service = await startService({ body: { access_token: 'a' } });
+      await using gateway = gatewayOver(service.url);
+      const query =
+        'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+      const result = await ask(gateway, query, {}, { headers: { accept } });
+      expect(result.status).toBe(406);
+      expect(codeOf(result)).toBe('BAD_REQUEST');
+      expect(service.seen).toHaveLength(0);
+    },
+  );
+
   it('is refused with 413 above 64 KB', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await post(
@@ -192,6 +206,8 @@ describe('a mistake in the document', () => {
       '"clientId"',
       'ID',
     ],
+    [`query ($n: Int = "${SECRET}") { audit(first: $n) { totalCount } }`, 'default', 'Int'],
+    [`{ audit @include(if: "${SECRET}") { totalCount } }`, '"if"', 'Boolean'],
   ])('of type, %s, is named by its place and not repeated', async (query, ...parts) => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await ask(gateway, query);

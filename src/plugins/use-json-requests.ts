@@ -1,15 +1,29 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { GatewayError, toResult } from '../errors.ts';
+
+const ANSWER_TYPES: ReadonlySet<string | undefined> = new Set([
+  '*/*',
+  'application/*',
+  'application/json',
+  'application/graphql-response+json',
+]);
 
 const JSON_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
 /**
- * Takes operations by GET, or as JSON by POST. A form or a text, which a browser sends across origins without asking,
+ * Takes operations by GET, or as JSON by POST, from those who take JSON for an answer. A form or a text, which a browser sends across origins without asking,
  * is refused. Whatever fails while a request is read is the request's fault, and nothing of it is echoed.
  */
-export function useJsonRequests(): Plugin {
+export function useJsonRequests(): Plugin<object, { requestId: string }> {
   return {
-    onRequestParse({ request, requestParser, setRequestParser }) {
+    onRequestParse(hook) {
+      const { request, requestParser, setRequestParser } = hook;
+      if (!acceptsJson(request.headers.get('accept') ?? '*/*')) {
+        const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
+        const body = toResult(error, hook.serverContext.requestId);
+        return hook.endResponse(hook.fetchAPI.Response.json(body, { status: 406 }));
+      }
       if (request.method === 'POST') {
         checkType(request.headers.get('content-type'));
         setRequestParser((post) => orBadRequest(() => parseBody(post)));
@@ -18,6 +32,14 @@ export function useJsonRequests(): Plugin {
       }
     },
   };
+}
+
+const NOT_ACCEPTABLE = 'Answers are JSON: send `accept: application/json`.';
+
+/** Yoga looks at this when the operation has been executed: the tokens of a login would be lost. */
+function acceptsJson(accept: string): boolean {
+  const types = accept.split(',').map((range) => range.split(';')[0]?.trim().toLowerCase());
+  return types.some((type) => ANSWER_TYPES.has(type));
 }
 
 function checkType(contentType: string | null): void {

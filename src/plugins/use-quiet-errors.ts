@@ -79,8 +79,9 @@ function quietSyntaxError({ source, positions, locations }: GraphQLError): Graph
 function quietValuesRule(context: ValidationContext): ReturnType<ValidationRule> {
   const reportError = (error: GraphQLError) => {
     const quotes = error.nodes?.some((node) => error.message.includes(print(node)));
-    const where = context.getArgument()?.name ?? '';
-    const message = `A value of argument "${where}" does not fit: "${context.getInputType()}" is expected there.`;
+    const argument = context.getArgument();
+    const place = argument ? `argument "${argument.name}"` : 'the default of a variable';
+    const message = `A value of ${place} does not fit: "${context.getInputType()}" is expected there.`;
     context.reportError(quotes ? new GraphQLError(message, { nodes: error.nodes ?? null }) : error);
   };
   return ValuesOfCorrectTypeRule(Object.create(context, { reportError: { value: reportError } }));
