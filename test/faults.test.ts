@@ -183,7 +183,7 @@ describe('a service that', () => {
     for (let round = 0; round < 20; round += 1) {
       expect(codeOf(await READ(gateway))).toBe('UPSTREAM_ERROR');
     }
-    expect(service.sockets()).toBe(1);
+    expect(service.connections()).toBe(1);
   });
 });
 

@@ -159,7 +159,9 @@ describe('keytrail serve', () => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         return { body: [] };
       });
-      await using process = keytrail([], { PORT: '0', UPSTREAM_URL: service.url });
+      // A deadline that went on counting would keep the process alive for longer than this test may last.
+      const settings = { PORT: '0', UPSTREAM_URL: service.url, UPSTREAM_TIMEOUT_MS: '60000' };
+      await using process = keytrail([], settings);
       const [, url = ''] = await process.until(GRAPHQL);
       await query(url, '{ __typename }'); // leaves an idle connection behind
       const answer = query(url, '{ audit { totalCount } }', 't');

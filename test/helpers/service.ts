@@ -32,12 +32,15 @@ export type Service = AsyncDisposable & {
   readonly seen: readonly Seen[];
   /** How many sockets are open right now. */
   readonly sockets: () => number;
+  /** How many were ever opened. */
+  readonly connections: () => number;
 };
 
 /** Starts a service that answers by a handler, or always the same. */
 export async function startService(handler: Handler | Answer): Promise<Service> {
   const seen: Seen[] = [];
   let sockets = 0;
+  let connections = 0;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -52,6 +55,7 @@ export async function startService(handler: Handler | Answer): Promise<Service> 
   });
   server.on('connection', (socket) => {
     sockets += 1;
+    connections += 1;
     socket.once('close', () => {
       sockets -= 1;
     });
@@ -63,6 +67,7 @@ export async function startService(handler: Handler | Answer): Promise<Service> 
     url: `http://127.0.0.1:${port}`,
     seen,
     sockets: () => sockets,
+    connections: () => connections,
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
