@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { AuditDocument } from './generated/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
-import { AUDIT } from './helpers/operations.ts';
 import { startService } from './helpers/service.ts';
 
 /** What `audit` makes of an answer of the service. */
 async function read(body: unknown, variables: object = {}) {
   await using service = await startService({ body });
   await using gateway = gatewayOver(service.url);
-  return await ask(gateway, AUDIT, variables, { token: 't' });
+  return await ask(gateway, AuditDocument, variables, { token: 't' });
 }
 
 const ids = ({ data }: Awaited<ReturnType<typeof read>>) => data?.audit?.nodes.map(({ id }) => id);
@@ -212,7 +212,7 @@ describe('a window', () => {
       for (;;) {
         const page: Awaited<ReturnType<typeof read>> = await ask(
           gateway,
-          AUDIT,
+          AuditDocument,
           { first: 2, after, filter },
           { token: 't' },
         );
@@ -238,10 +238,10 @@ describe('a window', () => {
     let body = BODY;
     await using service = await startService(() => ({ body }));
     await using gateway = gatewayOver(service.url);
-    const first = await ask(gateway, AUDIT, { first: 3 }, { token: 't' });
+    const first = await ask(gateway, AuditDocument, { first: 3 }, { token: 't' });
     body = grow(body);
     const after = first.data?.audit?.pageInfo.endCursor ?? null;
-    const next = await ask(gateway, AUDIT, { first: 3, after }, { token: 't' });
+    const next = await ask(gateway, AuditDocument, { first: 3, after }, { token: 't' });
     expect(next.data?.audit?.nodes.map(({ id }) => id)).toEqual(['3', '4', '5']);
   });
 
@@ -249,10 +249,10 @@ describe('a window', () => {
     let body = BODY;
     await using service = await startService(() => ({ body }));
     await using gateway = gatewayOver(service.url);
-    const first = await ask(gateway, AUDIT, { first: 3 }, { token: 't' });
+    const first = await ask(gateway, AuditDocument, { first: 3 }, { token: 't' });
     body = BODY.slice(10);
     const after = first.data?.audit?.pageInfo.endCursor ?? null;
-    const result = await ask(gateway, AUDIT, { after }, { token: 't' });
+    const result = await ask(gateway, AuditDocument, { after }, { token: 't' });
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
   });
 

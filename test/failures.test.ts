@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
 import { ask, codeOf, gatewayOver, type Result } from './helpers/gateway.ts';
-import { AUDIT, DELETE_API_KEY, LOGIN } from './helpers/operations.ts';
 import { type Answer, startService } from './helpers/service.ts';
 
 /** Stands in every body and header the service sends; it must never come back or be logged. */
@@ -9,9 +9,10 @@ const CANARY = 'internal-host-7f3a';
 type Send = (gateway: ReturnType<typeof gatewayOver>) => Promise<Result<unknown>>;
 
 const OPERATIONS: Readonly<Record<string, Send>> = {
-  login: (gateway) => ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } }),
-  audit: (gateway) => ask(gateway, AUDIT, {}, { token: 't' }),
-  deleteApiKey: (gateway) => ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' }),
+  login: (gateway) =>
+    ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
+  audit: (gateway) => ask(gateway, AuditDocument, {}, { token: 't' }),
+  deleteApiKey: (gateway) => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
 };
 
 /** Every kind of body a failing service, or a proxy in front of it, may send. */
@@ -150,7 +151,7 @@ describe('an answer of 200', () => {
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
-    const result = await ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' });
+    const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
     expect(codeOf(result)).toBe('UPSTREAM_ERROR');
     expect(result.errors?.[0]?.extensions.reason).toBe('SAYS_IT_FAILED');
   });
@@ -167,7 +168,7 @@ describe('an answer of 200', () => {
   ])('or another 2xx, %j, ends a deletion as %s', async (answer, outcome, raw) => {
     await using service = await startService(answer);
     await using gateway = gatewayOver(service.url);
-    const { data } = await ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' });
+    const { data } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
     expect(data?.deleteApiKey).toMatchObject({ outcome, raw });
   });
 });

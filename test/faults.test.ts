@@ -2,15 +2,16 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
 import { ask, codeOf, gatewayOver, onPort } from './helpers/gateway.ts';
-import { AUDIT, DELETE_API_KEY, LOGIN } from './helpers/operations.ts';
 import { startService } from './helpers/service.ts';
 
-const READ = (gateway: ReturnType<typeof gatewayOver>) => ask(gateway, AUDIT, {}, { token: 't' });
+const READ = (gateway: ReturnType<typeof gatewayOver>) =>
+  ask(gateway, AuditDocument, {}, { token: 't' });
 const LOG_IN = (gateway: ReturnType<typeof gatewayOver>) =>
-  ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } });
+  ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
 const DELETE = (gateway: ReturnType<typeof gatewayOver>) =>
-  ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' });
+  ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
 
 /** A service of raw bytes, for what an HTTP server cannot be made to send. */
 async function startRaw(onRequest: (socket: Socket) => void) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
-import { AUDIT, DELETE_API_KEY, LOGIN } from './helpers/operations.ts';
 import { startService } from './helpers/service.ts';
 
 /** Headers that HTTP itself or the gateway needs; whatever else arrives was taken from the caller. */
@@ -21,7 +21,7 @@ describe('login', () => {
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(
       gateway,
-      LOGIN,
+      LoginDocument,
       { clientId: 'c 1', credential: { clientSecret: 's"é' } },
       { token: 'callers', headers: NOISE },
     );
@@ -39,7 +39,7 @@ describe('login', () => {
   it('posts the refresh token when that is the credential', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
     await using gateway = gatewayOver(service.url);
-    const { data } = await ask(gateway, LOGIN, {
+    const { data } = await ask(gateway, LoginDocument, {
       clientId: 'c',
       credential: { refreshToken: 'r' },
     });
@@ -66,7 +66,7 @@ describe('audit', () => {
   it('gets the trail with the caller’s token and nothing else of the caller', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
-    await ask(gateway, AUDIT, {}, { token: 'abc', headers: NOISE });
+    await ask(gateway, AuditDocument, {}, { token: 'abc', headers: NOISE });
     const [seen] = service.seen;
     expect(seen).toMatchObject({ method: 'GET', url: '/api/v1/audit', body: '' });
     expect(Object.keys(seen?.headers ?? {}).sort()).toEqual(
@@ -84,7 +84,7 @@ describe('audit', () => {
       { name: 'tag', value: '#?/' },
       { name: 'empty', value: '' },
     ];
-    await ask(gateway, AUDIT, { parameters }, { token: 't' });
+    await ask(gateway, AuditDocument, { parameters }, { token: 't' });
     expect(service.seen[0]?.url).toBe(
       '/api/v1/audit?a%20b=c%26d%3De&tag=%C3%A9%2B%25&tag=%23%3F%2F&empty=',
     );
@@ -96,7 +96,7 @@ describe('audit', () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const parameters = [{ name: 'q', value: '\ud800' }];
-    const result = await ask(gateway, AUDIT, { parameters }, { token: 't' });
+    const result = await ask(gateway, AuditDocument, { parameters }, { token: 't' });
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
     expect(service.seen).toHaveLength(0);
   });
@@ -118,7 +118,7 @@ describe('deleteApiKey', () => {
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(
       gateway,
-      DELETE_API_KEY,
+      DeleteApiKeyDocument,
       { clientId },
       { token: 'abc', headers: NOISE },
     );
@@ -135,7 +135,7 @@ describe('deleteApiKey', () => {
     async (clientId) => {
       await using service = await startService({ status: 204 });
       await using gateway = gatewayOver(service.url);
-      const result = await ask(gateway, DELETE_API_KEY, { clientId }, { token: 'abc' });
+      const result = await ask(gateway, DeleteApiKeyDocument, { clientId }, { token: 'abc' });
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
       expect(service.seen).toHaveLength(0);
     },
@@ -148,7 +148,7 @@ describe('the base address', () => {
     async (prefix) => {
       await using service = await startService({ status: 204 });
       await using gateway = gatewayOver(`${service.url}${prefix}`);
-      await ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { token: 't' });
+      await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
       expect(service.seen[0]?.url).toBe(`${prefix.replace(/\/$/, '')}/api/v1/secrets/k`);
     },
   );
@@ -156,10 +156,10 @@ describe('the base address', () => {
 
 describe('the bearer token', () => {
   const operations = [
-    ['audit', (gateway, headers) => ask(gateway, AUDIT, {}, { headers })],
+    ['audit', (gateway, headers) => ask(gateway, AuditDocument, {}, { headers })],
     [
       'deleteApiKey',
-      (gateway, headers) => ask(gateway, DELETE_API_KEY, { clientId: 'k' }, { headers }),
+      (gateway, headers) => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { headers }),
     ],
   ] as const satisfies readonly [
     string,
@@ -206,7 +206,9 @@ describe('the bearer token', () => {
     });
     await using gateway = gatewayOver(service.url, { upstream: { connections: 16 } });
     const tokens = Array.from({ length: 200 }, (_, index) => `token-${index}`);
-    const answers = await Promise.all(tokens.map((token) => ask(gateway, AUDIT, {}, { token })));
+    const answers = await Promise.all(
+      tokens.map((token) => ask(gateway, AuditDocument, {}, { token })),
+    );
     expect(answers.map(({ data }) => data?.audit?.nodes[0]?.id)).toEqual(
       tokens.map((token) => `Bearer ${token}`),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { AuditDocument, LoginDocument } from './generated/graphql.ts';
 import { ask, codeOf, gatewayOver, onPort, post } from './helpers/gateway.ts';
-import { AUDIT, LOGIN } from './helpers/operations.ts';
 import { sendRaw } from './helpers/raw.ts';
 import { startService } from './helpers/service.ts';
 
@@ -262,7 +262,10 @@ describe('a mistake in the variables', () => {
     async (variables, ...parts) => {
       await using service = await startService({ body: { access_token: 'a' } });
       await using gateway = gatewayOver(service.url);
-      const result = await post(gateway, JSON.stringify({ query: String(LOGIN), variables }));
+      const result = await post(
+        gateway,
+        JSON.stringify({ query: String(LoginDocument), variables }),
+      );
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
       for (const part of parts) expect(result.errors?.[0]?.message).toContain(part);
       expect(result.text + gateway.logged.join()).not.toMatch(/hunter2|1234567/);
@@ -279,14 +282,17 @@ describe('a mistake in the variables', () => {
         { name: 'a', value: [SECRET] },
       ],
     };
-    const { errors } = await post(gateway, JSON.stringify({ query: String(AUDIT), variables }));
+    const { errors } = await post(
+      gateway,
+      JSON.stringify({ query: String(AuditDocument), variables }),
+    );
     expect(errors?.[0]?.message).toContain('"parameters.1.value"');
   });
 
   it.each([0, -1, 1001, 2_000_000_000])('of range, first: %i, is BAD_USER_INPUT', async (first) => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
-    const result = await ask(gateway, AUDIT, { first }, { token: 't' });
+    const result = await ask(gateway, AuditDocument, { first }, { token: 't' });
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
   });
 
@@ -295,7 +301,7 @@ describe('a mistake in the variables', () => {
     async (after) => {
       await using service = await startService({ body: [] });
       await using gateway = gatewayOver(service.url);
-      const result = await ask(gateway, AUDIT, { after }, { token: 't' });
+      const result = await ask(gateway, AuditDocument, { after }, { token: 't' });
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
     },
   );
@@ -375,7 +381,8 @@ describe('a bug', () => {
         return new Date(0);
       },
     });
-    const login = () => ask(gateway, LOGIN, { clientId: 'c', credential: { clientSecret: 's' } });
+    const login = () =>
+      ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
     const result = await login();
     expect(codeOf(result)).toBe('INTERNAL_SERVER_ERROR');
     expect(result.text + gateway.logged.join()).not.toContain(SECRET);
