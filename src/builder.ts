@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import type { AuditEvent } from './reading/event.ts';
 import type { Page } from './reading/page.ts';
 import { at } from './reading/pointer.ts';
-import { readTime } from './reading/time.ts';
+import { readIso } from './reading/time.ts';
 
 /** The types that more than one operation's file names; each file still says all about its own. */
 type SharedObjects = {
@@ -48,7 +48,7 @@ builder.scalarType('DateTime', {
     'An instant, RFC 3339, always in UTC with milliseconds: 2026-11-21T09:30:00.000Z. As an input any offset is taken.',
   serialize: (value) => value.toISOString(),
   parseValue: (value) => {
-    const date = typeof value === 'string' ? readTime(value) : null;
+    const date = typeof value === 'string' ? readIso(value) : null;
     if (date === null) throw new TypeError('not an instant');
     return date;
   },

@@ -274,6 +274,17 @@ describe('a mistake in the variables', () => {
     },
   );
 
+  it.each(['1700000000', '2026-11-21', '2026-11-21T09:30:00', 'now', 1_700_000_000, true])(
+    'of time, %j, is BAD_USER_INPUT',
+    async (since) => {
+      await using gateway = gatewayOver(NOWHERE);
+      const body = { query: String(AuditDocument), variables: { filter: { since } } };
+      const result = await post(gateway, JSON.stringify(body), { authorization: 'Bearer t' });
+      expect(codeOf(result)).toBe('BAD_USER_INPUT');
+      expect(result.errors?.[0]?.message).toContain('"filter.since": "DateTime"');
+    },
+  );
+
   it('in a list is named by its index', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = {

@@ -23,7 +23,8 @@ function readEpoch(value: number): Date | null {
   return validDate(Math.floor((value * 1000) / scale + 0.02));
 }
 
-function readIso(text: string): Date | null {
+/** An instant from a text with a zone (ISO 8601, RFC 3339); null when it is anything else. */
+export function readIso(text: string): Date | null {
   const match = ISO.exec(text);
   if (match === null) return null;
   const [, day = '', minute, second = '00', fraction = '', zulu, hours, minutes = '00'] = match;

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
+import { keytrail } from './helpers/keytrail.ts';
+import { type Answer, startService } from './helpers/service.ts';
+
+/** One for each slot that a secret may stand in; none may be written or come back with an error. */
+const CANARY = {
+  clientId: 'canary-client-id',
+  secret: 'canary-secret',
+  refreshToken: 'canary-refresh-token',
+  token: 'canary-access-token',
+  parameter: 'canary-parameter',
+  literal: 'canary_literal',
+  header: 'canary-header',
+  upstreamBody: 'canary-upstream-body',
+  upstreamHeader: 'canary-upstream-header',
+};
+
+const ANSWERS: readonly Answer[] = [
+  ...[200, 302, 400, 401, 403, 404, 409, 429, 500, 503, 504].map((status) => ({ status })),
+  { headers: { 'content-type': 'text/html' }, body: `<p>${CANARY.upstreamBody}</p>` },
+  { body: `{"${CANARY.upstreamBody}": ` },
+  { headers: { 'content-encoding': 'gzip' } },
+];
+
+describe('no secret', () => {
+  it('is in the log, in an error or in a greeting, whatever goes wrong', async () => {
+    let answer: Answer | 'reset' = {};
+    await using service = await startService((_, response) => {
+      if (answer === 'reset') {
+        response.destroy();
+        return undefined;
+      }
+      return {
+        body: { note: CANARY.upstreamBody },
+        ...answer,
+        headers: {
+          'x-note': CANARY.upstreamHeader,
+          location: `/${CANARY.upstreamHeader}`,
+          ...answer.headers,
+        },
+      };
+    });
+    await using process = keytrail([], {
+      PORT: '0',
+      UPSTREAM_URL: service.url,
+      LOG_LEVEL: 'trace',
+    });
+    const [, url = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
+    const errors: string[] = [];
+    const post = async (body: unknown) => {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${CANARY.token}`,
+          cookie: CANARY.header,
+          'x-request-id': `${CANARY.header} `.repeat(20),
+        },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      const result = await response.json();
+      if (result.errors) errors.push(JSON.stringify(result.errors));
+    };
+
+    const { clientId, secret, refreshToken, parameter, literal } = CANARY;
+    const parameters = [{ name: parameter, value: parameter }];
+    for (answer of [...ANSWERS, 'reset' as const]) {
+      await post({
+        query: LoginDocument,
+        variables: { clientId, credential: { clientSecret: secret } },
+      });
+      await post({ query: LoginDocument, variables: { clientId, credential: { refreshToken } } });
+      await post({ query: AuditDocument, variables: { parameters, filter: { actor: clientId } } });
+      await post({ query: DeleteApiKeyDocument, variables: { clientId } });
+    }
+    const login = `login(clientId: "${literal}", credential: {clientSecret: "${literal}"})`;
+    await post({ query: `mutation { ${login} { tokenType } }` });
+    await post({ query: `mutation { ${login} { nope } }` });
+    await post({ query: `mutation { ${login} { tokenType } ` });
+    await post({
+      query: `mutation { login(clientId: ${literal}, credential: ${literal}) { tokenType } }`,
+    });
+    await post({
+      query: `mutation ($a: ID = {a: "${literal}"}) { login(clientId: $a) { tokenType } }`,
+    });
+    await post({ query: LoginDocument, variables: { clientId: { secret }, credential: secret } });
+    await post({ query: LoginDocument, variables: [secret] });
+    await post(`{"query": "${secret}`);
+    await post({ query: `{ audit(after: "${literal}") { totalCount } }` });
+
+    process.child.kill('SIGTERM');
+    expect(await process.status).toBe(0);
+    expect(errors.length).toBeGreaterThan(4 * ANSWERS.length);
+    const { stdout, stderr } = process.output;
+    expect(stdout.trim().split('\n').length).toBeGreaterThan(4 * ANSWERS.length);
+    expect(stdout + stderr + errors.join()).not.toContain('canary');
+  });
+});
