@@ -13,8 +13,7 @@ const MAX_SEGMENT_LENGTH = 256;
 // A URL parser reads `.` and `..` as steps, encoded or not (WHATWG URL, section 4.1).
 const STEP = /^\.{1,2}$/;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const CONTROL = /\p{Cc}/u;
 
 /**
  * A template tag: the text stands as written, each value becomes one percent-encoded segment.
