@@ -84,19 +84,22 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(text).not.toContain(SECRET);
   });
 
-  it.each(['text/html', 'text/event-stream', 'application/xml, image/*', 'json'])(
-    'is refused with 406 when it takes only %s, and nothing is sent',
-    async (accept) => {
-      await using service = await startService({ body: { access_token: 'a' } });
-      await using gateway = gatewayOver(service.url);
-      const query =
-        'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
-      const result = await ask(gateway, query, {}, { headers: { accept } });
-      expect(result.status).toBe(406);
-      expect(codeOf(result)).toBe('BAD_REQUEST');
-      expect(service.seen).toHaveLength(0);
-    },
-  );
+  it.each([
+    'text/html',
+    'text/event-stream',
+    'application/xml, image/*',
+    'json',
+    'application/json; charset=utf-16',
+  ])('is refused with 406 when it takes only %s, and nothing is sent', async (accept) => {
+    await using service = await startService({ body: { access_token: 'a' } });
+    await using gateway = gatewayOver(service.url);
+    const query =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+    const result = await ask(gateway, query, {}, { headers: { accept } });
+    expect(result.status).toBe(406);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+    expect(service.seen).toHaveLength(0);
+  });
 
   it('is refused with 413 above 64 KB', async () => {
     await using gateway = gatewayOver(NOWHERE);
@@ -135,6 +138,7 @@ describe('a raw request', () => {
     ['a Host with a port that is none', 'GET /graphql HTTP/1.1\r\nHost: evil:99999'],
     ['a Host with a path', 'GET /graphql HTTP/1.1\r\nHost: evil/x'],
     ['a Host with a user', 'GET /graphql HTTP/1.1\r\nHost: u@evil'],
+    ['no Host', 'GET /graphql HTTP/1.1\r\nx: y'],
     ['two Hosts', 'GET /graphql HTTP/1.1\r\nHost: a\r\nHost: b'],
     ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a'],
     [
@@ -151,6 +155,8 @@ describe('a raw request', () => {
     expect(answer).toContain('"code":"BAD_REQUEST"');
     expect(answer).toMatch(/cache-control: no-store/i);
     expect(answer).not.toMatch(/\.ts|\.js|node:/);
+    const id = /"requestId":"([^"]+)"/.exec(answer)?.[1];
+    expect(gateway.logged.map((line) => JSON.parse(line).requestId)).toEqual([id]);
     expect(service.seen).toHaveLength(0);
   });
 
@@ -316,6 +322,66 @@ describe('a mistake in the variables', () => {
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
     },
   );
+});
+
+describe('a variable that is null where a value is needed', () => {
+  it.each([
+    ['query ($v: Boolean = true) { audit(first: 1) @include(if: $v) { totalCount } }', 400],
+    ['query ($v: Boolean = true) { audit { nodes { id @skip(if: $v) } } }', 200],
+    ['mutation ($v: ID = "a") { deleteApiKey(clientId: $v) { outcome } }', 200],
+    [
+      'mutation ($v: LoginCredential = {clientSecret: "s"}) { login(clientId: "a", credential: $v) { tokenType } }',
+      200,
+    ],
+    [
+      'query ($v: String = "a") { audit(parameters: [{name: $v, value: "v"}]) { totalCount } }',
+      200,
+    ],
+    ['query ($v: String = "x") { audit(filter: {actions: [$v, "b"]}) { totalCount } }', 200],
+    [
+      'mutation ($v: String) { login(clientId: "a", credential: {clientSecret: $v}) { tokenType } }',
+      200,
+    ],
+  ])('is BAD_USER_INPUT and no bug: %s', async (query, status) => {
+    await using service = await startService({ body: [{}] });
+    await using gateway = gatewayOver(service.url);
+    const headers = { accept: 'application/graphql-response+json' };
+    const result = await ask(gateway, query, { v: null }, { token: 't', headers });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    expect(result.errors?.[0]?.message).toContain('$v');
+    expect(result.status).toBe(status);
+    expect(gateway.logged.join()).not.toContain('"bug"');
+  });
+
+  it('nor is a subscription a bug', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const result = await ask(gateway, 'subscription { __typename }');
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    expect(gateway.logged.join()).not.toContain('"bug"');
+  });
+});
+
+describe('a body that does not say exactly what was meant', () => {
+  it.each([
+    '{"query":"mutation($c:ID!){deleteApiKey(clientId:$c){outcome}}","variables":{"c":9007199254740993}}',
+    '{"query":"mutation($c:ID!){deleteApiKey(clientId:$c){outcome}}","variables":{"c":1e30}}',
+    Buffer.from('{"query":"mutation{deleteApiKey(clientId:\\"a\xff\\"){outcome}}"}', 'latin1'),
+  ])('is refused, and no other key is deleted: %s', async (body) => {
+    await using service = await startService({ status: 204 });
+    await using gateway = gatewayOver(service.url);
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer t' };
+    const response = await gateway.fetch(
+      new Request('http://gateway.test/graphql', { method: 'POST', headers, body }),
+    );
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('BAD_REQUEST');
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it('is taken with a byte order mark', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    expect((await post(gateway, '\ufeff{"query":"{__typename}"}')).status).toBe(200);
+  });
 });
 
 describe('every answer', () => {

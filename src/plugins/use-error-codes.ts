@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { type ASTNode, GraphQLError, visit } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { type ErrorCode, FAILURES, GatewayError, toResult } from '../errors.ts';
 
@@ -69,12 +69,30 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
       http: code === 'BAD_REQUEST' ? { status: 400, ...http, spec: false } : http,
     };
   }
+  if (cause instanceof GraphQLError && cause.nodes !== undefined) {
+    const { message, extensions } = misplaced(cause.nodes);
+    return { message, extensions, ...(error.path === undefined && { http: BAD_INPUT_HTTP }) };
+  }
   report(cause);
   const failure = new GatewayError('INTERNAL_SERVER_ERROR');
   // Without a path no field failed: the request as a whole did.
   return error.path === undefined
     ? { message: failure.message, extensions: failure.extensions, http: { status: 500 } }
     : failure;
+}
+
+const BAD_INPUT_HTTP = { status: 400, spec: true };
+
+/** graphql-js points at the document when it cannot execute it, nearly always because a variable is null. */
+function misplaced(nodes: readonly ASTNode[]): CodedFailure {
+  const names = new Set<string>();
+  for (const node of nodes)
+    visit(node, { Variable: ({ name }) => void names.add(`$${name.value}`) });
+  const message =
+    names.size > 0
+      ? `A value is needed where ${[...names].join(', ')} is null or missing.`
+      : 'The document asks for what this schema cannot execute.';
+  return new GatewayError('BAD_USER_INPUT', { message });
 }
 
 function rootOf(error: unknown): unknown {

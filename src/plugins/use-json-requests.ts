@@ -19,7 +19,7 @@ export function useJsonRequests(): Plugin<object, { requestId: string }> {
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
-      if (!acceptsJson(request.headers.get('accept') ?? '*/*')) {
+      if (!acceptsJson(request.headers.get('accept') || '*/*')) {
         const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
         const body = toResult(error, hook.serverContext.requestId);
         return hook.endResponse(hook.fetchAPI.Response.json(body, { status: 406 }));
@@ -38,8 +38,9 @@ const NOT_ACCEPTABLE = 'Answers are JSON: send `accept: application/json`.';
 
 /** Yoga looks at this when the operation has been executed: the tokens of a login would be lost. */
 function acceptsJson(accept: string): boolean {
-  const types = accept.split(',').map((range) => range.split(';')[0]?.trim().toLowerCase());
-  return types.some((type) => ANSWER_TYPES.has(type));
+  const ranges = accept.toLowerCase().replace(/\s/g, '').split(',');
+  const isUtf8 = (range: string) => /;charset=(?!utf-8(?:;|$))/.exec(range) === null;
+  return ranges.some((range) => ANSWER_TYPES.has(range.split(';')[0]) && isUtf8(range));
 }
 
 function checkType(contentType: string | null): void {
@@ -57,12 +58,27 @@ async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Yoga's own takes the content type in lower case only. What the members are, Yoga checks next. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
+
+/**
+ * Yoga's own takes the content type in lower case only, puts another character for bytes that are none, and another
+ * number for a long one: a deletion must not hit the key next to the one that was meant.
+ */
 async function parseBody(request: Request): Promise<GraphQLParams> {
-  const body: unknown = await request.json();
+  const body: unknown = JSON.parse(UTF_8.decode(await request.arrayBuffer()), refuseLongNumber);
   if (typeof body !== 'object' || body === null)
     throw badRequest('The body must be a JSON object.');
+  if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
+    throw badRequest(`The body may have ${[...MEMBERS].join(', ')}, and nothing else.`);
+  }
   return body;
+}
+
+function refuseLongNumber(_name: string, value: unknown): unknown {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+  throw badRequest('A number has more digits than JSON carries safely: send it as a string.');
 }
 
 function badRequest(message: string, status = 400): GraphQLError {
