@@ -147,6 +147,14 @@ describe('an answer of 200', () => {
     { result: 'failed' },
     { status: 'Error' },
     { Success: 'false' },
+    { success: 0 },
+    { deleted: 'no' },
+    { isSuccess: false },
+    { data: { success: false } },
+    { error: 'x' },
+    { errors: [{}] },
+    { type: 'about:blank', status: 404 },
+    { status: 'not_found' },
     false,
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
@@ -158,6 +166,11 @@ describe('an answer of 200', () => {
 
   it.each([
     [{ status: 200, body: { success: true } }, 'DELETED', { success: true }],
+    [
+      { status: 200, body: { errors: [], error: null, status: 0 } },
+      'DELETED',
+      { errors: [], error: null, status: 0 },
+    ],
     [{ status: 200, body: 'OK', headers: { 'content-type': 'text/plain' } }, 'DELETED', 'OK'],
     [{ status: 200, body: '' }, 'DELETED', null],
     [{ status: 200, body: '\n' }, 'DELETED', null],

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { isObject, lookUp, membersOf } from './names.ts';
+import { isObject, type Members, membersOf } from './names.ts';
 
 /** What became of a deletion. */
 export type Deletion = {
@@ -7,11 +7,6 @@ export type Deletion = {
   /** The whole answer; null when it was empty. */
   readonly raw: unknown;
 };
-
-/** The names under which a body says how it went. */
-const VERDICTS = ['success', 'ok', 'succeeded', 'deleted', 'result', 'status', 'outcome'];
-
-const NO = new Set(['false', 'failed', 'failure', 'fail', 'error']);
 
 /**
  * Reads the answer of a deletion, any 2xx: 202 is ACCEPTED, all else DELETED.
@@ -28,8 +23,37 @@ export function readDeletion(answer: {
   return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
 }
 
+/** Yes or no, under these names. */
+const FLAGS = ['success', 'issuccess', 'successful', 'ok', 'succeeded', 'deleted', 'removed'];
+
+/** A word or an HTTP status, under these. */
+const WORDS = ['result', 'status', 'outcome', 'statuscode'];
+
+/** What went wrong, if anything. */
+const COMPLAINTS = ['error', 'errors'];
+
+const NO: ReadonlySet<string> = new Set([
+  ...['false', 'no', 'failed', 'failure', 'fail', 'error', 'denied', 'rejected'],
+  ...['notfound', 'not_found', 'forbidden', 'unauthorized'],
+]);
+
+/** At the top or one wrapper down. A key is taken for deleted only where nothing speaks against it. */
 function saysItFailed(body: unknown): boolean {
-  const members = membersOf(body);
-  const verdicts = isObject(body) ? VERDICTS.map((name) => lookUp(members, [name])) : [body];
-  return verdicts.some((verdict) => NO.has(String(verdict).toLowerCase()));
+  if (!isObject(body)) return body === false;
+  return [body, ...Object.values(body).filter(isObject)].map(membersOf).some(speaksAgainst);
+}
+
+function speaksAgainst(members: Members): boolean {
+  const isNo = (name: string) => NO.has(String(members.get(name)).toLowerCase());
+  const isZero = (name: string) => String(members.get(name)) === '0';
+  return (
+    FLAGS.some((name) => isNo(name) || isZero(name)) ||
+    WORDS.some((name) => isNo(name) || Number(members.get(name)) >= 400) ||
+    COMPLAINTS.some((name) => isComplaint(members.get(name)))
+  );
+}
+
+function isComplaint(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== undefined && value !== '' && value !== false && value !== 0;
 }
