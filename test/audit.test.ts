@@ -26,6 +26,7 @@ describe('the records', () => {
   it.each([
     ['an empty list', []],
     ['an empty list in an envelope', { data: [], page: 1 }],
+    ['an empty list of a usual name beside another', { events: [], links: [{ rel: 'self' }] }],
   ])('may be none: %s', async (_, body) => {
     const { data } = await read(body);
     expect(data?.audit).toMatchObject({ totalCount: 0, nodes: [] });

@@ -32,19 +32,22 @@ export function readTrail({ body }: { readonly body: unknown }): Trail {
   };
 }
 
-/** The answer itself when it is an array, else its only array of objects one level down; of several the usual name decides. */
+/** The answer itself when it is an array, else its only array of objects one level down; a usual name comes first. */
 function findRecords(body: unknown): readonly unknown[] {
   if (Array.isArray(body)) return body;
   const lists = Object.entries(isObject(body) ? body : {}).filter(isListOfObjects);
   const filled = lists.filter(([, list]) => list.length > 0);
-  const candidates = filled.length > 0 ? filled : lists;
-  const [found] =
-    candidates.length === 1
-      ? candidates
-      : NAMES.records.flatMap((name) => candidates.filter(([key]) => fold(key) === name));
+  const usual = [...filled, ...lists].filter(([key]) => isUsual(fold(key)));
+  const others = filled.length > 0 ? filled : lists;
+  // An empty list of a usual name says that there is nothing; another list beside it is no trail.
+  const [found] = usual.length > 0 ? usual : others.length === 1 ? others : [];
   if (found === undefined)
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
   return found[1];
+}
+
+function isUsual(folded: string): boolean {
+  return NAMES.records.some((name) => name === folded);
 }
 
 function isListOfObjects(entry: [string, unknown]): entry is [string, unknown[]] {
