@@ -37,6 +37,8 @@ export type GatewayOptions = {
 
 /** A gateway: it holds connections to the service until it is disposed, and no port. */
 export type Gateway = AsyncDisposable & {
+  /** Cuts off every call to the service that is under way. */
+  abort(): void;
   /** Answers one request; never rejects. */
   fetch(request: Request): Promise<Response>;
   /** Answers one request of a Node server; never rejects. */
@@ -90,13 +92,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     fetch: (request) => orFailure(() => yoga.fetch(request)),
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
+      const requestId = createId();
+      if (refusal !== undefined) {
+        log.info({ requestId, codes: refusal.extensions.code, status: 400 }, 'request');
+      }
       const answer = await orFailure(() =>
         refusal === undefined
           ? yoga.handleNodeRequestAndResponse(request, response)
-          : toResponse(refusal, 400, createId()),
+          : toResponse(refusal, 400, requestId),
       );
       await send(answer, response);
     },
+    abort: () => client.abort(),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

@@ -10,11 +10,13 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
  */
 export function refuseRequest({
   url = '',
+  httpVersion,
   headersDistinct,
 }: IncomingMessage): GatewayError | undefined {
   const hosts = headersDistinct['host'] ?? [];
   const [host = 'localhost'] = hosts;
-  if (hosts.length > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) {
+  const isMissing = hosts.length === 0 && httpVersion === '1.1';
+  if (isMissing || hosts.length > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) {
     return new GatewayError('BAD_REQUEST', { message: 'The Host header is not a host.' });
   }
   if (!url.startsWith('/') || !URL.canParse(`http://${host}${url}`)) {

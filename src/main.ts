@@ -14,6 +14,9 @@ process.once('uncaughtException', ({ name, stack = '' }) => {
   stopping.abort();
 });
 
+// Who reads the log may go away; that is no reason to stop serving.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 const status = await run({
   arguments: process.argv.slice(2),
   environment: process.env,

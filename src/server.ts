@@ -26,6 +26,7 @@ export type Listening = AsyncDisposable & {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
+const SWEEP_MS = 500;
 
 /**
  * Puts a gateway on a port.
@@ -39,17 +40,22 @@ export async function listen(
   const unanswered = new Set<ServerResponse>();
 
   const server = createServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: SWEEP_MS, // Node looks at the two above every 30 s only
+      requireHostHeader: false, // the guard says it in JSON
+    },
     (request, response) => {
       unanswered.add(response);
       response.once('close', () => unanswered.delete(response));
-      response.shouldKeepAlive &&= server.listening;
+      response.shouldKeepAlive &&= !draining.signal.aborted;
       void handle(request, response);
     },
   );
   // What is not HTTP has no response object to answer with.
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(NOT_HTTP);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable) socket.end(refusal(REFUSALS[error.code ?? ''] ?? '400 Bad Request'));
   });
   server.listen(port, host);
   await once(server, 'listening');
@@ -59,24 +65,31 @@ export async function listen(
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);
-      await wait(drainMs);
       // A keep-alive client would otherwise go on asking on the connection it has.
       for (const response of unanswered) response.shouldKeepAlive = false;
+      await wait(Math.min(drainMs, fuseMs));
       const closed = once(server, 'close');
       server.close();
+      // A connection that never asked anything counts as busy; a request whose head is under way gets until the sweep.
+      const sweep = setInterval(() => {
+        if (unanswered.size === 0) server.closeAllConnections();
+      }, SWEEP_MS);
       await closed;
+      clearInterval(sweep);
       clearTimeout(fuse);
     },
   };
 }
 
-const NOT_HTTP = [
-  'HTTP/1.1 400 Bad Request',
-  'connection: close',
-  ...Object.entries(RESPONSE_HEADERS).map((header) => header.join(': ')),
-  'content-length: 0',
-  '\r\n',
-].join('\r\n');
+const REFUSALS: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+function refusal(status: string): string {
+  const headers = Object.entries({ connection: 'close', 'content-length': 0, ...RESPONSE_HEADERS });
+  return [`HTTP/1.1 ${status}`, ...headers.map((header) => header.join(': ')), '\r\n'].join('\r\n');
+}
 
 function toUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

@@ -54,6 +54,8 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     greet(host.version, `${server.url}${GRAPHQL_PATH}`, upstreamUrl, config.PLAYGROUND, sandbox),
   );
   await untilStopped(host);
+  // A deletion runs on when its caller has left, but not for longer than that.
+  setTimeout(() => gateway.abort(), config.SHUTDOWN_FUSE_MS).unref();
 }
 
 /** JSON lines; for a terminal, lines for people. */

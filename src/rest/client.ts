@@ -35,6 +35,8 @@ export type AuthorizedCalls = {
 
 /** The service over HTTP. Disposing it closes the connections when the calls under way are done. */
 export type RestClient = AsyncDisposable & {
+  /** Cuts off every call under way. */
+  abort(): void;
   readonly open: OpenCalls;
   authorized(bearer: Bearer): AuthorizedCalls;
 };
@@ -53,6 +55,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     bodyTimeout: 0,
     connect: { timeout: timeoutMs, ...tls },
   });
+  const aborted = Promise.withResolvers<void>();
   const prefix = url.pathname.replace(/\/+$/, '');
 
   const call = async (request: ExchangeRequest, kind: BodyKind): Promise<Answer> => {
@@ -91,6 +94,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
         call({ method: 'GET', path, headers: { authorization }, signal }, 'json'),
       delete: (path) => call({ method: 'DELETE', path, headers: { authorization } }, 'any'),
     }),
-    [Symbol.asyncDispose]: () => pool.close(),
+    abort: () => void pool.destroy().then(aborted.resolve),
+    // Once it was aborted there is nothing left to close, and undici says so by rejecting.
+    [Symbol.asyncDispose]: () => Promise.race([aborted.promise, pool.close().catch(() => {})]),
   };
 }

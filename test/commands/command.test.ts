@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config.ts';
-import { keytrail } from '../helpers/keytrail.ts';
+import { keytrail, npmStart } from '../helpers/keytrail.ts';
 import { startService } from '../helpers/service.ts';
 
 const GRAPHQL = /(http:\/\/127\.0\.0\.1:\d+)\/graphql/;
@@ -185,20 +187,51 @@ describe('keytrail serve', () => {
     expect(await process.status).toBe(0);
   });
 
-  it('cuts off at the fuse what does not end', async () => {
-    await using service = await startService(() => new Promise(() => {}));
-    await using process = keytrail([], {
-      PORT: '0',
-      UPSTREAM_URL: service.url,
-      SHUTDOWN_FUSE_MS: '100',
-    });
+  it.each(['{ audit { totalCount } }', 'mutation { deleteApiKey(clientId: "k") { outcome } }'])(
+    'cuts off at the fuse what does not end: %s',
+    async (operation) => {
+      await using service = await startService(() => new Promise(() => {}));
+      await using process = keytrail([], {
+        PORT: '0',
+        UPSTREAM_URL: service.url,
+        UPSTREAM_TIMEOUT_MS: '60000',
+        SHUTDOWN_FUSE_MS: '100',
+      });
+      const [, url = ''] = await process.until(GRAPHQL);
+      const answer = query(url, operation, 't');
+      answer.catch(() => {});
+      while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      process.child.kill('SIGTERM');
+      await expect(answer).rejects.toThrow();
+      expect(await process.status).toBe(0);
+    },
+  );
+
+  it('does not wait for a connection that never asked anything', async () => {
+    await using process = keytrail([], { PORT: '0', SHUTDOWN_FUSE_MS: '60000' });
     const [, url = ''] = await process.until(GRAPHQL);
-    const answer = query(url, '{ audit { totalCount } }', 't');
-    answer.catch(() => {});
-    while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const silent = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    silent.on('error', () => {});
     process.child.kill('SIGTERM');
-    await expect(answer).rejects.toThrow();
     expect(await process.status).toBe(0);
+  });
+
+  it('goes on when nobody reads its log any more', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.stdout.destroy();
+    for (let round = 0; round < 3; round += 1) {
+      expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    }
+  });
+
+  it('started by npm is stopped through npm', async () => {
+    await using process = npmStart({ PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.kill('SIGTERM');
+    await process.status;
+    await expect(fetch(url)).rejects.toThrow();
   });
 
   it('survives a service that is down, and requests of every wrong kind', async () => {

@@ -19,7 +19,15 @@ export function keytrail(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Process {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env: environment });
+  return watch(spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env: environment }));
+}
+
+/** Starts it as users do. */
+export function npmStart(environment: Readonly<Record<string, string>>): Process {
+  return watch(spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...environment } }));
+}
+
+function watch(child: ChildProcessWithoutNullStreams): Process {
   const output = { stdout: '', stderr: '' };
   let wake = () => {};
   for (const name of ['stdout', 'stderr'] as const) {
