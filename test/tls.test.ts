@@ -71,4 +71,10 @@ describe('a service over TLS', () => {
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must be the path of a PEM file');
   });
+
+  it('is not started for with the key of another certificate', async () => {
+    await using process = keytrail([], { ...OWN, UPSTREAM_KEY_FILE: file('service-key') });
+    expect(await process.status).toBe(2);
+    expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must hold the key of');
+  });
 });

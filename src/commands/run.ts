@@ -45,7 +45,9 @@ function explain({ stderr }: Host, error: unknown): number {
   const { code, port, address } = Object(error);
   const sentence = START_FAILURES[String(code)];
   if (sentence === undefined) throw error;
-  stderr.write(`keytrail: cannot start: ${sentence(`${address}:${port}`)}\n`);
+  stderr.write(
+    `keytrail: cannot start: ${sentence(port === undefined ? address : `${address}:${port}`)}\n`,
+  );
   return 1;
 }
 

@@ -8,7 +8,9 @@ import { loadSettings } from './settings.ts';
  * @throws ConfigError for wrong settings, and what Node says when the port or the file cannot be had.
  */
 export async function sandbox(host: Host, commandLine: CommandLine): Promise<void> {
-  const { config } = loadSettings(host, commandLine, { PORT: '4001' });
+  // What production asks for concerns the gateway.
+  const environment = { PORT: '4001', ...host.environment, NODE_ENV: undefined };
+  const { config } = loadSettings({ ...host, environment }, commandLine);
   await using service = await startSandbox(host, {
     host: config.HOST,
     port: config.PORT,

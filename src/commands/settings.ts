@@ -15,12 +15,8 @@ export type Settings = {
  * Puts the options over the variables and reads the files that they name.
  * @throws ConfigError that names every problem of the command line, the settings and the files at once.
  */
-export function loadSettings(
-  host: Host,
-  { environment, problems }: CommandLine,
-  defaults: Environment = {},
-): Settings {
-  const merged: Environment = { ...defaults, ...host.environment, ...environment };
+export function loadSettings(host: Host, { environment, problems }: CommandLine): Settings {
+  const merged: Environment = { ...host.environment, ...environment };
   const found = [...problems];
   const attempt = <T>(work: () => T): T | undefined => {
     try {
@@ -38,6 +34,7 @@ export function loadSettings(
     cert: pem('UPSTREAM_CERT_FILE'),
     key: pem('UPSTREAM_KEY_FILE'),
   };
+  attempt(() => checkPair(files));
   const tls = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined));
   if (config === undefined || found.length > 0) throw new ConfigError(found);
   return { config, tls };
@@ -47,10 +44,25 @@ function readPem(variable: string, file: string | undefined): string | undefined
   if (!file) return undefined;
   try {
     const text = readFileSync(file, 'utf8');
-    if (variable === 'UPSTREAM_KEY_FILE') createSecureContext({ key: text });
-    else createSecureContext({ cert: text });
+    createSecureContext(variable === 'UPSTREAM_KEY_FILE' ? { key: text } : { cert: text });
+    if (!text.includes('-----BEGIN ')) throw new Error('An empty file passes for a certificate.');
     return text;
   } catch {
     throw new ConfigError([`${variable} must be the path of a PEM file that can be read.`]);
+  }
+}
+
+function checkPair({
+  cert,
+  key,
+}: {
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}): void {
+  if (cert === undefined || key === undefined) return;
+  try {
+    createSecureContext({ cert, key });
+  } catch {
+    throw new ConfigError(['UPSTREAM_KEY_FILE must hold the key of UPSTREAM_CERT_FILE.']);
   }
 }
