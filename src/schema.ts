@@ -35,16 +35,19 @@ export function createSubgraph(): Subgraph {
   }
   // The plugin's own text drops `@oneOf`; a composer wants the directive defined too.
   service.resolve = () => ({ sdl: `${sdl}\ndirective @oneOf on INPUT_OBJECT\n` });
-  // The plugin's own resolver takes what is no entity for a bug.
+  // The plugin's own resolver takes what is no entity for a bug, and lets one that fails take its neighbours along.
   const names: ReadonlySet<unknown> = new Set(entity.getTypes().map(({ name }) => name));
-  entities.resolve = (source, args: { readonly representations: readonly unknown[] }, ...rest) => {
-    if (!args.representations.every((value) => names.has(Object(value).__typename))) {
-      throw new GatewayError('BAD_USER_INPUT', {
-        message: `Every representation needs a \`__typename\`: ${[...names].join(' or ')}.`,
-      });
-    }
-    return resolveEntities(source, args, ...rest);
-  };
+  entities.resolve = (source, args: { readonly representations: readonly unknown[] }, ...rest) =>
+    args.representations.map(async (representation) => {
+      if (!names.has(Object(representation).__typename)) {
+        throw new GatewayError('BAD_USER_INPUT', {
+          message: `A representation needs a \`__typename\`: ${[...names].join(' or ')}.`,
+        });
+      }
+      const one = { representations: [representation] };
+      const resolved: unknown = await resolveEntities(source, one, ...rest);
+      return Array.isArray(resolved) ? resolved[0] : null;
+    });
   return { schema, sdl };
 }
 

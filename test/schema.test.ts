@@ -169,16 +169,34 @@ describe('the subgraph', () => {
     });
   });
 
-  it.each([{ __typename: 'ApiKey' }, { __typename: 'ApiKey', clientId: 1 }])(
-    'refuses the representation %j',
-    async (representation) => {
-      await using service = await startService({ body: [] });
-      await using gateway = gatewayOver(service.url);
-      const result = await ask(gateway, ENTITIES, { keys: [representation] }, { token: 't' });
-      expect(codeOf(result)).toBe('BAD_USER_INPUT');
-      expect(service.seen).toHaveLength(0);
-    },
-  );
+  it.each([
+    { __typename: 'ApiKey' },
+    { __typename: 'ApiKey', clientId: true },
+    { __typename: 'ApiKey', clientId: null },
+  ])('refuses the representation %j', async (representation) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask(gateway, ENTITIES, { keys: [representation] }, { token: 't' });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it('keeps the neighbours of a representation that it refuses, and says which it was', async () => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const keys = [
+      { __typename: 'ApiKey', clientId: 7 },
+      { __typename: 'ApiKey' },
+      { __typename: 'Nope' },
+    ];
+    const query =
+      'query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on ApiKey { clientId } } }';
+    const { data, errors } = await ask(gateway, query, { keys });
+    expect(data).toEqual({ _entities: [{ clientId: '7' }, null, null] });
+    expect(errors?.map(({ path }) => path)).toEqual([
+      ['_entities', 1],
+      ['_entities', 2],
+    ]);
+  });
 
   it('refuses a representation of what it does not have', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');

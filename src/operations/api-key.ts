@@ -29,11 +29,12 @@ builder.asEntity(ApiKey, {
   key: builder.selection<{ clientId: string }>('clientId'),
   resolveReference: ({ clientId }) => {
     // A router sends what another subgraph answered: nothing has checked it yet.
-    if (typeof clientId !== 'string') {
+    const isId = typeof clientId === 'string' || Number.isSafeInteger(clientId);
+    if (!isId) {
       throw new GatewayError('BAD_USER_INPUT', {
-        message: 'A representation of ApiKey needs a `clientId` that is a string.',
+        message: 'A representation of ApiKey needs a `clientId` that is an ID.',
       });
     }
-    return { clientId };
+    return { clientId: String(clientId) };
   },
 });
