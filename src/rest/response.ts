@@ -92,8 +92,8 @@ function readRetryAfter(
   now: () => number,
 ): number | undefined {
   const text = String(header);
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  if (!text.endsWith('GMT')) return undefined;
-  const seconds = Math.ceil((Date.parse(text) - now()) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+  const isDate = text.endsWith('GMT');
+  if (!isDate && !/^\d+$/.test(text)) return undefined;
+  const seconds = isDate ? Math.ceil((Date.parse(text) - now()) / 1000) : Number(text);
+  return seconds < 2 ** 31 ? Math.max(0, seconds) : undefined; // NaN is not less
 }
