@@ -291,6 +291,14 @@ describe('a mistake in the variables', () => {
     },
   );
 
+  it('is answered with at most five errors, however many there are', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const variables = { parameters: Array.from({ length: 20_000 }, () => 1) };
+    const body = JSON.stringify({ query: String(AuditDocument), variables });
+    const { errors } = await post(gateway, body, { authorization: 'Bearer t' });
+    expect(errors).toHaveLength(5);
+  });
+
   it('in a list is named by its index', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = {

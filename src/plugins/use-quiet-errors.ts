@@ -19,7 +19,8 @@ import {
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 
-const MAX_VALIDATION_ERRORS = 5;
+/** Of a document, or of a variable: more help nobody, and a list of thousands costs seconds. */
+const MAX_ERRORS = 5;
 
 /**
  * Says where a document or a variable is wrong without repeating what stands there: graphql-js quotes the value,
@@ -39,7 +40,7 @@ export function useQuietErrors(): Plugin {
             schema,
             document,
             rules?.map((rule) => (rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule)),
-            { maxErrors: MAX_VALIDATION_ERRORS },
+            { maxErrors: MAX_ERRORS },
           ),
       );
     },
@@ -52,13 +53,15 @@ export function useQuietErrors(): Plugin {
           );
           if (definitions.size === 0) return;
           setResult({
-            errors: [...definitions].flatMap((definition) =>
-              quietVariableErrors(
-                schema,
-                definition,
-                variableValues?.[definition.variable.name.value],
+            errors: [...definitions]
+              .slice(0, MAX_ERRORS)
+              .flatMap((definition) =>
+                quietVariableErrors(
+                  schema,
+                  definition,
+                  variableValues?.[definition.variable.name.value],
+                ),
               ),
-            ),
           });
         },
       };
@@ -108,6 +111,7 @@ function quietVariableErrors(
     return [problem(`Variable "$${name}" of type "${type}" must be given and not be null.`)];
   const messages = new Set<string>();
   coerceInputValue(value, type, (path) => {
+    if (messages.size === MAX_ERRORS) return;
     const place = [name, ...path].join('.');
     messages.add(
       `Variable "$${name}" does not fit at "${place}": "${typeAt(type, path)}" is expected there.`,
