@@ -65,6 +65,10 @@ describe('the answer of a login', () => {
       { access_token: 'a', expires_in: 1e300 },
       { accessToken: 'a', expiresAt: null },
     ],
+    [
+      { access_token: 'a', expires_in: 99_999_999_999 },
+      { accessToken: 'a', expiresAt: '5195-10-06T21:46:39.000Z' },
+    ],
   ])('%j is read', async (body, expected) => {
     const { data } = await read(body);
     expect(data?.login).toMatchObject({ ...expected, raw: body });

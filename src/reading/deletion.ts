@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { isObject, type Members, membersOf } from './names.ts';
+import { isObject, type Members, membersOf, wordOf } from './names.ts';
 
 /** What became of a deletion. */
 export type Deletion = {
@@ -44,11 +44,11 @@ function saysItFailed(body: unknown): boolean {
 }
 
 function speaksAgainst(members: Members): boolean {
-  const isNo = (name: string) => NO.has(String(members.get(name)).toLowerCase());
-  const isZero = (name: string) => String(members.get(name)) === '0';
+  const isNo = (name: string) => NO.has(wordOf(members.get(name)));
+  const isZero = (name: string) => wordOf(members.get(name)) === '0';
   return (
     FLAGS.some((name) => isNo(name) || isZero(name)) ||
-    WORDS.some((name) => isNo(name) || Number(members.get(name)) >= 400) ||
+    WORDS.some((name) => isNo(name) || Number(wordOf(members.get(name))) >= 400) ||
     COMPLAINTS.some((name) => isComplaint(members.get(name)))
   );
 }

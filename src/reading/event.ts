@@ -1,4 +1,4 @@
-import { isObject, lookUp, type Members, membersOf, NAMES, textOf } from './names.ts';
+import { isObject, lookUp, type Members, membersOf, NAMES, textOf, wordOf } from './names.ts';
 import { readTime } from './time.ts';
 
 /** Somebody or something that a record names. */
@@ -71,5 +71,5 @@ const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
 
 function readOutcome(value: unknown): Outcome | null {
   const word = isObject(value) ? lookUp(membersOf(value), NAMES.outcome) : value;
-  return OUTCOMES.get(String(word).toLowerCase()) ?? null;
+  return OUTCOMES.get(wordOf(word)) ?? null;
 }

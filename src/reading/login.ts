@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { isObject, lookUp, type Members, membersOf, NAMES } from './names.ts';
-import { readTime } from './time.ts';
+import { readTime, validDate } from './time.ts';
 
 /** What a login obtained. */
 export type Login = {
@@ -42,7 +42,7 @@ function readToken(value: unknown): string | null {
 
 function readExpiry(members: Members, now: Date): Date | null {
   const seconds = readSeconds(lookUp(members, NAMES.expiresIn));
-  if (seconds !== null) return readTime(now.getTime() + seconds * 1000);
+  if (seconds !== null) return validDate(now.getTime() + seconds * 1000);
   const at = lookUp(members, NAMES.expiresAt);
   return readTime(at);
 }

@@ -91,6 +91,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A word to be compared: a text, a number or a boolean, in lower case; empty for anything else. */
+export function wordOf(value: unknown): string {
+  return /^(?:string|number|boolean)$/.test(typeof value) ? `${value}`.toLowerCase() : '';
+}
+
 /** A text, or a number in digits; null for anything else and for the empty text. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);

@@ -25,6 +25,9 @@ export type PageArguments = {
 
 const MAX_FIRST = 1000;
 
+/** GraphQL's Int ends here. */
+const MAX_INT = 2 ** 31 - 1;
+
 /**
  * Opens a window on a trail.
  * @throws GatewayError BAD_USER_INPUT for a `first` out of range, or an `after` that is no cursor.
@@ -59,6 +62,7 @@ function* matching(trail: Trail, start: number, where: PageArguments['where']): 
 /** A service that counts more records than it sent has sent only some: how many match in all is then unknown. */
 function count(trail: Trail, where: PageArguments['where']): number | null {
   const total = Math.max(trail.total ?? 0, trail.length);
+  if (total > MAX_INT) return null;
   if (where === undefined) return total;
   return total > trail.length ? null : matching(trail, 0, where).toArray().length;
 }

@@ -42,8 +42,8 @@ function isCalendarDay(day: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
-/** RFC 3339 has years of four digits only. */
-function validDate(millis: number): Date | null {
+/** The instant of so many milliseconds; null beyond the years 0 to 9999, as RFC 3339 has four digits for them. */
+export function validDate(millis: number): Date | null {
   const date = new Date(millis);
   const year = date.getUTCFullYear();
   return year >= 0 && year <= 9999 ? date : null;

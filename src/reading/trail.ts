@@ -24,7 +24,7 @@ export function readTrail({ body }: { readonly body: unknown }): Trail {
   return {
     raw: body,
     length: records.length,
-    total: Number.isSafeInteger(total) ? Number(total) : null,
+    total: typeof total === 'number' && Number.isSafeInteger(total) ? total : null,
     event: (index) => {
       events[index] ??= readEvent(records[index]);
       return events[index];

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { readDeletion } from '../../src/reading/deletion.ts';
+import { readLogin } from '../../src/reading/login.ts';
+import { readPage } from '../../src/reading/page.ts';
+import { readTrail } from '../../src/reading/trail.ts';
+
+/** Any JSON, with the names that the readers look for and those that JavaScript would stumble over. */
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(
+      fc.constantFrom(
+        ...[
+          'toString',
+          'valueOf',
+          '__proto__',
+          'length',
+          'id',
+          'time',
+          'action',
+          'actor',
+          'target',
+        ],
+        ...[
+          'outcome',
+          'status',
+          'success',
+          'error',
+          'data',
+          'events',
+          'total',
+          'access_token',
+          'expires_in',
+        ],
+      ),
+      tie('value'),
+      { maxKeys: 5 },
+    ),
+  ),
+})).value;
+
+describe('any JSON', () => {
+  it.each([
+    ['a login', (body: unknown) => readLogin({ body }, new Date(0))],
+    ['a deletion', (body: unknown) => readDeletion({ status: 200, body })],
+    ['a trail', (body: unknown) => readPage(readTrail({ body }), {}).totalCount()],
+  ])('is read as %s, or refused with a code', (_, read) => {
+    fc.assert(
+      fc.property(json, (body) => {
+        try {
+          read(body);
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatewayError);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
+    'like %j is no stumbling block',
+    (body) => {
+      expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
+      expect(readTrail({ body: [{ outcome: body.status, ...body }] }).event(0).outcome).toBeNull();
+    },
+  );
+});
