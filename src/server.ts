@@ -55,7 +55,10 @@ export async function listen(
   );
   // What is not HTTP has no response object to answer with.
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (socket.writable) socket.end(refusal(REFUSALS[error.code ?? ''] ?? '400 Bad Request'));
+    const answer = refusal(REFUSALS[error.code ?? ''] ?? '400 Bad Request');
+    // The peer may never close its side, and Node watches such a socket no longer.
+    if (socket.writable) socket.end(answer, () => socket.destroy());
+    else socket.destroy();
   });
   server.listen(port, host);
   await once(server, 'listening');
