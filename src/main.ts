@@ -7,7 +7,8 @@ const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => stopping.abort()); // a second one ends the process at once
 }
-process.once('uncaughtException', ({ name, stack = '' }) => {
+process.on('uncaughtException', (bug: unknown) => {
+  const { name = typeof bug, stack = '' } = Object(bug);
   const at = /^ {4}at .*$/m.exec(stack)?.[0].trim(); // the message may quote what was being worked on
   process.stderr.write(`keytrail: stopping because of a bug: ${name} ${at}\n`);
   process.exitCode = 1;

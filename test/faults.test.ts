@@ -195,7 +195,7 @@ describe('a caller who leaves', () => {
       arrive();
       return new Promise(() => {});
     });
-    await using gateway = gatewayOver(service.url);
+    await using gateway = gatewayOver(service.url, { upstream: { timeoutMs: 60_000 } });
     await using server = await onPort(gateway);
     const caller = new AbortController();
     const answer = fetch(`${server.url}/graphql`, {

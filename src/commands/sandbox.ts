@@ -9,7 +9,11 @@ import { loadSettings } from './settings.ts';
  */
 export async function sandbox(host: Host, commandLine: CommandLine): Promise<void> {
   // What production asks for concerns the gateway.
-  const environment = { PORT: '4001', ...host.environment, NODE_ENV: undefined };
+  const environment = {
+    ...host.environment,
+    PORT: host.environment['PORT'] || '4001',
+    NODE_ENV: undefined,
+  };
   const { config } = loadSettings({ ...host, environment }, commandLine);
   await using service = await startSandbox(host, {
     host: config.HOST,
