@@ -41,6 +41,16 @@ async function startRaw(onRequest: (socket: Socket) => void) {
   };
 }
 
+/** A request whose caller may leave. */
+function leavable(query: string, signal: AbortSignal, token: string): Request {
+  return new Request('http://gateway.test/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query }),
+    signal,
+  });
+}
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -225,12 +235,7 @@ describe('a caller who leaves', () => {
     await using gateway = gatewayOver(service.url);
     const caller = new AbortController();
     const answer = gateway.fetch(
-      new Request('http://gateway.test/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
-        body: JSON.stringify({ query: 'mutation { deleteApiKey(clientId: "k") { outcome } }' }),
-        signal: caller.signal,
-      }),
+      leavable('mutation { deleteApiKey(clientId: "k") { outcome } }', caller.signal, 't'),
     );
     await arrived;
     caller.abort();
@@ -247,14 +252,7 @@ describe('a caller who leaves', () => {
     await using gateway = gatewayOver(service.url, { upstream: { connections: 2 } });
     const callers = Array.from({ length: 20 }, () => new AbortController());
     const answers = callers.map(({ signal }) =>
-      gateway.fetch(
-        new Request('http://gateway.test/graphql', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', authorization: 'Bearer slow' },
-          body: JSON.stringify({ query: '{ audit { totalCount } }' }),
-          signal,
-        }),
-      ),
+      gateway.fetch(leavable('{ audit { totalCount } }', signal, 'slow')),
     );
     await until(() => service.seen.length === 2);
     for (const caller of callers) caller.abort();
