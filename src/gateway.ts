@@ -88,18 +88,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   };
 
+  const refuse = (refusal: GatewayError): Response => {
+    const requestId = createId();
+    log.info({ requestId, codes: refusal.extensions.code, status: 400 }, 'request');
+    return toResponse(refusal, 400, requestId);
+  };
+
   return {
     fetch: (request) => orFailure(() => yoga.fetch(request)),
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
-      const requestId = createId();
-      if (refusal !== undefined) {
-        log.info({ requestId, codes: refusal.extensions.code, status: 400 }, 'request');
-      }
       const answer = await orFailure(() =>
         refusal === undefined
           ? yoga.handleNodeRequestAndResponse(request, response)
-          : toResponse(refusal, 400, requestId),
+          : refuse(refusal),
       );
       await send(answer, response);
     },

@@ -5,8 +5,8 @@ import { GatewayError } from './errors.ts';
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * What is wrong with a request before anything makes a URL or a token of it, which fails or guesses; undefined when nothing is.
- * Node itself has refused what is not HTTP.
+ * What is wrong with a request before anything makes a URL or a token of it, which fails or guesses; undefined when
+ * nothing is. Node itself has refused what is not HTTP.
  */
 export function refuseRequest({
   url = '',

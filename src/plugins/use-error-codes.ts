@@ -6,8 +6,8 @@ import { type ErrorCode, FAILURES, GatewayError, toResult } from '../errors.ts';
 export type ReportBug = (error: unknown, requestId: string) => void;
 
 /**
- * The last word on every error that leaves the gateway: expected failures keep their code, what Yoga and graphql-js say of
- * a request gets one, and all else is a bug, reported and masked. Everything gets the request's id.
+ * The last word on every error that leaves the gateway: expected failures keep their code, what Yoga and graphql-js
+ * say of a request gets one, and all else is a bug, reported and masked. Everything gets the request's id.
  */
 export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId: string }> {
   return {

@@ -12,8 +12,9 @@ const ANSWER_TYPES: ReadonlySet<string | undefined> = new Set([
 const JSON_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
 /**
- * Takes operations by GET, or as JSON by POST, from those who take JSON for an answer. A form or a text, which a browser sends across origins without asking,
- * is refused. Whatever fails while a request is read is the request's fault, and nothing of it is echoed.
+ * Takes operations by GET, or as JSON by POST, from those who take JSON for an answer. A form or a text, which a
+ * browser sends across origins without asking, is refused. Whatever fails while a request is read is the request's
+ * fault, and nothing of it is echoed.
  */
 export function useJsonRequests(): Plugin<object, { requestId: string }> {
   return {
