@@ -125,11 +125,11 @@ describe('an answer of 200', () => {
   it.each([
     ['login', 'empty', 'UPSTREAM_BAD_RESPONSE'],
     ['login', 'text', 'UPSTREAM_BAD_RESPONSE'],
-    ['login', 'JSON object', 'UPSTREAM_BAD_RESPONSE'],
+    ['login', 'JSON object', 'UPSTREAM_ERROR'],
     ['login', 'JSON array', 'UPSTREAM_BAD_RESPONSE'],
     ['audit', 'empty', 'UPSTREAM_BAD_RESPONSE'],
     ['audit', 'text', 'UPSTREAM_BAD_RESPONSE'],
-    ['audit', 'JSON object', 'UPSTREAM_BAD_RESPONSE'],
+    ['audit', 'JSON object', 'UPSTREAM_ERROR'],
     ['audit', 'JSON array', ''],
     ['deleteApiKey', 'empty', ''],
     ['deleteApiKey', 'text', ''],

@@ -89,7 +89,7 @@ describe('the answer of a login', () => {
     { access_token: 12 },
     { access_token: 'a\nb' },
     { access_token: null },
-    { a: { b: { access_token: 'too deep' } } },
+    { a: { b: { c: { access_token: 'too deep' } } } },
     [{ access_token: 'a' }],
   ])('%j holds no token', async (body) => {
     const result = await read(body);

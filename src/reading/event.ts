@@ -1,4 +1,6 @@
-import { isObject, lookUp, type Members, membersOf, NAMES, textOf, wordOf } from './names.ts';
+import { type EventContract, find, type PartyContract } from './contract.ts';
+import { textOf } from './names.ts';
+import { type Outcome, readOutcome } from './outcome.ts';
 import { readTime } from './time.ts';
 
 /** Somebody or something that a record names. */
@@ -7,9 +9,6 @@ export type Party = {
   readonly name: string | null;
   readonly type: string | null;
 };
-
-/** How an action ended. */
-export type Outcome = 'SUCCESS' | 'FAILURE';
 
 /** One record of the trail; null stands for what could not be told. */
 export type AuditEvent = {
@@ -25,51 +24,29 @@ export type AuditEvent = {
   readonly raw: unknown;
 };
 
-/** Reads one record by the usual names. A reading is never invented: when in doubt it is null. */
-export function readEvent(record: unknown): AuditEvent {
-  const members = membersOf(record);
+/** Reads one record where the contract says. A reading is never invented: when in doubt it is null. */
+export function readEvent(contract: EventContract, record: unknown): AuditEvent {
+  const { occurredAt } = contract;
+  const isPlain = occurredAt === null || typeof occurredAt === 'string' || !('as' in occurredAt);
+  const time = isPlain ? { at: occurredAt, as: undefined } : occurredAt;
   return {
-    id: textOf(lookUp(members, NAMES.id)),
-    occurredAt: readTime(lookUp(members, NAMES.occurredAt)),
-    action: textOf(lookUp(members, NAMES.action)),
-    actor: readParty(members, NAMES.actor),
-    target: readParty(members, NAMES.target),
-    outcome: readOutcome(lookUp(members, NAMES.outcome)),
-    ipAddress: textOf(lookUp(members, NAMES.ipAddress)),
-    userAgent: textOf(lookUp(members, NAMES.userAgent)),
+    id: textOf(find(contract.id, record)),
+    occurredAt: readTime(find(time.at, record), time.as),
+    action: textOf(find(contract.action, record)),
+    actor: readParty(contract.actor, record),
+    target: readParty(contract.target, record),
+    outcome: readOutcome(find(contract.outcome, record)),
+    ipAddress: textOf(find(contract.ipAddress, record)),
+    userAgent: textOf(find(contract.userAgent, record)),
     raw: record,
   };
 }
 
-/** `actor: {id, name}`, `actor: "ann"`, or `actor_id` and `actor_name` beside each other. */
-function readParty(members: Members, roles: readonly string[]): Party | null {
-  const found = lookUp(members, roles);
-  const value = Array.isArray(found) ? found[0] : found;
-  const own = membersOf(value);
-  const read = (names: readonly string[]) =>
-    textOf(lookUp(own, names)) ?? textOf(lookUp(members, prefixed(roles, names)));
+function readParty(contract: PartyContract, record: unknown): Party | null {
   const party = {
-    id: read(NAMES.partyId),
-    name: read(NAMES.partyName) ?? textOf(value),
-    type: read(NAMES.partyType),
+    id: textOf(find(contract.id, record)),
+    name: textOf(find(contract.name, record)),
+    type: textOf(find(contract.type, record)),
   };
   return party.id === null && party.name === null && party.type === null ? null : party;
-}
-
-function prefixed(roles: readonly string[], names: readonly string[]): readonly string[] {
-  return roles.flatMap((role) => names.map((name) => `${role}${name}`));
-}
-
-const OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
-  ...['true', 'success', 'succeeded', 'successful', 'ok', 'allowed', 'granted'].map(
-    (word) => [word, 'SUCCESS'] as const,
-  ),
-  ...['false', 'failure', 'failed', 'fail', 'error', 'denied', 'rejected'].map(
-    (word) => [word, 'FAILURE'] as const,
-  ),
-]);
-
-function readOutcome(value: unknown): Outcome | null {
-  const word = isObject(value) ? lookUp(membersOf(value), NAMES.outcome) : value;
-  return OUTCOMES.get(wordOf(word)) ?? null;
 }

@@ -1,4 +1,5 @@
-import type { AuditEvent, Outcome, Party } from './event.ts';
+import type { AuditEvent, Party } from './event.ts';
+import type { Outcome } from './outcome.ts';
 
 /** Conditions on an event; one that is null or left out is not asked. */
 export type Filter = {

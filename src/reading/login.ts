@@ -1,5 +1,7 @@
 import { GatewayError } from '../errors.ts';
-import { isObject, lookUp, type Members, membersOf, NAMES } from './names.ts';
+import { type Answer, complete, type LoginContract, type Partially, take } from './contract.ts';
+import { saysItFailed } from './failure.ts';
+import { claimsOf, inferLogin } from './infer-login.ts';
 import { readTime, validDate } from './time.ts';
 
 /** What a login obtained. */
@@ -15,39 +17,48 @@ export type Login = {
 };
 
 /**
- * Reads the answer of a login: tokens at its top or one wrapper down.
+ * Reads the answer of a login where the contract says, and where that is silent, where it is usual.
  * @param now the instant from which a lifetime counts.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no access token.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no access token, UPSTREAM_ERROR when it says that it failed.
  */
-export function readLogin({ body }: { readonly body: unknown }, now: Date): Login {
-  const wrappers = isObject(body) ? Object.values(body).filter(isObject) : [];
-  for (const members of [body, ...wrappers].map(membersOf)) {
-    const accessToken = readToken(lookUp(members, NAMES.accessToken));
-    if (accessToken === null) continue;
-    return {
-      accessToken,
-      tokenType: readToken(lookUp(members, NAMES.tokenType)) ?? 'Bearer',
-      refreshToken: readToken(lookUp(members, NAMES.refreshToken)),
-      expiresAt: readExpiry(members, now),
-      raw: body,
-    };
+export function readLogin(answer: Answer, now: Date, configured?: Partially<LoginContract>): Login {
+  const contract = complete<LoginContract>(configured, inferLogin(answer));
+  const accessToken = readToken(take(contract.accessToken, answer));
+  if (accessToken === null) {
+    throw saysItFailed(answer.body)
+      ? new GatewayError('UPSTREAM_ERROR', {
+          reason: 'SAYS_IT_FAILED',
+          upstreamStatus: answer.status,
+        })
+      : new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN' });
   }
-  throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN' });
+  return {
+    accessToken,
+    tokenType: readToken(take(contract.tokenType, answer)) ?? 'Bearer',
+    refreshToken: readToken(take(contract.refreshToken, answer)),
+    expiresAt:
+      contract.expires && readExpiry(take(contract.expires.at, answer), contract.expires.as, now),
+    raw: answer.body,
+  };
 }
 
-/** A token is a text that can stand in a header: not empty, no control characters. */
+/** A token is a text that can stand in a header: not empty, no control characters. A header may hold its scheme too. */
 function readToken(value: unknown): string | null {
-  return typeof value === 'string' && /^\P{Cc}+$/u.test(value) ? value : null;
+  const token = typeof value === 'string' ? value.replace(/^Bearer +/i, '') : '';
+  return /^\P{Cc}+$/u.test(token) ? token : null;
 }
 
-function readExpiry(members: Members, now: Date): Date | null {
-  const seconds = readSeconds(lookUp(members, NAMES.expiresIn));
-  if (seconds !== null) return validDate(now.getTime() + seconds * 1000);
-  const at = lookUp(members, NAMES.expiresAt);
-  return readTime(at);
-}
-
-function readSeconds(value: unknown): number | null {
-  const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return typeof seconds === 'number' && seconds >= 0 ? seconds : null;
+function readExpiry(
+  value: unknown,
+  format: NonNullable<LoginContract['expires']>['as'],
+  now: Date,
+): Date | null {
+  if (format === 'jwt') return readTime(claimsOf(value)['exp'], 'epoch-seconds');
+  if (format !== 'seconds' && format !== 'milliseconds') return readTime(value, format);
+  const isNumber =
+    typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
+  const lifetime = isNumber ? Number(value) : -1;
+  return lifetime < 0
+    ? null
+    : validDate(now.getTime() + lifetime * (format === 'seconds' ? 1000 : 1));
 }

@@ -1,103 +1,57 @@
-/** The vocabulary: under which names services usually give what the graph exposes, best first, folded as {@link fold} does. */
-export const NAMES = {
-  accessToken: ['accesstoken', 'token', 'jwt', 'bearertoken'],
-  refreshToken: ['refreshtoken'],
-  tokenType: ['tokentype'],
-  expiresIn: ['expiresin', 'expiresinseconds', 'lifetime', 'ttl'],
-  expiresAt: ['expiresat', 'expireson', 'expiry', 'expiration', 'expires'],
-  records: [
-    'events',
-    'records',
-    'items',
-    'data',
-    'results',
-    'logs',
-    'entries',
-    'auditlogs',
-    'audit',
-  ],
-  total: ['total', 'totalcount', 'totalresults', 'totalitems'],
-  id: ['id', 'eventid', 'auditid', 'logid', 'uuid', 'uid'],
-  occurredAt: [
-    'occurredat',
-    'occurred',
-    'eventtime',
-    'eventdate',
-    'timestamp',
-    'time',
-    'datetime',
-    'date',
-    'createdat',
-    'created',
-    'createddate',
-    'datecreated',
-    'loggedat',
-    'recordedat',
-  ],
-  action: [
-    'action',
-    'eventtype',
-    'actiontype',
-    'event',
-    'eventname',
-    'operation',
-    'activity',
-    'type',
-  ],
-  actor: ['actor', 'user', 'principal', 'initiator', 'performedby', 'author', 'member'],
-  target: ['target', 'targets', 'resource', 'object', 'entity', 'subject'],
-  outcome: ['outcome', 'result', 'status', 'success'],
-  ipAddress: [
-    'ipaddress',
-    'ip',
-    'sourceip',
-    'sourceipaddress',
-    'clientip',
-    'remoteip',
-    'remoteaddress',
-  ],
-  userAgent: ['useragent'],
-  partyId: ['id', 'uuid', 'uid'],
-  partyName: ['name', 'displayname', 'fullname', 'email', 'login', 'username'],
-  partyType: ['type', 'kind'],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
-
-/** Members of an object by their folded names. */
-export type Members = ReadonlyMap<string, unknown>;
-
-/** Folds case and separators: createdAt, created_at and CREATED-AT are one. */
-export function fold(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-}
-
-/** The members of an object that are not null; none of anything else. Of two that fold alike the first counts. */
-export function membersOf(value: unknown): Members {
-  const members = new Map<string, unknown>();
-  if (!isObject(value)) return members;
-  for (const [name, member] of Object.entries(value)) {
-    const folded = fold(name);
-    if (member !== null && !members.has(folded)) members.set(folded, member);
-  }
-  return members;
-}
-
-/** What stands under the first of the names that is there; `undefined` where none is. */
-export function lookUp(members: Members, names: readonly string[]): unknown {
-  return members.get(names.find((name) => members.has(name)) ?? '');
-}
-
 /** Whether it is a JSON object: no array, no null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A word to be compared: a text, a number or a boolean, in lower case; empty for anything else. */
-export function wordOf(value: unknown): string {
-  return /^(?:string|number|boolean)$/.test(typeof value) ? `${value}`.toLowerCase() : '';
 }
 
 /** A text, or a number in digits; null for anything else and for the empty text. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Words that are written together though they are two: eventid, ipaddress, username. */
+const GLUED =
+  'access account action activity actor address addr admin agent at audit by client code count created data date display email entity event expires expiry full host id in ip item key last link log login mail name next no num object on operation page performed refresh remote request resource result session size source state status target time token total type updated user uuid';
+
+const SINGLE: ReadonlySet<string> = new Set([
+  ...GLUED.split(' '),
+  'identity',
+  'timestamp',
+  'datetime',
+]);
+
+/** Words that are short for others. */
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ['addr', 'address'],
+  ['mail', 'email'],
+  ['datetime', 'time'],
+  ['usr', 'user'],
+  ['desc', 'description'],
+]);
+
+/** The words of a name, in lower case and singular: createdAt, created_at and CREATED-AT are the same two. */
+export function wordsOf(name: string): readonly string[] {
+  return name
+    .replace(/(\p{Ll}|\d)(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1$3 $2$4')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .flatMap((word) => unglue(word) ?? [word])
+    .map(singular)
+    .map((word) => SHORT.get(word) ?? word);
+}
+
+function unglue(word: string): readonly string[] | null {
+  if (SINGLE.has(word)) return [word];
+  for (let end = word.length - 2; end >= 2; end -= 1) {
+    const head = word.slice(0, end);
+    const tail = SINGLE.has(head) ? unglue(word.slice(end)) : null;
+    if (tail !== null) return [head, ...tail];
+  }
+  return null;
+}
+
+function singular(word: string): string {
+  if (word.length < 4 || /(?:ss|us|is)$/.test(word)) return word;
+  return word.replace(/ies$/, 'y').replace(/s$/, '');
 }

@@ -1,23 +1,57 @@
-/** RFC 3339 with its looser relatives of ISO 8601: a blank for the T, no seconds, no colon in the offset. The zone must be there. */
+/** How an instant can be written. What has no zone is taken for UTC by the three in `-utc`, and only when a contract names them. */
+export const INSTANT_FORMATS = [
+  'iso8601',
+  'rfc2822',
+  'epoch-seconds',
+  'epoch-milliseconds',
+  'epoch-microseconds',
+  'epoch-nanoseconds',
+  'iso8601-utc',
+  'us-utc',
+  'european-utc',
+] as const;
+
+export type InstantFormat = (typeof INSTANT_FORMATS)[number];
+
+/** RFC 3339 with its looser relatives of ISO 8601: a blank for the T, no seconds, no colon in the offset, UTC for Z. The zone must be there. */
 const ISO =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz])|([+-]\d\d):?(\d\d)?)$/;
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|([+-]\d\d):?(\d\d)?)$/;
+
+/** RFC 2822, section 3.3, as in e-mail and HTTP. */
+const RFC_2822 =
+  /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UTC|UT|Z)$/;
+
+/** Day and month in either order, the clock by 12 or 24 hours. */
+const CIVIL =
+  /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}),?[T ](\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?: ?([AaPp])\.?[Mm]\.?)?$/;
 
 /** From here to there a number of seconds is an instant between 1973 and 5138; a thousand times that is milliseconds, and so on. */
 const EPOCH_SECONDS = [1e8, 1e11] as const;
 
+const PER_SECOND: Readonly<Record<string, number>> = {
+  'epoch-seconds': 1,
+  'epoch-milliseconds': 1e3,
+  'epoch-microseconds': 1e6,
+  'epoch-nanoseconds': 1e9,
+};
+
 /**
- * An instant from a text with a zone (ISO 8601, RFC 3339) or an epoch in seconds, milliseconds or microseconds,
- * told apart by magnitude. Null when it is anything else, or ambiguous: a time is never guessed.
+ * An instant from a text with a zone (ISO 8601, RFC 3339, RFC 2822) or an epoch, its unit told by magnitude, unless
+ * a format is given. Null when it is anything else, or ambiguous: a time is never guessed.
  */
-export function readTime(value: unknown): Date | null {
-  if (typeof value === 'number') return readEpoch(value);
-  if (typeof value !== 'string') return null;
-  return /^\d{9,17}(\.\d+)?$/.test(value) ? readEpoch(Number(value)) : readIso(value);
+export function readTime(value: unknown, format?: InstantFormat): Date | null {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
+  if (epoch !== undefined) return readEpoch(Number(epoch), PER_SECOND[format ?? '']);
+  if (format === 'iso8601-utc') return readIso(text) ?? readIso(`${text}Z`);
+  if (format === 'us-utc' || format === 'european-utc') return readCivil(text, format);
+  return readIso(text) ?? (RFC_2822.test(text) ? validDate(Date.parse(text)) : null);
 }
 
-function readEpoch(value: number): Date | null {
+function readEpoch(value: number, unit: number | undefined): Date | null {
   const [from, to] = EPOCH_SECONDS;
-  const scale = [1, 1e3, 1e6].find((factor) => value >= from * factor && value < to * factor);
+  const isUnit = (factor: number) => value >= from * factor && value < to * factor;
+  const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
   // Milliseconds are cut off, not rounded; a double of seconds may fall short of one by up to 15 µs.
   return validDate(Math.floor((value * 1000) / scale + 0.02));
@@ -34,6 +68,17 @@ export function readIso(text: string): Date | null {
   // A leap second has no millisecond of its own: it is read as the last one before it.
   const clock = second === '60' ? '59.999' : `${second}.${millis}`;
   return validDate(Date.parse(`${day}T${minute}:${clock}${zone}`));
+}
+
+function readCivil(text: string, format: 'us-utc' | 'european-utc'): Date | null {
+  const match = CIVIL.exec(text);
+  if (match === null) return null;
+  const [, one = '', two = '', year, hour = '', minute, second = '00', half] = match;
+  const [month, day] = format === 'us-utc' ? [one, two] : [two, one];
+  const hours =
+    half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0);
+  const pad = (part: number | string) => String(part).padStart(2, '0');
+  return readIso(`${year}-${pad(month)}-${pad(day)}T${pad(hours)}:${minute}:${second}Z`);
 }
 
 /** V8 reads the 30th of February as a day in March. */

@@ -1,8 +1,11 @@
 import { GatewayError } from '../errors.ts';
+import { type Answer, type AuditContract, type Partially, take } from './contract.ts';
 import { type AuditEvent, readEvent } from './event.ts';
-import { fold, isObject, lookUp, membersOf, NAMES } from './names.ts';
+import { saysItFailed } from './failure.ts';
+import { completeAudit, listAt } from './infer.ts';
+import { type Next, readNext, type Step } from './paging.ts';
 
-/** An audit trail as one answer of the service gives it. */
+/** The audit trail, or one page of it, as one answer of the service gives it. */
 export type Trail = {
   /** The whole answer. */
   readonly raw: unknown;
@@ -11,45 +14,48 @@ export type Trail = {
   readonly total: number | null;
   /** The event at an index from 0 to length - 1, in the service's order; each is read when it is first asked for. */
   event(index: number): AuditEvent;
+  /** How the trail goes on behind this answer. */
+  readonly next: Next;
 };
 
 /**
  * Reads an answer of the audit trail.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records.
+ * @param configured where things are; what it leaves out is told from the answer.
+ * @param step what led to this answer; null for the first.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
-export function readTrail({ body }: { readonly body: unknown }): Trail {
-  const records = findRecords(body);
+export function readTrail(
+  answer: Answer,
+  configured: Partially<AuditContract> = {},
+  step: Step | null = null,
+): Trail {
+  const contract = completeAudit(answer, configured);
+  const records = listAt(contract.records, answer.body);
+  if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
+    throw new GatewayError('UPSTREAM_ERROR', {
+      reason: 'SAYS_IT_FAILED',
+      upstreamStatus: answer.status,
+    });
+  }
+  if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
   const events: AuditEvent[] = [];
-  const total = lookUp(membersOf(body), NAMES.total);
+  const event = (index: number) => {
+    events[index] ??= readEvent(contract.event, records[index]);
+    return events[index];
+  };
+  const { length } = records;
+  const total = readCount(take(contract.total, answer));
+  const lastId = length > 0 ? event(length - 1).id : null;
   return {
-    raw: body,
-    length: records.length,
-    total: typeof total === 'number' && Number.isSafeInteger(total) ? total : null,
-    event: (index) => {
-      events[index] ??= readEvent(records[index]);
-      return events[index];
-    },
+    raw: answer.body,
+    length,
+    total,
+    event,
+    next: readNext(contract.paging, answer, { length, total, lastId }, step),
   };
 }
 
-/** The answer itself when it is an array, else its only array of objects one level down; a usual name comes first. */
-function findRecords(body: unknown): readonly unknown[] {
-  if (Array.isArray(body)) return body;
-  const lists = Object.entries(isObject(body) ? body : {}).filter(isListOfObjects);
-  const filled = lists.filter(([, list]) => list.length > 0);
-  const usual = [...filled, ...lists].filter(([key]) => isUsual(fold(key)));
-  const others = filled.length > 0 ? filled : lists;
-  // An empty list of a usual name says that there is nothing; another list beside it is no trail.
-  const [found] = usual.length > 0 ? usual : others.length === 1 ? others : [];
-  if (found === undefined)
-    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
-  return found[1];
-}
-
-function isUsual(folded: string): boolean {
-  return NAMES.records.some((name) => name === folded);
-}
-
-function isListOfObjects(entry: [string, unknown]): entry is [string, unknown[]] {
-  return Array.isArray(entry[1]) && entry[1].every(isObject);
+function readCount(value: unknown): number | null {
+  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import type { Answer } from '../../src/reading/contract.ts';
 import { readDeletion } from '../../src/reading/deletion.ts';
 import { readLogin } from '../../src/reading/login.ts';
 import { readPage } from '../../src/reading/page.ts';
@@ -43,11 +44,15 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
+function answer(body: unknown): Answer {
+  return { status: 200, headers: {}, body };
+}
+
 describe('any JSON', () => {
   it.each([
-    ['a login', (body: unknown) => readLogin({ body }, new Date(0))],
+    ['a login', (body: unknown) => readLogin(answer(body), new Date(0))],
     ['a deletion', (body: unknown) => readDeletion({ status: 200, body })],
-    ['a trail', (body: unknown) => readPage(readTrail({ body }), {}).totalCount()],
+    ['a trail', (body: unknown) => readPage(readTrail(answer(body)), {}).totalCount()],
   ])('is read as %s, or refused with a code', (_, read) => {
     fc.assert(
       fc.property(json, (body) => {
@@ -65,7 +70,7 @@ describe('any JSON', () => {
     'like %j is no stumbling block',
     (body) => {
       expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
-      expect(readTrail({ body: [{ outcome: body.status, ...body }] }).event(0).outcome).toBeNull();
+      expect(readTrail(answer([{ outcome: body.status, ...body }])).event(0).outcome).toBeNull();
     },
   );
 });

@@ -1,0 +1,76 @@
+import type { Answer, ExpiryFormat, LoginContract } from './contract.ts';
+import { isObject } from './names.ts';
+import { type Place, survey } from './survey.ts';
+import { readTime } from './time.ts';
+import { LOGIN } from './vocabulary.ts';
+
+/** Tells where the answer of a login holds what: at its top, or up to two wrappers down. */
+export function inferLogin({ body }: Answer): LoginContract {
+  const places = survey(isObject(body) ? [body] : []).filter(
+    ({ path }) => path.split('/').length <= 3,
+  );
+  const texts = places.filter(({ values: [value] }) => typeof value === 'string' && value !== '');
+  const accessToken = best(texts, LOGIN.accessToken);
+  const end = best(places, LOGIN.expires, (place) => expiryFormat(place) !== null);
+  return {
+    accessToken: accessToken?.pointer ?? null,
+    refreshToken: best(texts, LOGIN.refreshToken)?.pointer ?? null,
+    tokenType: best(texts, LOGIN.tokenType)?.pointer ?? null,
+    expires: inferExpiry(end, accessToken),
+  };
+}
+
+function best(
+  places: readonly Place[],
+  rules: readonly RegExp[],
+  fits: (place: Place) => boolean = () => true,
+): Place | undefined {
+  const wordsOf = ({ path }: Place) => path.replaceAll('/', ' ');
+  const depthOf = ({ path }: Place) => path.split('/').length;
+  const ranked = places
+    .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(wordsOf(place))) }))
+    .filter(({ place, rule }) => rule >= 0 && fits(place))
+    .sort((a, b) => a.rule - b.rule || depthOf(a.place) - depthOf(b.place));
+  return ranked[0]?.place;
+}
+
+function inferExpiry(end: Place | undefined, token: Place | undefined): LoginContract['expires'] {
+  const as = end === undefined ? null : expiryFormat(end);
+  if (end !== undefined && as !== null) return { at: end.pointer, as };
+  const isDated = token !== undefined && 'exp' in claimsOf(token.values[0]);
+  return isDated ? { at: token.pointer, as: 'jwt' } : null;
+}
+
+/** A lifetime is told from an instant by its size and its name; null where neither says enough. */
+function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
+  if (typeof value !== 'number' && typeof value !== 'string') return null;
+  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(path);
+  if (!isLifetime && readTime(value) !== null)
+    return (
+      INSTANTS.find(
+        (format) => readTime(value)?.getTime() === readTime(value, format)?.getTime(),
+      ) ?? null
+    );
+  if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
+  if (/\b(?:m|milli|millisecond)\b/.test(path)) return 'milliseconds';
+  return /\b(?:min|minute|hour|day|at|on|date)\b/.test(path) ? null : 'seconds';
+}
+
+const INSTANTS = [
+  'epoch-seconds',
+  'epoch-milliseconds',
+  'epoch-microseconds',
+  'iso8601',
+  'rfc2822',
+] as const;
+
+/** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */
+export function claimsOf(token: unknown): Readonly<Record<string, unknown>> {
+  const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(String(token)) ?? [];
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return isObject(claims) ? claims : {};
+  } catch {
+    return {};
+  }
+}

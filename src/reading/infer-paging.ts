@@ -1,0 +1,79 @@
+import {
+  type Answer,
+  type PagingContract,
+  type PagingStyle,
+  type Source,
+  take,
+} from './contract.ts';
+import type { Place } from './survey.ts';
+import { ENVELOPE } from './vocabulary.ts';
+
+/** Where the answer says how many records there are in all. */
+export function inferTotal(around: readonly Place[], { headers }: Answer): Source {
+  const pointer = first(around, ENVELOPE.total, isCount);
+  const header = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
+  return pointer ?? (header === undefined ? null : { header });
+}
+
+/** How the service goes on, as far as one answer tells, which never names the parameters. */
+export function inferPaging(
+  around: readonly Place[],
+  answer: Answer,
+  length: number,
+  configured?: PagingStyle,
+): PagingContract {
+  const link = first(around, ENVELOPE.next, isLink);
+  const cursor = first(around, ENVELOPE.cursor, isCursor);
+  const page = first(around, ENVELOPE.page, isCount);
+  const pages = first(around, ENVELOPE.pages, isCount);
+  const more = first(around, ENVELOPE.more, (value) => typeof value === 'boolean');
+  const isPart =
+    Number(take(inferTotal(around, answer), answer)) > length || take(more, answer) === true;
+  const styles: readonly (readonly [PagingStyle, boolean])[] = [
+    ['link-header', /\bnext\b/.test(String(answer.headers['link']))],
+    ['next-link', link !== null],
+    ['cursor', cursor !== null],
+    ['page', pages !== null || (page !== null && isPart)],
+    ['offset', isPart],
+  ];
+  const style = configured ?? styles.find(([, isSeen]) => isSeen)?.[0] ?? 'none';
+  const next = { cursor, 'next-link': link };
+  const position = { page, offset: first(around, ENVELOPE.offset, isCount) };
+  return {
+    style,
+    next: style === 'cursor' || style === 'next-link' ? next[style] : null,
+    more,
+    position: style === 'page' || style === 'offset' ? position[style] : null,
+    pages: style === 'page' ? pages : null,
+    start: style === 'page' ? 1 : 0,
+    parameter: null,
+    size: null,
+  };
+}
+
+/** The first place of such a name that holds such a value. */
+function first(
+  around: readonly Place[],
+  rule: RegExp,
+  fits: (value: unknown) => boolean,
+): string | null {
+  const isIt = ({ pointer, path, values }: Place) =>
+    // "pages" is no page: the plural counts here.
+    rule.test(`${path.replaceAll('/', ' ')}${/pages$/i.test(pointer) ? ' count' : ''}`) &&
+    fits(values[0]);
+  return around.find(isIt)?.pointer ?? null;
+}
+
+function isCount(value: unknown): boolean {
+  return /^\d{1,15}$/.test(String(value)) && typeof value !== 'object';
+}
+
+function isLink(value: unknown): boolean {
+  return typeof value === 'string' && /^(?:https?:\/\/|\/|\?)/.test(value);
+}
+
+function isCursor(value: unknown): boolean {
+  return (
+    !isLink(value) && (typeof value === 'number' || (typeof value === 'string' && value !== ''))
+  );
+}

@@ -1,0 +1,129 @@
+import {
+  type Answer,
+  type AuditContract,
+  type Contract,
+  complete,
+  type Partially,
+} from './contract.ts';
+import { inferEvent } from './infer-event.ts';
+import { inferLogin } from './infer-login.ts';
+import { inferPaging, inferTotal } from './infer-paging.ts';
+import { isObject, wordsOf } from './names.ts';
+import { at } from './pointer.ts';
+import { escapeToken, survey } from './survey.ts';
+import { INSTANT_FORMATS, readTime } from './time.ts';
+import { RECORDS } from './vocabulary.ts';
+
+/** Looks at an answer and says where things are; the same answer always gives the same contract. */
+export function inferContract(answer: Answer): Contract {
+  return { login: inferLogin(answer), audit: completeAudit(answer) };
+}
+
+/** From so many records it is told what all of them hold. */
+export const SAMPLE = 50;
+
+/** A contract of the trail without gaps: what is not configured is told from the answer. */
+export function completeAudit(
+  answer: Answer,
+  configured: Partially<AuditContract> = {},
+): AuditContract {
+  const { body } = answer;
+  const records = configured.records === undefined ? inferRecords(body) : configured.records;
+  const list = listAt(records, body) ?? [];
+  const isAround = ({ pointer }: { readonly pointer: string }) =>
+    !pointer.startsWith(`${records}/`);
+  const around = records === '' ? [] : survey([body]).filter(isAround);
+  return complete<AuditContract>(configured, {
+    records,
+    total: inferTotal(around, answer),
+    paging: inferPaging(around, answer, list.length, configured.paging?.style),
+    parameters: { since: null, until: null, actor: null, action: null },
+    event: inferEvent(list.slice(0, SAMPLE)),
+  });
+}
+
+/** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
+export function listAt(pointer: string | null, body: unknown): readonly unknown[] | null {
+  const found = pointer === null ? undefined : at(body, pointer);
+  if (Array.isArray(found)) return found;
+  if (isObject(found)) return Object.values(found);
+  return found === null ? [] : null;
+}
+
+/** A part of an answer that may hold the records. */
+type Part = {
+  readonly pointer: string;
+  readonly words: string;
+  readonly depth: number;
+  readonly value: unknown;
+};
+
+const MAX_DEPTH = 3;
+
+/**
+ * The shallowest list of objects that hold times; where none does, or only one whose name says nothing, a name that
+ * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
+ */
+function inferRecords(body: unknown): string | null {
+  const parts = partsOf({ pointer: '', words: '', depth: 0, value: body });
+  const lists = parts.filter(isList);
+  const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
+  const isOnly = (list: Part) => (filled.length > 0 ? filled : lists).every((one) => one === list);
+  const tierOf = (list: Part): number => {
+    const isSure = list.pointer === '' || RECORDS.sure.test(list.words);
+    const isUsual = RECORDS.usual.test(list.words);
+    if (hasTimes(itemsOf(list.value))) return isSure || isUsual ? 0 : 2;
+    if (isSure) return 1;
+    if (isUsual) return 3;
+    return isOnly(list) ? 4 : 5;
+  };
+  const [best] = lists
+    .map((list) => ({ ...list, tier: tierOf(list) }))
+    .filter(({ tier }) => tier < 5)
+    .sort((a, b) => a.tier - b.tier || a.depth - b.depth);
+  return (best ?? parts.find(isNumbered))?.pointer ?? null;
+}
+
+/** An answer and its members, down to three names deep; lists are not entered. */
+function partsOf(part: Part): readonly Part[] {
+  const { pointer, depth, value } = part;
+  if (depth === MAX_DEPTH || !isObject(value)) return [part];
+  const members = Object.entries(value).map(([name, member]) => ({
+    pointer: `${pointer}/${escapeToken(name)}`,
+    words: wordsOf(name).join(' '),
+    depth: depth + 1,
+    value: member,
+  }));
+  return [part, ...members.flatMap(partsOf)];
+}
+
+/** A list of objects; under a name that says records null too, with which some services mean the empty list. */
+function isList({ value, words, pointer }: Part): boolean {
+  if (pointer === '') return Array.isArray(value);
+  if (RECORDS.other.test(words)) return false;
+  return Array.isArray(value) ? value.every(isObject) : value === null && RECORDS.sure.test(words);
+}
+
+function isNumbered({ value }: Part): boolean {
+  if (!isObject(value) || !Object.keys(value).every((name) => /\d/.test(name))) return false;
+  const items = Object.values(value);
+  return items.every(isObject) && hasTimes(items);
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Whether one of the first holds a time, be it one that cannot be read without being told how. */
+function hasTimes(items: readonly unknown[]): boolean {
+  return survey(items.slice(0, 5)).some(({ path, values }) =>
+    values.some((value) =>
+      typeof value === 'string'
+        ? readTime(value) !== null || ZONELESS.some((format) => readTime(value, format) !== null)
+        : /\b(?:time|timestamp|date|at|on|when|created|ts)\b/.test(path) &&
+          readTime(value) !== null,
+    ),
+  );
+}
+
+const ZONELESS = INSTANT_FORMATS.filter((format) => format.endsWith('-utc'));

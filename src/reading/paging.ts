@@ -1,0 +1,70 @@
+import { type Answer, find, type PagingContract, take } from './contract.ts';
+import { textOf } from './names.ts';
+
+/** What leads to another page than the first: a link, or a query parameter. */
+export type Step =
+  | { readonly link: string }
+  | { readonly parameter: string; readonly value: string };
+
+/** How a trail goes on: not at all, by a step, or in a way that is only known once the contract has this entry. */
+export type Next = Step | { readonly missing: string } | null;
+
+/** Reads from an answer how the trail goes on behind it. An empty page is the end of every trail. */
+export function readNext(
+  paging: PagingContract,
+  answer: Answer,
+  page: { readonly length: number; readonly total: number | null; readonly lastId: string | null },
+  step: Step | null,
+): Next {
+  const { style, parameter } = paging;
+  if (page.length === 0 || find(paging.more, answer.body) === false) return null;
+  if (style === 'none') return null;
+  if (style === 'link-header') return toLink(readLinkHeader(answer.headers['link']));
+  if (style === 'next-link') return toLink(textOf(take(paging.next, answer)));
+  const value =
+    style === 'cursor'
+      ? textOf(take(paging.next, answer))
+      : style === 'last-id'
+        ? page.lastId
+        : readPosition(paging, answer, page, step);
+  if (value === null) return style === 'last-id' ? { missing: 'audit.event.id' } : null;
+  return parameter === null ? { missing: 'audit.paging.parameter' } : { parameter, value };
+}
+
+function toLink(link: string | null): Step | null {
+  return link === null ? null : { link };
+}
+
+/** The number of the next page, or the next offset; null when the answer's own numbers say that this was the last. */
+function readPosition(
+  { style, position, pages, start, parameter }: PagingContract,
+  { body }: Answer,
+  { length, total }: { readonly length: number; readonly total: number | null },
+  step: Step | null,
+): string | null {
+  const asked = step !== null && 'value' in step ? step.value : start;
+  const here = Number(find(position, body) ?? asked);
+  const first = step === null ? here : start;
+  const isLast =
+    style === 'page'
+      ? here - first + 1 >= Number(find(pages, body) ?? Number.POSITIVE_INFINITY)
+      : total !== null && here + length >= total;
+  // Without a parameter nothing is asked for, and only what the service says tells that there is more.
+  const isWhole = parameter === null && total !== null && total <= length;
+  return isLast || isWhole || !Number.isSafeInteger(here)
+    ? null
+    : String(here + (style === 'page' ? 1 : length));
+}
+
+/** The link to the next page (RFC 8288, section 3): the first whose relation types hold `next`. */
+function readLinkHeader(header: string | readonly string[] | undefined): string | null {
+  for (const [, link = '', parameters = ''] of [header]
+    .flat()
+    .join(', ')
+    .matchAll(/<([^>]*)>((?:\s*;\s*[\w*!-]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s",;]+))?)*)/g)) {
+    const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))/i.exec(parameters);
+    if ((relations?.[1] ?? relations?.[2] ?? '').toLowerCase().split(/\s+/).includes('next'))
+      return link;
+  }
+  return null;
+}

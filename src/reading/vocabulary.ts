@@ -1,0 +1,165 @@
+/**
+ * The one table of names, best first. They are compared with the words of a place (see `wordsOf`): lower case,
+ * singular, a blank between two. `event` rules see the way from the record on, without the names that only wrap.
+ */
+
+/** Names of an object that only wraps what it holds. */
+export const WRAPPERS =
+  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|evt|result)\/)+/;
+
+/** Places that speak of something else: of earlier and later states, of links, of the request's own size. */
+export const ASIDE =
+  /\b(?:old|new|prev|previous|before|after|change|changed|diff|delta|impersonated|link|href|parent)\b/;
+
+const ID = '(?:id|uuid|guid|[gosu]id|urn|arn)';
+
+/** Of a record: under which names it gives what. */
+export const EVENT = {
+  id: [
+    new RegExp(`^${ID}$`),
+    new RegExp(
+      `^(?:event|audit|log|entry|record|activity|document|history|trail|unique|global|internal|insert|tracking| )+ ${ID}$`,
+    ),
+    /^(?:key|identifier|sequence|sequence (?:no|num|number))$/,
+  ],
+  occurredAt: [
+    /\b(?:occurred|occurrence|happened)\b/,
+    /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
+    /\b(?:published|performed|executed|issued|requested|initiated|started?)\b/,
+    /\b(?:created|creation|create|inserted|insert|added)\b/,
+    /\b(?:recorded|logged|received|ingested|stored|indexed|written|generated|reported|collected)\b/,
+    /\b(?:time|timestamp|date|at|on|instant)\b/,
+  ],
+  action: [
+    /^action$/,
+    /^action (?:name|type|code|key|value|verb|identifier|performed|taken|display name)$/,
+    /^event (?:name|action)$/,
+    /^event (?:type|code|key)(?: name| id)?$/,
+    /^event$/,
+    /^(?:operation|activity|command|verb|what)(?: (?:name|type|code|key|display name))?$/,
+    /(?:^| )(?:action|operation|activity)(?: (?:name|type))?$/,
+    /^(?:audit|log|change|message|transaction|history|record|entry)(?: event| log)? (?:type|code)$/,
+    /^type(?: name)?$/,
+    /^name$/,
+    /^method(?: name)?$/,
+    /^(?:summary|title|message|description|display message|text|event description|comment|detail|note)$/,
+  ],
+  outcome: [
+    /^(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
+    /\b(?:outcome|result|success|successful|status)$/,
+  ],
+  ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
+  userAgent: [
+    /\buser agent(?: (?:raw|original|full|value|string|header|text|user agent))*$/,
+    /^(?:raw |http )?user agent\b/,
+    /\b(?:agent|ua|client|browser|application)\b/,
+  ],
+} as const satisfies Readonly<Record<string, readonly RegExp[]>>;
+
+/** Never the time of an event. */
+export const OTHER_TIMES =
+  /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
+
+/** Never the address of who acted. */
+export const OTHER_ADDRESSES =
+  /\b(?:server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat)\b/;
+
+/** Who acts and what is acted upon. A place belongs to the first of these words on its way. */
+export const ROLES = {
+  actor: [
+    'actor',
+    'initiator',
+    'by',
+    'originator',
+    'originating',
+    'operator',
+    'performer',
+    'executor',
+    'invoker',
+    'requester',
+    'requestor',
+    'caller',
+    'who',
+    'author',
+    'principal',
+    'admin',
+    'administrator',
+    'user',
+    'login',
+    'identity',
+    'member',
+    'person',
+    'employee',
+    'creator',
+    'email',
+  ],
+  target: [
+    'target',
+    'affected',
+    'auditable',
+    'resource',
+    'object',
+    'entity',
+    'asset',
+    'item',
+    'subject',
+    'component',
+    'record',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** What follows the role's word. */
+export const PARTY = {
+  id: [
+    new RegExp(`^${ID}$`),
+    new RegExp(`^(?:unique|external|global|account|public|internal|identity|principal) ${ID}$`),
+    /^(?:key|identifier|ref|reference|path|uri)$/,
+  ],
+  name: [
+    /^display name$/,
+    /^(?:full |friendly |common )?name$/,
+    /^(?:summary|label|title|descriptor|description|detail)$/,
+    /^(?:primary |work )?email(?: address)?$/,
+    /^(?:login|handle|nickname|alias|upn|alternate id|(?:login|principal|user|nick) name)$/,
+  ],
+  type: [/^type$/, /^(?:kind|class|category|type name)$/],
+} as const satisfies Readonly<Record<string, readonly RegExp[]>>;
+
+/** In the answer of a login. */
+export const LOGIN = {
+  accessToken: [
+    /^(?!.*\brefresh\b).*\baccess token(?: (?:token|value|key))*$/,
+    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|authentication|authorization|session|bearer|api|security|login|user) token(?: (?:token|value))*$/,
+    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type|id|next|page)\b).*\btoken(?: (?:token|value))*$/,
+    /^(?:.* )?(?:jwt|jwt token|access|bearer)$/,
+  ],
+  refreshToken: [/\brefresh token(?: (?:token|value))*$/, /^(?:.* )?refresh$/],
+  tokenType: [/\btoken type$/],
+  expires: [
+    /^(?!.*\b(?:refresh|id|password|device)\b).*\b(?:expir\w*|expires?) in\b/,
+    /^(?!.*\b(?:refresh|id|password|device)\b).*\bexpir/,
+    /^(?!.*\b(?:refresh|id|password|device)\b).*\b(?:lifetime|ttl|valid until|valid for|validity)\b/,
+  ],
+} as const satisfies Readonly<Record<string, readonly RegExp[]>>;
+
+/** Names of a list of records: those that say so, those that say nothing else, and those of another list. */
+export const RECORDS = {
+  sure: /\b(?:event|audit|log|activity|record|entry|history|trail)\b/,
+  usual:
+    /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|operation|notification|response|reply|object|node|edge|body|payload|collection|document|member|message))$/,
+  other:
+    /\b(?:error|warning|link|column|field|header|facet|filter|included|related|schema|parameter|sort)\b/,
+} as const;
+
+/** In the answer around the records. */
+export const ENVELOPE = {
+  total:
+    /^(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+  next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
+  cursor:
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+  more: /\bmore\b|\bnext\b|\btruncated\b/,
+  page: /^(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$/,
+  offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,
+  pages: /\b(?:total page|page total|page count|num page|number of page|last page)$/,
+} as const;
