@@ -100,8 +100,9 @@ export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
     }),
     endCursor: t.string({
       nullable: true,
-      description: 'The cursor of the last event. Null when the page is empty.',
-      resolve: ({ edges }) => edges.at(-1)?.cursor,
+      description:
+        'Where to continue: behind the last event, or where a search for more events stopped, even if it found none. Null when there is nothing.',
+      resolve: ({ endCursor }) => endCursor,
     }),
   }),
 });

@@ -60,6 +60,11 @@ const settings = z.object({
   ),
   UPSTREAM_KEY_FILE: pemFile('private key of that certificate', 'none'),
   UPSTREAM_ALLOW_HTTP: flag('allow plain http to another host than loopback', 'off'),
+  KEYTRAIL_CONTRACT: z.string().optional().register(about, {
+    form: 'the path of a JSON file',
+    meaning: "where the service's answers hold what, as far as it cannot be told from them",
+    otherwise: 'told from each answer',
+  }),
   HOST: z
     .string()
     .regex(/^[\w.:-]+$/)

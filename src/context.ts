@@ -1,8 +1,12 @@
 import DataLoader from 'dataloader';
+import { GatewayError } from './errors.ts';
+import type { ConfiguredContract } from './reading/contract.ts';
+import type { OpenTrail } from './reading/page.ts';
+import type { Step } from './reading/paging.ts';
 import { readTrail, type Trail } from './reading/trail.ts';
 import { readBearer } from './rest/bearer.ts';
 import type { OpenCalls, RestClient } from './rest/client.ts';
-import type { Path } from './rest/path.ts';
+import { type Path, withParameter } from './rest/path.ts';
 import type { Answer } from './rest/response.ts';
 
 /** What every resolver is given, for one request: nothing in it outlives the request or is shared with another. */
@@ -11,43 +15,78 @@ export type Context = {
   readonly open: OpenCalls;
   /** Calls with the caller's token; without a well-formed one they throw UNAUTHENTICATED and send nothing. */
   readonly authorized: {
-    /** Reads each path once, however many fields ask for it; again after a `delete`. Ends when the caller leaves. */
-    get(path: Path): Promise<Answer>;
+    /** Gets a trail, page by page: each once, however many fields ask for it; again after a `delete`. Ends when the caller leaves. */
+    getTrail(path: Path): OpenTrail;
     delete(path: Path): Promise<Answer>;
   };
-  /** The trail that an answer holds, found once. */
-  readonly trails: DataLoader<Answer, Trail>;
+  /** Where the service's answers hold what. */
+  readonly contract: ConfiguredContract;
+  readonly now: () => Date;
+};
+
+/** What the contexts of all requests have in common. */
+export type Service = {
+  readonly client: RestClient;
+  readonly contract: ConfiguredContract;
   readonly now: () => Date;
 };
 
 /** Makes the context of one request, from its headers and the signal that says that its caller left. */
 export function createContext(
-  client: RestClient,
+  { client, contract, now }: Service,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
-  now: () => Date,
 ): Context {
   const authorized = () => client.authorized(readBearer(request.headers.get('authorization')));
-  const answers = new DataLoader<Path, Answer>((paths) =>
-    Promise.all(paths.map((path) => orError(() => authorized().get(path, request.signal)))),
+
+  const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
+    const answer = await authorized().get(path, request.signal);
+    const trail = readTrail(answer, contract.audit, step);
+    const { next } = trail;
+    if (next === null || !('link' in next)) return trail;
+    const to = client.follow(next.link, from);
+    // Of a link only its query is followed, so that no cursor can lead to another path.
+    return {
+      ...trail,
+      next: to === null ? { missing: 'audit.paging' } : { link: to.slice(to.indexOf('?')) },
+    };
+  };
+  const trails = new DataLoader<TrailKey, Trail, string>(
+    (keys) => Promise.all(keys.map((key) => orError(() => read(key)))),
+    { cacheKeyFn: ({ path }) => path },
   );
+
   return {
     open: client.open,
     authorized: {
-      get: (path) => answers.load(path),
+      getTrail: (from) => async (step) =>
+        trails.load({ path: toPath(client, from, step), from, step }),
       delete: async (path) => {
         const calls = authorized();
         try {
           return await calls.delete(path);
         } finally {
-          answers.clearAll(); // what was read before is out of date
+          trails.clearAll(); // what was read before is out of date
         }
       },
     },
-    trails: new DataLoader((read) =>
-      Promise.all(read.map((answer) => orError(async () => readTrail(answer)))),
-    ),
+    contract,
     now,
   };
+}
+
+type TrailKey = {
+  readonly path: Path;
+  /** The path of the trail's first page, and what led from there to this one. */
+  readonly from: Path;
+  readonly step: Step | null;
+};
+
+function toPath(client: RestClient, from: Path, step: Step | null): Path {
+  if (step === null) return from;
+  if (!('link' in step)) return withParameter(from, { name: step.parameter, value: step.value });
+  const to = client.follow(step.link, from);
+  if (to !== null) return to;
+  throw new GatewayError('BAD_USER_INPUT', { message: 'This is not a cursor of this trail.' });
 }
 
 /** DataLoader wants one failed key's error in its place, not a failed batch. */

@@ -77,6 +77,7 @@ export type FailureReason =
   | 'NOT_HTTP'
   | 'NO_TOKEN'
   | 'NO_RECORDS'
+  | 'PAGING_UNKNOWN'
   | 'SAYS_IT_FAILED';
 
 /** What a failure may tell beyond its code. None of it is ever taken from the service's text or the caller's values. */

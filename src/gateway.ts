@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import { createContext } from './context.ts';
+import { createContext, type Service } from './context.ts';
 import { GatewayError, toResult } from './errors.ts';
 import { refuseRequest } from './guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
@@ -20,6 +20,8 @@ import { createSubgraph } from './schema.ts';
 export type GatewayOptions = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   readonly introspection: boolean;
+  /** Where the service's answers hold what; gaps are inferred. */
+  readonly contract: Service['contract'];
   /** What the playground's tabs hold; null turns it off. */
   readonly playground: PlaygroundOptions | null;
   /** Origins whose pages may read the answers; never with credentials. */
@@ -49,14 +51,14 @@ const MAX_BODY_BYTES = 65_536;
 
 /** Builds a gateway. It opens no connection before the first request needs one. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { playground, corsOrigins, log, now, clock, createId, draining } = options;
+  const { contract, playground, corsOrigins, log, now, clock, createId, draining } = options;
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
   const reportBug = (bug: unknown, requestId: string) =>
     log.error({ requestId, ...describeBug(bug) }, 'bug');
 
   const yoga = createYoga({
     schema: createSubgraph().schema,
-    context: ({ request }) => createContext(client, request, now),
+    context: ({ request }) => createContext({ client, contract, now }, request),
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),

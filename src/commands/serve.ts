@@ -14,7 +14,7 @@ import { loadSettings } from './settings.ts';
  * @throws ConfigError for wrong settings, and what Node says when the port cannot be had.
  */
 export async function serve(host: Host, commandLine: CommandLine): Promise<void> {
-  const { config, tls } = loadSettings(host, commandLine);
+  const { config, contract, tls } = loadSettings(host, commandLine);
   if (config.UPSTREAM_URL !== undefined && commandLine.data !== undefined) {
     throw new ConfigError(['--data is for the sandbox, and with UPSTREAM_URL there is none.']);
   }
@@ -33,6 +33,7 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
       maxBytes: config.UPSTREAM_MAX_BYTES,
       tls,
     },
+    contract,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     corsOrigins: config.CORS_ORIGINS,

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { type Config, ConfigError, type Environment, loadConfig } from '../config.ts';
+import { parseContract } from '../contract.ts';
+import type { ConfiguredContract } from '../reading/contract.ts';
 import type { RestClientOptions } from '../rest/client.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Host } from './host.ts';
@@ -8,6 +10,7 @@ import type { Host } from './host.ts';
 /** Everything that was set, checked. */
 export type Settings = {
   readonly config: Config;
+  readonly contract: ConfiguredContract;
   readonly tls: NonNullable<RestClientOptions['tls']>;
 };
 
@@ -35,9 +38,10 @@ export function loadSettings(host: Host, { environment, problems }: CommandLine)
     key: pem('UPSTREAM_KEY_FILE'),
   };
   attempt(() => checkPair(files));
+  const contract = attempt(() => readContract(merged['KEYTRAIL_CONTRACT'])) ?? {};
   const tls = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined));
   if (config === undefined || found.length > 0) throw new ConfigError(found);
-  return { config, tls };
+  return { config, contract, tls };
 }
 
 function readPem(variable: string, file: string | undefined): string | undefined {
@@ -49,6 +53,21 @@ function readPem(variable: string, file: string | undefined): string | undefined
     return text;
   } catch {
     throw new ConfigError([`${variable} must be the path of a PEM file that can be read.`]);
+  }
+}
+
+function readContract(file: string | undefined): ConfiguredContract {
+  if (!file) return {};
+  const parsed = parseContract(readText(file));
+  if ('contract' in parsed) return parsed.contract;
+  throw new ConfigError(parsed.problems.map((problem) => `KEYTRAIL_CONTRACT: ${problem}`));
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new ConfigError(['KEYTRAIL_CONTRACT must be the path of a JSON file that can be read.']);
   }
 }
 

@@ -2,7 +2,8 @@ import { builder, windowArguments } from '../builder.ts';
 import { GatewayError } from '../errors.ts';
 import { concerns } from '../reading/filter.ts';
 import { readPage } from '../reading/page.ts';
-import { path } from '../rest/path.ts';
+import { pageSize } from '../reading/paging.ts';
+import { path, withQuery } from '../rest/path.ts';
 
 const ApiKey = builder.objectType('ApiKey', {
   description:
@@ -15,8 +16,8 @@ const ApiKey = builder.objectType('ApiKey', {
       description:
         'The audit events in which this key acted or was acted upon, by its client id as id or name. However many keys one request asks about, the trail is read once. Null when it could not be read: `errors` says why.',
       args: windowArguments,
-      resolve: async ({ clientId }, { first, after }, { authorized, trails }) =>
-        readPage(await trails.load(await authorized.get(path`/api/v1/audit`)), {
+      resolve: ({ clientId }, { first, after }, { authorized, contract }) =>
+        readPage(authorized.getTrail(withQuery(path`/api/v1/audit`, pageSize(contract.audit))), {
           first,
           after,
           where: (event) => concerns(clientId, event),

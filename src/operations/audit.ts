@@ -1,7 +1,8 @@
 import { builder, PageInfo, rawArguments, readRaw, windowArguments } from '../builder.ts';
 import type { Party } from '../reading/event.ts';
-import { matches } from '../reading/filter.ts';
+import { matches, toParameters } from '../reading/filter.ts';
 import { type Page, readPage } from '../reading/page.ts';
+import { pageSize } from '../reading/paging.ts';
 import { path, withQuery } from '../rest/path.ts';
 
 builder.queryField('audit', (t) =>
@@ -22,10 +23,19 @@ builder.queryField('audit', (t) =>
           'Query parameters forwarded to the service untouched, in this order, for what this schema does not model.',
       }),
     },
-    resolve: async (_, { first, after, filter, parameters }, { authorized, trails }) => {
-      const answer = await authorized.get(withQuery(path`/api/v1/audit`, parameters ?? []));
+    resolve: (_, { first, after, filter, parameters }, { authorized, contract }) => {
+      const given = parameters ?? [];
+      const own = [
+        ...pageSize(contract.audit),
+        ...toParameters(filter ?? {}, contract.audit?.parameters),
+      ];
+      const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
       const where = filter == null ? undefined : matches.bind(null, filter);
-      return readPage(await trails.load(answer), { first, after, where });
+      return readPage(authorized.getTrail(withQuery(path`/api/v1/audit`, [...given, ...added])), {
+        first,
+        after,
+        where,
+      });
     },
   }),
 );

@@ -17,10 +17,11 @@ builder.mutationField('login', (t) =>
         description: 'What proves that it is the client.',
       }),
     },
-    resolve: async (_, { clientId, credential }, { open, now }) =>
+    resolve: async (_, { clientId, credential }, { open, contract, now }) =>
       readLogin(
         await open.post(path`/api/v1/auth/login`, { client_id: clientId, ...toRest(credential) }),
         now(),
+        contract.login,
       ),
   }),
 );

@@ -90,6 +90,9 @@ export type Partially<T> = T extends Entry
   ? T
   : { readonly [Name in keyof T]?: Partially<T[Name]> | undefined };
 
+/** A contract as its file gives it. */
+export type ConfiguredContract = Partially<Contract>;
+
 /** A successful answer of the service. */
 export type Answer = {
   readonly status: number;

@@ -1,35 +1,60 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
+import type { Step } from './paging.ts';
 import type { Trail } from './trail.ts';
 
-/** A cursor says which event it stands at, and where that was, because a trail grows and its ids may repeat. */
-type Position = readonly [fingerprint: string, index: number, length: number];
+/** Where an event stands: on which page, and where there. A trail grows and its ids may repeat, so it takes all of this to find it again. */
+export type Position = {
+  readonly fingerprint: string;
+  readonly index: number;
+  readonly length: number;
+  /** What led to the page; null for the first. */
+  readonly step: Step | null;
+};
 
-/** The cursor of the event at an index: opaque to the caller. */
-export function encodeCursor(trail: Trail, index: number): string {
-  const position: Position = [fingerprint(trail, index), index, trail.length];
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
+/** The cursor of the event at an index of a page: opaque to the caller. */
+export function encodeCursor(trail: Trail, index: number, step: Step | null = null): string {
+  const position = [fingerprint(trail, index), index, trail.length];
+  const way = step === null ? [] : 'link' in step ? [step.link] : [step.parameter, step.value];
+  return Buffer.from(JSON.stringify([...position, ...way])).toString('base64url');
 }
 
-/**
- * The index at which a cursor's event stands now. It is looked for where it was, counted from either end,
- * so records that arrived since, in front or behind, do not move it; then everywhere.
- * @throws GatewayError BAD_USER_INPUT when it is no cursor, or its event is no longer there.
- */
-export function decodeCursor(trail: Trail, cursor: string): number {
-  const [wanted, index, length] = parsePosition(cursor);
-  const isThere = (candidate: number) =>
-    candidate >= 0 && candidate < trail.length && fingerprint(trail, candidate) === wanted;
-  const found =
-    [index + trail.length - length, index].find(isThere) ??
-    Array.from({ length: trail.length }, (_, candidate) => candidate).find(isThere);
-  if (found !== undefined) return found;
+/** @throws GatewayError BAD_USER_INPUT when it is no cursor. */
+export function decodeCursor(cursor: string): Position {
+  const parts = parse(cursor);
+  const [print, index, length, one, two, ...more]: readonly unknown[] = Array.isArray(parts)
+    ? parts
+    : [];
+  const step = toStep(one, two);
+  if (
+    typeof print === 'string' &&
+    isIndex(index) &&
+    isIndex(length) &&
+    step !== undefined &&
+    more.length === 0
+  ) {
+    return { fingerprint: print, index, length, step };
+  }
   throw new GatewayError('BAD_USER_INPUT', {
-    message: 'The event behind this cursor is no longer in the trail: start again without `after`.',
+    message: 'This is not a cursor of this trail: take one from `endCursor` or an edge.',
   });
 }
 
-function fingerprint(trail: Trail, index: number): string {
+/**
+ * The index at which a position's event stands now, -1 when it is not on this page. It is looked for where it was,
+ * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere.
+ */
+export function findEvent(trail: Trail, { fingerprint: wanted, index, length }: Position): number {
+  const isThere = (candidate: number) =>
+    candidate >= 0 && candidate < trail.length && fingerprint(trail, candidate) === wanted;
+  const likely = [index + trail.length - length, index].find(isThere);
+  return (
+    likely ?? Array.from({ length: trail.length }, (_, candidate) => candidate).findIndex(isThere)
+  );
+}
+
+/** What tells an event from others: its id, else all of it. */
+export function fingerprint(trail: Trail, index: number): string {
   const { id, raw } = trail.event(index);
   return createHash('sha256')
     .update(id ?? JSON.stringify(raw))
@@ -37,20 +62,21 @@ function fingerprint(trail: Trail, index: number): string {
     .slice(0, 16);
 }
 
-function parsePosition(cursor: string): Position {
+function parse(cursor: string): unknown {
   try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (isPosition(position)) return position;
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
   } catch {
-    // falls through: whatever it is, it is no cursor
+    return null;
   }
-  throw new GatewayError('BAD_USER_INPUT', {
-    message: 'This is not a cursor of this trail: take one from `endCursor` or an edge.',
-  });
 }
 
-function isPosition(value: unknown): value is Position {
-  if (!Array.isArray(value) || value.length !== 3) return false;
-  const [print, index, length]: readonly unknown[] = value;
-  return typeof print === 'string' && Number.isSafeInteger(index) && Number.isSafeInteger(length);
+function toStep(one: unknown, two: unknown): Step | null | undefined {
+  if (one === undefined) return null;
+  if (typeof one !== 'string') return undefined;
+  if (two === undefined) return { link: one };
+  return typeof two === 'string' ? { parameter: one, value: two } : undefined;
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

@@ -1,16 +1,19 @@
 import { GatewayError } from '../errors.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.ts';
 import type { AuditEvent } from './event.ts';
+import type { Next, Step } from './paging.ts';
 import type { Trail } from './trail.ts';
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
   readonly edges: readonly { readonly cursor: string; readonly node: AuditEvent }[];
+  /** Where to continue: behind the last event that was looked at. Null when there was none. */
+  readonly endCursor: string | null;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** How many events there are on all pages; null when that cannot be told. */
   totalCount(): number | null;
-  /** The answer that the page was read from. */
+  /** The answer from which the first event came. */
   readonly raw: unknown;
 };
 
@@ -23,46 +26,135 @@ export type PageArguments = {
   readonly where?: ((event: AuditEvent) => boolean) | undefined;
 };
 
+/** Reads the page of the service to which a step leads, null to the first. */
+export type OpenTrail = (step: Step | null) => Promise<Trail>;
+
 const MAX_FIRST = 1000;
+
+/** So many pages of the service are read for one window; the cursor continues from there. */
+const PAGE_BUDGET = 10;
 
 /** GraphQL's Int ends here. */
 const MAX_INT = 2 ** 31 - 1;
 
 /**
- * Opens a window on a trail.
- * @throws GatewayError BAD_USER_INPUT for a `first` out of range, or an `after` that is no cursor.
+ * Opens a window on a trail, reading pages of the service as they are needed.
+ * @throws GatewayError BAD_USER_INPUT for a `first` out of range or an `after` that is no cursor;
+ * UPSTREAM_BAD_RESPONSE when the next page is asked for and nobody said how to get it.
  */
-export function readPage(trail: Trail, { first, after, where }: PageArguments): Page {
+export async function readPage(
+  open: OpenTrail,
+  { first, after, where }: PageArguments,
+): Promise<Page> {
   const size = first ?? 50;
   if (size < 1 || size > MAX_FIRST) {
     throw new GatewayError('BAD_USER_INPUT', { message: '`first` must be between 1 and 1000.' });
   }
-  const start = after == null ? 0 : decodeCursor(trail, after) + 1;
-  const indices = matching(trail, start, where)
-    .take(size + 1)
-    .toArray();
+  const matchesOf = (visits: readonly Visit[]) => visits.flatMap((visit) => matching(visit, where));
+  const position = after == null ? null : decodeCursor(after);
+  const { visits, next } = await walk(open, position, (soFar) => matchesOf(soFar).length < size);
+  const matches = matchesOf(visits);
+  const edges = matches.slice(0, size).map(({ trail, step, index }) => ({
+    cursor: encodeCursor(trail, index, step),
+    node: trail.event(index),
+  }));
+  const isCut = matches.length > size;
+  const last = visits.findLast(({ trail }) => trail.length > 0);
+  const seen = last && encodeCursor(last.trail, last.trail.length - 1, last.step);
   return {
-    edges: indices
-      .slice(0, size)
-      .map((index) => ({ cursor: encodeCursor(trail, index), node: trail.event(index) })),
-    hasNextPage: indices.length > size,
-    hasPreviousPage: start > 0,
-    totalCount: () => count(trail, where),
-    raw: trail.raw,
+    edges,
+    endCursor: (isCut || next === null ? edges.at(-1)?.cursor : seen) ?? null,
+    hasNextPage: isCut || next !== null,
+    hasPreviousPage: position !== null,
+    totalCount: () => count(visits, where),
+    raw: (matches[0] ?? visits[0])?.trail.raw,
   };
 }
 
-/** The indices of the events that count, from one on; events are read only as far as they are asked for. */
-function* matching(trail: Trail, start: number, where: PageArguments['where']): Generator<number> {
-  for (let index = start; index < trail.length; index += 1) {
-    if (where === undefined || where(trail.event(index))) yield index;
+/** A page of the service that was read, and what led to it. */
+type Visit = {
+  readonly trail: Trail;
+  readonly step: Step | null;
+  /** The index of its first event behind the cursor. */
+  readonly from: number;
+};
+
+/** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
+async function walk(
+  open: OpenTrail,
+  position: Position | null,
+  wantsMore: (visits: readonly Visit[]) => boolean,
+): Promise<{ readonly visits: readonly Visit[]; readonly next: Next }> {
+  const visits: Visit[] = [];
+  let sought = position;
+  let next: Next = position?.step ?? null;
+  do {
+    const step = next;
+    const trail = await open(step);
+    const found =
+      sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findEvent(trail, sought);
+    // Where records arrived in front, the event may have moved to a later page.
+    const from = sought === null || found >= 0 ? found + 1 : trail.length;
+    if (found >= 0) sought = null;
+    visits.push({ trail, step, from });
+    next = visits.some((visit) => isSame(visit.step, trail.next)) ? null : trail.next;
+    if (next !== null && 'missing' in next) break;
+  } while (next !== null && visits.length < PAGE_BUDGET && (sought !== null || wantsMore(visits)));
+  const isUsedUp = position !== null && visits.every(({ trail, from }) => from === trail.length);
+  if (isUsedUp && next !== null && 'missing' in next) throw pagingUnknown(next.missing);
+  if (sought !== null) {
+    throw new GatewayError('BAD_USER_INPUT', {
+      message:
+        'The event behind this cursor is no longer in the trail: start again without `after`.',
+    });
   }
+  return { visits, next };
 }
 
-/** A service that counts more records than it sent has sent only some: how many match in all is then unknown. */
-function count(trail: Trail, where: PageArguments['where']): number | null {
-  const total = Math.max(trail.total ?? 0, trail.length);
-  if (total > MAX_INT) return null;
+function pagingUnknown(entry: string): GatewayError {
+  return new GatewayError('UPSTREAM_BAD_RESPONSE', {
+    reason: 'PAGING_UNKNOWN',
+    message: `The service has more, and how to ask it for the next page is not known: its operator must set \`${entry}\` in the file of KEYTRAIL_CONTRACT.`,
+  });
+}
+
+/** How many events at the start of a page ended the one before it, because records arrived in front meanwhile. Only ids tell. */
+function overlap(before: Trail | undefined, trail: Trail): number {
+  const last =
+    before === undefined || before.length === 0 ? null : before.event(before.length - 1).id;
+  if (before === undefined || last === null) return 0;
+  const size = 1 + indices(trail.length).findIndex((index) => trail.event(index).id === last);
+  const isRun =
+    size <= before.length &&
+    indices(size).every(
+      (index) => trail.event(index).id === before.event(before.length - size + index).id,
+    );
+  return isRun ? size : 0;
+}
+
+function isSame(step: Step | null, next: Next): boolean {
+  return JSON.stringify(step) === JSON.stringify(next);
+}
+
+function indices(length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => index);
+}
+
+/** The events of a page that count. */
+function matching({ trail, step, from }: Visit, where: PageArguments['where']) {
+  return indices(trail.length)
+    .slice(from)
+    .filter((index) => where === undefined || where(trail.event(index)))
+    .map((index) => ({ trail, step, index }));
+}
+
+/** The service's word, or what a whole answer holds; how many match is only known of a whole one. */
+function count([first]: readonly Visit[], where: PageArguments['where']): number | null {
+  if (first === undefined) return null;
+  const { trail, step } = first;
+  const isWhole = step === null && trail.next === null;
+  const total = isWhole ? Math.max(trail.total ?? 0, trail.length) : trail.total;
+  if (total === null || total > MAX_INT) return null;
   if (where === undefined) return total;
-  return total > trail.length ? null : matching(trail, 0, where).toArray().length;
+  return isWhole ? matching({ ...first, from: 0 }, where).length : null;
 }

@@ -6,12 +6,17 @@ const GRAMMAR = /^(?:\/(?:[^~/]|~[01])*)*$/;
 /** An index has no leading zeros (RFC 6901, section 4). */
 const INDEX = /^(?:0|[1-9]\d*)$/;
 
+/** Whether a text is a pointer (RFC 6901). */
+export function isPointer(text: string): boolean {
+  return GRAMMAR.test(text);
+}
+
 /**
  * The part of a JSON value that a pointer names (RFC 6901); `undefined` where there is none.
  * @throws GatewayError BAD_USER_INPUT when it is no pointer.
  */
 export function at(value: unknown, pointer: string): unknown {
-  if (!GRAMMAR.test(pointer)) {
+  if (!isPointer(pointer)) {
     throw new GatewayError('BAD_USER_INPUT', {
       message: 'A pointer is empty or starts with `/`, as in `/data/0/id` (RFC 6901).',
     });

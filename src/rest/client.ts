@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import type { Bearer } from './bearer.ts';
 import { type ExchangeRequest, exchange } from './exchange.ts';
-import type { Path } from './path.ts';
+import { followLink, type Path } from './path.ts';
 import { type Answer, type BodyKind, readAnswer, readFailure } from './response.ts';
 
 /** How to reach the service. */
@@ -39,6 +39,8 @@ export type RestClient = AsyncDisposable & {
   abort(): void;
   readonly open: OpenCalls;
   authorized(bearer: Bearer): AuthorizedCalls;
+  /** Where a link in the answer from a path leads; null when that is not the same path on the service's own origin. */
+  follow(link: string, from: Path): Path | null;
 };
 
 /**
@@ -94,6 +96,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
         call({ method: 'GET', path, headers: { authorization }, signal }, 'json'),
       delete: (path) => call({ method: 'DELETE', path, headers: { authorization } }, 'any'),
     }),
+    follow: (link, from) => followLink(link, from, url),
     abort: () => void pool.destroy().then(aborted.resolve),
     // Once it was aborted there is nothing left to close, and undici says so by rejecting.
     [Symbol.asyncDispose]: () => Promise.race([aborted.promise, pool.close().catch(() => {})]),

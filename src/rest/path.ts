@@ -34,6 +34,28 @@ export function withQuery(to: Path, parameters: readonly QueryParameter[]): Path
   return `${to}?${pairs.join('&')}` as Path; // both sides of every pair are encoded
 }
 
+/** Replaces a query parameter, or appends it. */
+export function withParameter(to: Path, { name, value }: QueryParameter): Path {
+  const [bare = '', query = ''] = to.split('?');
+  const isOther = (pair: string) => pair !== '' && pair.split('=')[0] !== encodeText(name);
+  const others = query.split('&').filter(isOther);
+  return `${bare}?${[...others, `${encodeText(name)}=${encodeText(value)}`].join('&')}` as Path; // every pair is encoded
+}
+
+/**
+ * The path to which a link leads that was found in the answer of another: the same path with the link's query.
+ * Null when it leads elsewhere, or has no query. What stands in front of the path may be missing or longer, since
+ * services behind a proxy do not know their own address.
+ */
+export function followLink(link: string, from: Path, base: URL): Path | null {
+  const [bare = ''] = from.split('?');
+  const own = new URL(`${base.pathname.replace(/\/+$/, '')}${bare}`, base);
+  const url = URL.parse(link, own);
+  if (url === null || url.origin !== own.origin || url.search === '') return null;
+  const isSamePath = own.pathname.endsWith(url.pathname) || url.pathname.endsWith(bare);
+  return isSamePath ? (`${bare}${url.search}` as Path) : null; // a URL's query is encoded
+}
+
 function encodeSegment(value: string): string {
   if (
     value === '' ||

@@ -26,6 +26,7 @@ export function gatewayOver(
       maxBytes: 2 ** 20,
       ...upstream,
     },
+    contract: {},
     introspection: true,
     playground: null,
     corsOrigins: [],

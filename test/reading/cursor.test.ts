@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { decodeCursor, encodeCursor } from '../../src/reading/cursor.ts';
+import { decodeCursor, encodeCursor, findEvent } from '../../src/reading/cursor.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 
 const record = fc.oneof(
@@ -23,16 +23,15 @@ describe('a cursor', () => {
           const trail = readTrail(answer(records));
           const index = at % records.length;
           const cursor = encodeCursor(trail, index);
-          expect(decodeCursor(trail, cursor)).toBe(index);
+          expect(findEvent(trail, decodeCursor(cursor))).toBe(index);
           const front = readTrail(answer([...arrived, ...records]));
-          expect(decodeCursor(front, cursor)).toBe(arrived.length + index);
+          expect(findEvent(front, decodeCursor(cursor))).toBe(arrived.length + index);
         },
       ),
     );
   });
 
   it('that nobody made is refused, whatever it is', () => {
-    const trail = readTrail(answer([{ id: 1 }]));
     fc.assert(
       fc.property(
         fc.oneof(
@@ -40,7 +39,7 @@ describe('a cursor', () => {
           fc.json().map((text) => Buffer.from(text).toString('base64url')),
         ),
         (text) => {
-          expect(() => decodeCursor(trail, text)).toThrow(GatewayError);
+          expect(() => decodeCursor(text)).toThrow(GatewayError);
         },
       ),
     );
