@@ -79,7 +79,9 @@ function findParty(text: string): Candidate['party'] {
     for (const role of ['target', 'actor'] as const) {
       const names: readonly string[] = ROLES[role];
       if (!names.includes(word)) continue;
-      const rest = words.slice(index + 1).filter((next) => !SILENT.has(next));
+      const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
+      const after = words.slice(index + 1, isLastRef ? -1 : undefined);
+      const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
       return { role, word: names.indexOf(word), rest: rest.join(' ') };
     }
   }
@@ -130,7 +132,8 @@ function isId({ values, isInside }: Candidate): boolean {
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
-function isAction({ values, words, isInside }: Candidate): boolean {
+function isAction({ values, words, isInside, pointer }: Candidate): boolean {
+  if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
   if (isInside && !words.endsWith(' action')) return false;
   const isText = values.every(
     (value) => (typeof value === 'string' || typeof value === 'number') && value !== '',

@@ -53,8 +53,8 @@ function readEpoch(value: number, unit: number | undefined): Date | null {
   const isUnit = (factor: number) => value >= from * factor && value < to * factor;
   const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
-  // Milliseconds are cut off, not rounded; a double of seconds may fall short of one by up to 15 µs.
-  return validDate(Math.floor((value * 1000) / scale + 0.02));
+  // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off.
+  return validDate(scale === 1 ? Math.round(value * 1000) : Math.floor((value * 1000) / scale));
 }
 
 /** An instant from a text with a zone (ISO 8601, RFC 3339); null when it is anything else. */

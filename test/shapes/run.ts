@@ -1,8 +1,15 @@
-import { measure } from './table.ts';
+import { judge, measure } from './table.ts';
 
-const scores = await measure((line) => process.stderr.write(`${line}\n`));
-for (const { kind, level, field, right, wrong, of } of scores) {
-  process.stdout.write(
-    `${kind.padEnd(6)} ${level.padEnd(12)} ${field.padEnd(13)} ${String(right).padStart(4)} ${String(wrong).padStart(4)} ${String(of).padStart(4)}\n`,
-  );
-}
+const { scores, misses } = await measure();
+const line = (...cells: readonly (string | number)[]) => {
+  const [kind = '', level = '', field = '', ...numbers] = cells.map(String);
+  const right = numbers.map((number) => number.padStart(6)).join('');
+  process.stdout.write(`${kind.padEnd(7)}${level.padEnd(13)}${field.padEnd(15)}${right}\n`);
+};
+line('kind', 'level', 'field', 'right', 'wrong', 'of');
+for (const { kind, level, field, right, wrong, of } of scores)
+  line(kind, level, field, right, wrong, of);
+if (process.argv.includes('--misses')) process.stderr.write(`${misses.join('\n')}\n`);
+const broken = judge(scores);
+for (const rule of broken) process.stderr.write(`does not hold: ${rule}\n`);
+process.exitCode = broken.length === 0 ? 0 : 1;

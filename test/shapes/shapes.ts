@@ -3,7 +3,7 @@ import { parseContract } from '../../src/contract.ts';
 import type { ConfiguredContract } from '../../src/reading/contract.ts';
 import { at } from '../../src/reading/pointer.ts';
 import { readTime } from '../../src/reading/time.ts';
-import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
 const FOLDER = new URL('../fixtures/shapes/', import.meta.url);
@@ -32,6 +32,9 @@ export type Score = {
   of: number;
 };
 
+/** Counts one reading against what is accepted. */
+export type Add = (field: string, got: unknown, accepted: readonly unknown[]) => void;
+
 /** All samples of a kind. */
 export function samplesOf(kind: string): readonly Sample[] {
   const folder = new URL(`${kind}/`, FOLDER);
@@ -59,7 +62,7 @@ const EVENT =
 export async function scoreAudit(
   sample: Sample,
   contract: ConfiguredContract,
-  add: (field: string, got: unknown, accepted: readonly unknown[]) => void,
+  add: Add,
 ): Promise<void> {
   await using service = await startService(sample.response);
   await using gateway = gatewayOver(service.url, { contract });
@@ -109,10 +112,7 @@ const LOGIN =
 const NOW = new Date('2026-11-21T00:00:00.000Z');
 
 /** Lets a gateway read the answer of a login. */
-export async function scoreLogin(
-  { response, expect, contract }: Sample,
-  add: (field: string, got: unknown, accepted: readonly unknown[]) => void,
-): Promise<void> {
+export async function scoreLogin({ response, expect, contract }: Sample, add: Add): Promise<void> {
   await using service = await startService(response);
   await using gateway = gatewayOver(service.url, { contract: contract ?? {}, now: () => NOW });
   // biome-ignore lint/suspicious/noExplicitAny: whatever comes back is compared below
@@ -145,4 +145,39 @@ function toInstant(value: unknown, kind: string | null): string | null {
     return new Date(claims.exp * 1000).toISOString();
   }
   return readTime(value)?.toISOString() ?? null;
+}
+
+/** The code that a status means, for reading; a 2xx that says that it failed is an UPSTREAM_ERROR. */
+function codeFor(status: number): string {
+  const codes: Readonly<Record<number, string>> = {
+    ...{ 400: 'BAD_USER_INPUT', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN', 404: 'NOT_FOUND' },
+    ...{ 409: 'CONFLICT', 410: 'NOT_FOUND', 422: 'BAD_USER_INPUT', 429: 'RATE_LIMITED' },
+  };
+  return codes[status] ?? 'UPSTREAM_ERROR';
+}
+
+/** Lets a gateway read the answer of a deletion. */
+export async function scoreDelete({ response, expect }: Sample, add: Add): Promise<void> {
+  await using service = await startService(toAnswer(response));
+  await using gateway = gatewayOver(service.url);
+  const query = 'mutation { deleteApiKey(clientId: "c") { outcome } }';
+  // biome-ignore lint/suspicious/noExplicitAny: whatever comes back is compared below
+  const result = await ask<any, never>(gateway, query, undefined, { token: 't' });
+  const wanted = !expect.deleted ? codeFor(response.status) : expect.final ? 'DELETED' : 'ACCEPTED';
+  add('outcome', result.data?.deleteApiKey?.outcome ?? codeOf(result), [wanted]);
+}
+
+/** Lets a gateway read the answer of a failure: its status tells the code, and its text goes nowhere. */
+export async function scoreError({ response, expect }: Sample, add: Add): Promise<void> {
+  await using service = await startService(toAnswer(response));
+  await using gateway = gatewayOver(service.url);
+  const result = await ask(gateway, '{ audit { totalCount } }', undefined, { token: 't' });
+  add('code', codeOf(result), [codeFor(response.status)]);
+  const text = expect.message === null ? null : at(response.body, expect.message);
+  const isLeaked = typeof text === 'string' && result.text.includes(text);
+  add('text kept back', !isLeaked, [true]);
+}
+
+function toAnswer({ body, ...rest }: Sample['response']) {
+  return { ...rest, body: body === null ? '' : body };
 }
