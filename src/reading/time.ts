@@ -54,7 +54,7 @@ function readEpoch(value: number, unit: number | undefined): Date | null {
   const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
   // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off.
-  return validDate(scale === 1 ? Math.round(value * 1000) : Math.floor((value * 1000) / scale));
+  return validDate(scale === 1 ? Math.round(value * 1000) : Math.floor(value / (scale / 1000)));
 }
 
 /** An instant from a text with a zone (ISO 8601, RFC 3339); null when it is anything else. */
