@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import type { ConfiguredContract } from '../src/reading/contract.ts';
+import { ask, codeOf, gatewayOver, type TestGateway } from './helpers/gateway.ts';
+import { type Answer, type Seen, startService } from './helpers/service.ts';
+
+const SIZE = 50;
+const TOTAL = 1000;
+
+type Record = { readonly id: number; readonly time: string; readonly action: string };
+
+/** The newest first, as most services have it; three of the first thousand are deletions. */
+function record(id: number): Record {
+  const action = [17, 500, 998].includes(id) ? 'key.delete' : 'login';
+  return { id, time: new Date(1_700_000_000_000 + id * 1000).toISOString(), action };
+}
+
+type Style = {
+  readonly contract: ConfiguredContract;
+  /** What the service answers when it has these records. */
+  readonly page: (records: readonly Record[], url: URL) => Answer;
+};
+
+const after = (records: readonly Record[], id: string | null) =>
+  id === null ? 0 : 1 + records.findIndex((one) => String(one.id) === id);
+
+const STYLES: Readonly<{ [name: string]: Style }> = {
+  'everything at once': { contract: {}, page: (records) => ({ body: { events: records } }) },
+  cursor: {
+    contract: { audit: { paging: { parameter: 'cursor' } } },
+    page: (records, url) => {
+      const start = after(records, url.searchParams.get('cursor'));
+      const items = records.slice(start, start + SIZE);
+      const isLast = start + SIZE >= records.length;
+      return { body: { items, next_cursor: isLast ? null : String(items.at(-1)?.id) } };
+    },
+  },
+  'a cursor that never ends': {
+    contract: { audit: { paging: { parameter: 'cursor', next: '/cursor' } } },
+    page: (records, url) => {
+      const start = after(records, url.searchParams.get('cursor'));
+      const items = records.slice(start, start + SIZE);
+      return { body: { items, cursor: String(items.at(-1)?.id ?? records.at(-1)?.id) } };
+    },
+  },
+  page: {
+    contract: { audit: { paging: { style: 'page', parameter: 'page' } } },
+    page: (records, url) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      return { body: { data: records.slice((page - 1) * SIZE, page * SIZE) } };
+    },
+  },
+  'pages from 0 on': {
+    contract: { audit: { paging: { parameter: 'page' } } },
+    page: (records, url) => {
+      const page = Number(url.searchParams.get('page') ?? 0);
+      const data = records.slice(page * SIZE, (page + 1) * SIZE);
+      return { body: { data, page, totalPages: Math.ceil(records.length / SIZE) } };
+    },
+  },
+  offset: {
+    contract: { audit: { paging: { style: 'offset', parameter: 'start', size: 'limit' } } },
+    page: (records, url) => {
+      const start = Number(url.searchParams.get('start') ?? 0);
+      const size = Number(url.searchParams.get('limit'));
+      return { body: { records: records.slice(start, start + size), total: records.length } };
+    },
+  },
+  'next link': {
+    contract: {},
+    page: (records, url) => {
+      const start = after(records, url.searchParams.get('from'));
+      const items = records.slice(start, start + SIZE);
+      const isLast = start + SIZE >= records.length;
+      return {
+        body: { items, links: { next: isLast ? null : `/audit?from=${items.at(-1)?.id}` } },
+      };
+    },
+  },
+  'link header': {
+    contract: {},
+    page: (records, url) => {
+      const start = after(records, url.searchParams.get('from'));
+      const items = records.slice(start, start + SIZE);
+      const isLast = start + SIZE >= records.length;
+      const next = `<${url.origin}/api/v1/audit?from=${items.at(-1)?.id}&a=%2C>; rel="next"`;
+      return {
+        body: items,
+        headers: { link: `</api/v1/audit>; rel=first${isLast ? '' : `, ${next}`}` },
+      };
+    },
+  },
+  'last id': {
+    contract: { audit: { paging: { style: 'last-id', parameter: 'after_id' } } },
+    page: (records, url) => {
+      const start = after(records, url.searchParams.get('after_id'));
+      return { body: { logs: records.slice(start, start + SIZE) } };
+    },
+  },
+};
+
+/** A service that gets a new record in front with every third request. */
+async function startGrowing(style: Style) {
+  let requests = 0;
+  return startService((seen: Seen) => {
+    requests += 1;
+    const arrived = Math.floor(requests / 3);
+    const records = Array.from({ length: TOTAL + arrived }, (_, index) =>
+      record(TOTAL + arrived - index),
+    );
+    return style.page(records, new URL(seen.url, `http://${seen.headers.host}`));
+  });
+}
+
+type Window = {
+  readonly nodes: readonly { readonly id: string }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+};
+
+const QUERY =
+  'query ($after: String, $filter: AuditFilter) { audit(first: 7, after: $after, filter: $filter) { nodes { id } pageInfo { hasNextPage endCursor } } }';
+
+async function open(gateway: TestGateway, variables: object): Promise<Window> {
+  const result = await ask<{ audit: Window | null }, object>(gateway, QUERY, variables, {
+    token: 't',
+  });
+  if (!result.data?.audit) throw new Error(result.text);
+  return result.data.audit;
+}
+
+async function walk(gateway: TestGateway, filter: object | null): Promise<readonly number[]> {
+  const ids: number[] = [];
+  let cursor: string | null = null;
+  for (let round = 0; round < 400; round += 1) {
+    const { nodes, pageInfo } = await open(gateway, { after: cursor, filter });
+    ids.push(...nodes.map(({ id }) => Number(id)));
+    if (!pageInfo.hasNextPage) return ids;
+    cursor = pageInfo.endCursor;
+  }
+  throw new Error('it never ends');
+}
+
+describe.each(Object.entries(STYLES))('a service that gives %s', (_, style) => {
+  it('is walked to its end while it grows: each record once, in order', async () => {
+    await using service = await startGrowing(style);
+    await using gateway = gatewayOver(service.url, { contract: style.contract });
+    const ids = await walk(gateway, null);
+    const start = ids[0] ?? 0;
+    expect(start).toBeGreaterThanOrEqual(TOTAL);
+    expect(ids).toEqual(Array.from({ length: start }, (_, index) => start - index));
+    // One for each window, and one more where a window lies on two pages.
+    expect(service.seen.length).toBeLessThanOrEqual(Math.ceil(TOTAL / 7) * 2 + 2);
+  });
+
+  it('is searched to its end by a filter', async () => {
+    await using service = await startGrowing(style);
+    await using gateway = gatewayOver(service.url, { contract: style.contract });
+    expect(await walk(gateway, { actions: ['key.delete'] })).toEqual([998, 500, 17]);
+    expect(service.seen.length).toBeLessThanOrEqual(TOTAL / SIZE + 6);
+  });
+});
+
+describe('pages of the service', () => {
+  it('are read ten at most for one window, and each once for all fields of a request', async () => {
+    const style = STYLES['cursor'] as Style; // it stands above
+    await using service = await startGrowing(style);
+    await using gateway = gatewayOver(service.url, { contract: style.contract });
+    const field = 'audit(filter: {actions: ["none"]}) { nodes { id } pageInfo { hasNextPage } }';
+    const result = await ask(gateway, `{ a: ${field} b: ${field} }`, undefined, { token: 't' });
+    expect(result.data).toEqual({
+      a: { nodes: [], pageInfo: { hasNextPage: true } },
+      b: { nodes: [], pageInfo: { hasNextPage: true } },
+    });
+    expect(service.seen).toHaveLength(10);
+  });
+
+  it.each([
+    [{ items: [record(1)], next_cursor: 'x' }, 'audit.paging.parameter'],
+    [{ items: [record(1)], total: 2 }, 'audit.paging.parameter'],
+    [{ items: [record(1)], has_more: true }, 'audit.paging.parameter'],
+    [{ items: [record(1)], next: 'https://elsewhere.test/api/v1/audit?page=2' }, 'audit.paging'],
+    [{ items: [record(1)], next: '/api/v1/secrets/k1?page=2' }, 'audit.paging'],
+  ])('that nobody can ask for are announced, and %j asks for %s', async (body, entry) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, { token: 't' });
+    expect(first.data?.audit.nodes).toEqual([{ id: '1' }]);
+    expect(first.data?.audit.pageInfo.hasNextPage).toBe(true);
+    const after = first.data?.audit.pageInfo.endCursor;
+    const second = await ask(gateway, QUERY, { after }, { token: 't' });
+    expect(codeOf(second)).toBe('UPSTREAM_BAD_RESPONSE');
+    expect(second.errors?.[0]?.extensions.reason).toBe('PAGING_UNKNOWN');
+    expect(second.errors?.[0]?.message).toContain(`\`${entry}\``);
+    expect(service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit']);
+  });
+
+  it.each(['https://elsewhere.test/api/v1/audit?a=b', '/api/v1/secrets/k1?a=b', 'x', '//h/?a'])(
+    'are never asked for elsewhere: a cursor that names %s is refused and nothing is sent',
+    async (link) => {
+      await using service = await startService({ body: [record(1)] });
+      await using gateway = gatewayOver(service.url);
+      const after = Buffer.from(JSON.stringify(['f', 0, 1, link])).toString('base64url');
+      const result = await ask(gateway, QUERY, { after }, { token: 't' });
+      expect(codeOf(result)).toBe('BAD_USER_INPUT');
+      expect(service.seen).toHaveLength(0);
+    },
+  );
+
+  it('end where they are empty, or where the service says that there is no more', async () => {
+    for (const body of [
+      { items: [], next_cursor: 'x' },
+      { items: [record(1)], next_cursor: 'x', has_more: false },
+    ]) {
+      await using service = await startService({ body });
+      await using gateway = gatewayOver(service.url, {
+        contract: { audit: { paging: { parameter: 'c' } } },
+      });
+      const { data } = await ask<{ audit: Window }, object>(gateway, QUERY, {}, { token: 't' });
+      expect(data?.audit.pageInfo.hasNextPage).toBe(false);
+      expect(service.seen).toHaveLength(1);
+    }
+  });
+});
+
+describe('a condition', () => {
+  it('is forwarded where the contract names the parameter, and checked all the same', async () => {
+    await using service = await startService({ body: [record(998), record(997)] });
+    await using gateway = gatewayOver(service.url, {
+      contract: {
+        audit: {
+          paging: { size: 'limit' },
+          parameters: { since: 'from', until: 'to', actor: 'user', action: 'do' },
+        },
+      },
+    });
+    const query =
+      '{ audit(filter: {since: "2023-11-14T22:00:00Z", until: "2023-11-15T00:00:00Z", actions: ["key.delete"]}, parameters: [{name: "to", value: "mine"}]) { nodes { id } } }';
+    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    expect(data).toEqual({ audit: { nodes: [{ id: '998' }] } });
+    expect(service.seen[0]?.url).toBe(
+      '/api/v1/audit?to=mine&limit=100&from=2023-11-14T22%3A00%3A00.000Z&do=key.delete',
+    );
+  });
+
+  it('on several actions is not forwarded, as a parameter takes one', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { parameters: { action: 'do' } } },
+    });
+    await ask(gateway, '{ audit(filter: {actions: ["a", "b"]}) { totalCount } }', undefined, {
+      token: 't',
+    });
+    expect(service.seen[0]?.url).toBe('/api/v1/audit');
+  });
+});
