@@ -9,6 +9,8 @@ export type CommandLine = {
   readonly version: boolean;
   /** The file of the sandbox; in memory when left out. */
   readonly data: string | undefined;
+  /** The saved answers to learn from. */
+  readonly from: readonly string[];
   /** Settings given as options, under the names of their variables. */
   readonly environment: Environment;
   /** One sentence for each thing that cannot be understood. */
@@ -24,6 +26,7 @@ export function optionOf(variable: string): string {
 export const COMMANDS: ReadonlyMap<string, string> = new Map([
   ['serve', 'serve the graph (the default); without UPSTREAM_URL over an embedded sandbox service'],
   ['sandbox', 'run the sandbox service alone, on port 4001 unless PORT says otherwise'],
+  ['learn', 'print the contract by which saved answers, or those of a live service, are read'],
   ['schema', 'print the schema as a federation subgraph'],
 ]);
 
@@ -39,6 +42,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean', short: 'v' },
       data: text,
+      from: { ...text, multiple: true },
       ...Object.fromEntries([...variables.keys()].map((option) => [option.slice(2), text])),
     },
   });
@@ -46,6 +50,7 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   const problems: string[] = [];
   const words: string[] = [];
   const flags = new Set<string>();
+  const from: string[] = [];
   let data: string | undefined;
   let isUnknownBefore = false;
   for (const token of tokens) {
@@ -56,11 +61,13 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     const variable = variables.get(token.rawName);
     if (token.name === 'help' || token.name === 'version') {
       flags.add(token.name);
-    } else if (variable === undefined && token.name !== 'data') {
+    } else if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
       problems.push(`There is no option ${token.rawName}.`);
       isUnknownBefore = true;
     } else if (token.value === undefined || token.value === '') {
       problems.push(`${token.rawName} needs a value.`);
+    } else if (token.name === 'from') {
+      from.push(token.value);
     } else if (variable === undefined) {
       data = token.value;
     } else {
@@ -70,12 +77,16 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   const [command = 'serve', ...more] = words;
   if (!COMMANDS.has(command))
     problems.push(`The command must be ${[...COMMANDS.keys()].join(' or ')}.`);
-  if (more.length > 0) problems.push('Only one command can be given.');
+  // A shell makes several words of `--from *.json`.
+  if (command === 'learn' && from.length > 0) from.push(...more);
+  else if (more.length > 0) problems.push('Only one command can be given.');
+  if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
   return {
     command,
     help: flags.has('help'),
     version: flags.has('version'),
     data,
+    from,
     environment,
     problems,
   };

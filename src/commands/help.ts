@@ -11,6 +11,8 @@ Commands
 ${[...COMMANDS].map(([name, does]) => `  ${name.padEnd(9)} ${does}`).join('\n')}
 
 Options
+  --from FILE…    learn from these saved answers; without it from UPSTREAM_URL, with the access
+                  token in the variable KEYTRAIL_TOKEN
   --data FILE     keep the sandbox's data in this SQLite file; without it they end with the process
   --help, -h      print this
   --version, -v   print the version

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts';
+import { GatewayError } from '../errors.ts';
 import { readCommandLine } from './command-line.ts';
 import { helpText } from './help.ts';
 import type { Host } from './host.ts';
@@ -23,6 +24,9 @@ export async function run(host: Host): Promise<number> {
       case 'sandbox':
         await (await import('./sandbox.ts')).sandbox(host, commandLine);
         return 0;
+      case 'learn':
+        await (await import('./learn.ts')).learn(host, commandLine);
+        return 0;
       case 'schema':
         loadSettings({ ...host, environment: {} }, commandLine);
         host.stdout.write((await import('../schema.ts')).createSubgraph().sdl);
@@ -41,6 +45,10 @@ function explain({ stderr }: Host, error: unknown): number {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
     stderr.write(`keytrail: cannot start:\n${problems}See keytrail --help.\n`);
     return 2;
+  }
+  if (error instanceof GatewayError) {
+    stderr.write(`keytrail: ${error.extensions.code}: ${error.message}\n`);
+    return 1;
   }
   const { code, port, address } = Object(error);
   const sentence = START_FAILURES[String(code)];

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from '../config.ts';
+import { GatewayError } from '../errors.ts';
+import type { Answer, ConfiguredContract, Contract } from '../reading/contract.ts';
+import { inferContract, listAt, SAMPLE } from '../reading/infer.ts';
+import { inferEvent } from '../reading/infer-event.ts';
+import { readTrail } from '../reading/trail.ts';
+import { readBearer } from '../rest/bearer.ts';
+import { createRestClient } from '../rest/client.ts';
+import { parseJson } from '../rest/json.ts';
+import { path } from '../rest/path.ts';
+import type { CommandLine } from './command-line.ts';
+import type { Host } from './host.ts';
+import { describeReading } from './learn-table.ts';
+import { loadSettings } from './settings.ts';
+
+/**
+ * Looks at saved answers, or at the trail of a live service, and prints the contract by which they are read as JSON;
+ * for people, how the first records look with it, and what stayed unread.
+ * @throws ConfigError when there is nothing to look at, or nothing in it that could be read.
+ */
+export async function learn(host: Host, commandLine: CommandLine): Promise<void> {
+  const files = commandLine.from;
+  const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
+  if (files.length > 0) loadSettings({ ...host, environment: {} }, commandLine);
+  const contract = learnContract(answers);
+  const spare = prune(contract) as ConfiguredContract; // of the same members, without those that are null
+  const isEnough = answers.every((answer) =>
+    isDeepStrictEqual(reading(answer, spare), reading(answer, contract)),
+  );
+  host.stdout.write(`${JSON.stringify(isEnough ? spare : contract, null, 2)}\n`);
+  host.stderr.write(
+    describeReading(
+      answers.filter((answer) => isTrail(inferContract(answer))),
+      contract,
+    ),
+  );
+}
+
+function load(file: string): Answer {
+  try {
+    return { status: 200, headers: {}, body: parseJson(readFileSync(file, 'utf8')) };
+  } catch (error) {
+    const isRead = error instanceof GatewayError;
+    throw new ConfigError([
+      `--from ${file} ${isRead ? 'holds no JSON that can be read.' : 'cannot be read.'}`,
+    ]);
+  }
+}
+
+async function fetchTrail(host: Host, commandLine: CommandLine): Promise<Answer> {
+  const { config, tls } = loadSettings(host, commandLine);
+  const token = host.environment['KEYTRAIL_TOKEN'];
+  if (config.UPSTREAM_URL === undefined || !token) {
+    throw new ConfigError([
+      'learn needs saved answers, as in --from answer.json, or UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.',
+    ]);
+  }
+  await using client = createRestClient({
+    url: config.UPSTREAM_URL,
+    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    connections: 1,
+    maxBytes: config.UPSTREAM_MAX_BYTES,
+    tls,
+    now: () => host.now().getTime(),
+  });
+  return await client.authorized(readBearer(`Bearer ${token}`)).get(path`/api/v1/audit`);
+}
+
+function learnContract(answers: readonly Answer[]): ConfiguredContract {
+  const contracts = answers.map((answer) => ({ answer, contract: inferContract(answer) }));
+  const trails = contracts.filter(({ contract }) => isTrail(contract));
+  const login = contracts.find(
+    (one) => !trails.includes(one) && one.contract.login.accessToken !== null,
+  );
+  const [first] = trails.toSorted((a, b) => rankOf(a.contract) - rankOf(b.contract));
+  if (login === undefined && first === undefined) {
+    throw new ConfigError(['The answers hold neither a list of records nor an access token.']);
+  }
+  const records = trails.flatMap(({ answer, contract }) =>
+    (listAt(contract.audit.records, answer.body) ?? []).slice(0, SAMPLE),
+  );
+  return {
+    ...(login && { login: login.contract.login }),
+    ...(first && { audit: { ...first.contract.audit, event: inferEvent(records) } }),
+  };
+}
+
+/** A list of records with times is a trail, and so is a list beside which there is no token. */
+function isTrail({ audit, login }: Contract): boolean {
+  return audit.records !== null && (audit.event.occurredAt !== null || login.accessToken === null);
+}
+
+/** The answer that tells most about paging comes first. */
+function rankOf({ audit }: Contract): number {
+  return audit.paging.style === 'none' ? 1 : 0;
+}
+
+/** Without what was not found: that is looked for again in each answer. */
+function prune(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const members = Object.entries(value)
+    .map(([name, member]) => [name, prune(member)] as const)
+    .filter(
+      ([name, member]) =>
+        member !== null &&
+        !isEmpty(member) &&
+        !(name === 'paging' && Object(member).style === 'none'),
+    );
+  return Object.fromEntries(members);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function reading(answer: Answer, { audit = {} }: ConfiguredContract): unknown {
+  try {
+    const trail = readTrail(answer, audit);
+    return Array.from({ length: trail.length }, (_, index) => trail.event(index));
+  } catch {
+    return null; // the answer of a login
+  }
+}
