@@ -28,12 +28,14 @@ export type Context = {
 export type Service = {
   readonly client: RestClient;
   readonly contract: ConfiguredContract;
+  /** Is told which entries of the contract led to nothing. */
+  readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
 };
 
 /** Makes the context of one request, from its headers and the signal that says that its caller left. */
 export function createContext(
-  { client, contract, now }: Service,
+  { client, contract, reportDrift, now }: Service,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
 ): Context {
   const authorized = () => client.authorized(readBearer(request.headers.get('authorization')));
@@ -41,6 +43,7 @@ export function createContext(
   const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
     const answer = await authorized().get(path, request.signal);
     const trail = readTrail(answer, contract.audit, step);
+    if (trail.drift.length > 0) reportDrift(trail.drift);
     const { next } = trail;
     if (next === null || !('link' in next)) return trail;
     const to = client.follow(next.link, from);

@@ -26,7 +26,7 @@ export type GatewayOptions = {
   readonly playground: PlaygroundOptions | null;
   /** Origins whose pages may read the answers; never with credentials. */
   readonly corsOrigins: readonly string[];
-  readonly log: Pick<Logger, 'info' | 'error'>;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** The time of day. */
   readonly now: () => Date;
   /** Milliseconds from anywhere, never going back. */
@@ -56,9 +56,16 @@ export function createGateway(options: GatewayOptions): Gateway {
   const reportBug = (bug: unknown, requestId: string) =>
     log.error({ requestId, ...describeBug(bug) }, 'bug');
 
+  const drifted = new Map<string, number>(); // as many as the contract has entries
+  const reportDrift = (entries: readonly string[]) => {
+    for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
+    const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
+    log.warn({ answers }, 'entries of the contract lead to nothing');
+  };
+
   const yoga = createYoga({
     schema: createSubgraph().schema,
-    context: ({ request }) => createContext({ client, contract, now }, request),
+    context: ({ request }) => createContext({ client, contract, reportDrift, now }, request),
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),

@@ -205,6 +205,17 @@ describe('pages of the service', () => {
     },
   );
 
+  it('end where the service gives the same page again', async () => {
+    await using service = await startService({ body: { items: [record(1)], next_cursor: 'same' } });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'c' } } },
+    });
+    const { nodes, pageInfo } = await open(gateway, {});
+    expect(nodes).toEqual([{ id: '1' }]);
+    expect(pageInfo.hasNextPage).toBe(false);
+    expect(service.seen).toHaveLength(2);
+  });
+
   it('end where they are empty, or where the service says that there is no more', async () => {
     for (const body of [
       { items: [], next_cursor: 'x' },

@@ -25,11 +25,7 @@ export async function learn(host: Host, commandLine: CommandLine): Promise<void>
   const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
   if (files.length > 0) loadSettings({ ...host, environment: {} }, commandLine);
   const contract = learnContract(answers);
-  const spare = prune(contract) as ConfiguredContract; // of the same members, without those that are null
-  const isEnough = answers.every((answer) =>
-    isDeepStrictEqual(reading(answer, spare), reading(answer, contract)),
-  );
-  host.stdout.write(`${JSON.stringify(isEnough ? spare : contract, null, 2)}\n`);
+  host.stdout.write(`${JSON.stringify(toSpare(contract, answers), null, 2)}\n`);
   host.stderr.write(
     describeReading(
       answers.filter((answer) => isTrail(inferContract(answer))),
@@ -68,7 +64,11 @@ async function fetchTrail(host: Host, commandLine: CommandLine): Promise<Answer>
   return await client.authorized(readBearer(`Bearer ${token}`)).get(path`/api/v1/audit`);
 }
 
-function learnContract(answers: readonly Answer[]): ConfiguredContract {
+/**
+ * The contract by which answers of the service are read, all of one operation by the same.
+ * @throws ConfigError when they hold neither records nor a token.
+ */
+export function learnContract(answers: readonly Answer[]): ConfiguredContract {
   const contracts = answers.map((answer) => ({ answer, contract: inferContract(answer) }));
   const trails = contracts.filter(({ contract }) => isTrail(contract));
   const login = contracts.find(
@@ -95,6 +95,17 @@ function isTrail({ audit, login }: Contract): boolean {
 /** The answer that tells most about paging comes first. */
 function rankOf({ audit }: Contract): number {
   return audit.paging.style === 'none' ? 1 : 0;
+}
+
+/** The same contract without what was not found, so that it is looked for in each answer, if the answers are still read the same. */
+export function toSpare(
+  contract: ConfiguredContract,
+  answers: readonly Answer[],
+): ConfiguredContract {
+  const spare = prune(contract) as ConfiguredContract; // of the same members, without those that are null
+  const isSame = (answer: Answer) =>
+    isDeepStrictEqual(reading(answer, spare), reading(answer, contract));
+  return answers.every(isSame) ? spare : contract;
 }
 
 /** Without what was not found: that is looked for again in each answer. */

@@ -1,8 +1,9 @@
 import { GatewayError } from '../errors.ts';
 import { type Answer, type AuditContract, type Partially, take } from './contract.ts';
+import { findDrift } from './drift.ts';
 import { type AuditEvent, readEvent } from './event.ts';
 import { saysItFailed } from './failure.ts';
-import { completeAudit, listAt } from './infer.ts';
+import { completeAudit, listAt, SAMPLE } from './infer.ts';
 import { type Next, readNext, type Step } from './paging.ts';
 
 /** The audit trail, or one page of it, as one answer of the service gives it. */
@@ -16,6 +17,8 @@ export type Trail = {
   event(index: number): AuditEvent;
   /** How the trail goes on behind this answer. */
   readonly next: Next;
+  /** The configured entries that lead to nothing in this answer, though it has records. */
+  readonly drift: readonly string[];
 };
 
 /**
@@ -51,6 +54,7 @@ export function readTrail(
     length,
     total,
     event,
+    drift: findDrift(answer, configured, records.slice(0, SAMPLE)),
     next: readNext(contract.paging, answer, { length, total, lastId }, step),
   };
 }

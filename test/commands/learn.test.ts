@@ -1,0 +1,177 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { learnContract, toSpare } from '../../src/commands/learn.ts';
+import { ConfigError } from '../../src/config.ts';
+import { parseContract } from '../../src/contract.ts';
+import { GatewayError } from '../../src/errors.ts';
+import type { Answer, ConfiguredContract } from '../../src/reading/contract.ts';
+import { readTrail } from '../../src/reading/trail.ts';
+import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { keytrail } from '../helpers/keytrail.ts';
+import { startService } from '../helpers/service.ts';
+import { samplesOf } from '../shapes/shapes.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function save(name: string, body: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, typeof body === 'string' ? body : JSON.stringify(body));
+  return file;
+}
+
+function readAll(body: unknown, contract: ConfiguredContract): unknown {
+  try {
+    const trail = readTrail({ status: 200, headers: {}, body }, contract.audit);
+    const { length, total, next } = trail;
+    return [total, next, Array.from({ length }, (_, index) => trail.event(index))];
+  } catch (error) {
+    if (error instanceof GatewayError) return error.extensions;
+    throw error;
+  }
+}
+
+function reload(contract: ConfiguredContract): ConfiguredContract {
+  const parsed = parseContract(JSON.stringify(contract));
+  if ('problems' in parsed) throw new Error(parsed.problems.join());
+  return parsed.contract;
+}
+
+function learnFrom(...bodies: readonly unknown[]): ConfiguredContract {
+  const answers = bodies.map((body): Answer => ({ status: 200, headers: {}, body }));
+  return reload(toSpare(learnContract(answers), answers));
+}
+
+describe('keytrail learn', () => {
+  it.each(samplesOf('audit'))(
+    'prints a contract by which $name is read the same',
+    ({ response }) => {
+      const { body } = response;
+      expect(readAll(body, learnFrom(body))).toEqual(readAll(body, {}));
+    },
+  );
+
+  it('does so for any JSON that can be read at all', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
+        let contract: ConfiguredContract;
+        try {
+          contract = learnFrom(body);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ConfigError);
+          return;
+        }
+        expect(readAll(body, contract)).toEqual(readAll(body, {}));
+      }),
+    );
+  });
+
+  it('learns from several files, and the gateway starts with what it printed', async () => {
+    const record = { id: 1, time: '2026-11-21T00:00:00Z', what: 'x' };
+    const one = await save('one.json', { items: [record] });
+    const two = await save('two.json', {
+      items: [{ ...record, id: 2, user: { email: 'ann' } }],
+      next: 'c',
+    });
+    const login = await save('login.json', { data: { session_token: 'CANARY' } });
+    await using learning = keytrail(['learn', '--from', one, two, '--from', login]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout)).toEqual({
+      login: { accessToken: '/data/session_token' },
+      audit: {
+        records: '/items',
+        paging: { style: 'cursor', next: '/next', start: 0 },
+        event: { id: '/id', occurredAt: '/time', action: '/what', actor: { name: '/user/email' } },
+      },
+    });
+    expect(stderr).toContain('2026-11-21T00:00:00.000Z  x       ann');
+    expect(stderr).toContain('outcome stays null: ');
+    expect(stderr + stdout).not.toContain('CANARY');
+
+    await using service = await startService({ body: { items: [record] } });
+    const contract = await save('contract.json', stdout);
+    await using process = keytrail(['--port', '0', '--upstream-url', service.url], {
+      KEYTRAIL_CONTRACT: contract,
+    });
+    await process.until(/GraphQL +http/);
+  });
+
+  it('learns from a live service with the token of the environment', async () => {
+    await using service = await startService({
+      body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],
+    });
+    await using learning = keytrail(['learn', '--upstream-url', service.url], {
+      KEYTRAIL_TOKEN: 'CANARY',
+    });
+    expect(await learning.status).toBe(0);
+    expect(JSON.parse(learning.output.stdout).audit.records).toBe('');
+    expect(learning.output.stderr).toContain('Nothing reads /colour: only `raw` has them.');
+    expect(
+      service.seen.map(({ method, url, headers }) => [method, url, headers.authorization]),
+    ).toEqual([['GET', '/api/v1/audit', 'Bearer CANARY']]);
+    expect(learning.output.stdout + learning.output.stderr).not.toContain('CANARY');
+  });
+
+  it('says how a time without a zone can be read, and never guesses', async () => {
+    const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
+    await using learning = keytrail(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain(
+      'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601-utc"}.',
+    );
+  });
+
+  it.each([
+    [['learn'], 'KEYTRAIL_TOKEN'],
+    [['learn', '--from', '/nowhere.json'], '/nowhere.json cannot be read'],
+    [['learn', '--token', 'x'], '--token'],
+    [['serve', '--from', 'x'], '--from is for the command learn'],
+  ])('%j is refused with 2', async (args, problem) => {
+    await using learning = keytrail(args);
+    expect(await learning.status).toBe(2);
+    expect(learning.output.stderr).toContain(problem);
+    expect(learning.output.stdout).toBe('');
+  });
+
+  it('refuses what holds neither records nor a token, and what is no JSON', async () => {
+    for (const [text, problem] of [
+      ['{"a": 1}', 'neither'],
+      ['{', 'no JSON'],
+    ] as const) {
+      await using learning = keytrail(['learn', '--from', await save('bad.json', text)]);
+      expect(await learning.status).toBe(2);
+      expect(learning.output.stderr).toContain(problem);
+    }
+  });
+
+  it('starts no gateway with a contract that is wrong', async () => {
+    const contract = await save('wrong.json', '{"audit": {"recods": "", "total": 5}}');
+    for (const [file, problems] of [
+      [contract, ['/audit/recods', '/audit/total']],
+      [`${contract}.not`, ['KEYTRAIL_CONTRACT']],
+    ] as const) {
+      await using process = keytrail(['--port', '0'], { KEYTRAIL_CONTRACT: file });
+      expect(await process.status).toBe(2);
+      for (const problem of problems) expect(process.output.stderr).toContain(problem);
+    }
+  });
+});
+
+it('the gateway reads each audit sample by its learned contract as without one', async () => {
+  for (const { response } of samplesOf('audit')) {
+    await using service = await startService(response);
+    const query =
+      '{ audit { raw nodes { id occurredAt action outcome actor { id name type } target { id name type } } } }';
+    await using plain = gatewayOver(service.url);
+    await using learned = gatewayOver(service.url, { contract: learnFrom(response.body) });
+    const expected = await ask(plain, query, undefined, { token: 't' });
+    expect((await ask(learned, query, undefined, { token: 't' })).data).toEqual(expected.data);
+  }
+});
