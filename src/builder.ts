@@ -3,9 +3,9 @@ import DirectivesPlugin from '@pothos/plugin-directives';
 import FederationPlugin from '@pothos/plugin-federation';
 import type { Context } from './context.ts';
 import type { AuditEvent } from './reading/event.ts';
-import type { Page } from './reading/page.ts';
 import { at } from './reading/pointer.ts';
 import { readIso } from './reading/time.ts';
+import type { Page } from './window/page.ts';
 
 /** The types that more than one operation's file names; each file still says all about its own. */
 type SharedObjects = {

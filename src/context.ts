@@ -1,13 +1,14 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from './errors.ts';
+import { completeAudit } from './inference/infer.ts';
 import type { ConfiguredContract } from './reading/contract.ts';
-import type { OpenTrail } from './reading/page.ts';
 import type { Step } from './reading/paging.ts';
 import { readTrail, type Trail } from './reading/trail.ts';
 import { readBearer } from './rest/bearer.ts';
 import type { OpenCalls, RestClient } from './rest/client.ts';
 import { type Path, withParameter } from './rest/path.ts';
 import type { Answer } from './rest/response.ts';
+import type { OpenTrail } from './window/page.ts';
 
 /** What every resolver is given, for one request: nothing in it outlives the request or is shared with another. */
 export type Context = {
@@ -42,7 +43,10 @@ export function createContext(
 
   const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
     const answer = await authorized().get(path, request.signal);
-    const trail = readTrail(answer, contract.audit, step);
+    const trail = readTrail(completeAudit(answer, contract.audit), answer, {
+      step,
+      configured: contract.audit,
+    });
     if (trail.drift.length > 0) reportDrift(trail.drift);
     const { next } = trail;
     if (next === null || !('link' in next)) return trail;

@@ -1,6 +1,7 @@
+import { completeAudit } from '../inference/infer.ts';
+import { survey } from '../inference/survey.ts';
 import type { Answer, ConfiguredContract } from '../reading/contract.ts';
 import type { AuditEvent, Party } from '../reading/event.ts';
-import { survey } from '../reading/survey.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { readTrail } from '../reading/trail.ts';
 
@@ -35,7 +36,7 @@ const COLUMNS: readonly (readonly [
 export function describeReading(answers: readonly Answer[], contract: ConfiguredContract): string {
   const found =
     contract.login?.accessToken == null ? [] : ['The access token of a login was found.', ''];
-  const trails = answers.map((answer) => readTrail(answer, contract.audit));
+  const trails = answers.map((answer) => readTrail(completeAudit(answer, contract.audit), answer));
   const events = trails.flatMap(({ length, event }) =>
     Array.from({ length: Math.min(length, ROWS) }, (_, index) => event(index)),
   );

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import { inferEvent } from '../inference/event.ts';
+import { completeAudit, inferContract } from '../inference/infer.ts';
 import type { Answer, ConfiguredContract, Contract } from '../reading/contract.ts';
-import { inferContract, listAt, SAMPLE } from '../reading/infer.ts';
-import { inferEvent } from '../reading/infer-event.ts';
-import { readTrail } from '../reading/trail.ts';
+import { listAt, readTrail, SAMPLE } from '../reading/trail.ts';
 import { readBearer } from '../rest/bearer.ts';
 import { createRestClient } from '../rest/client.ts';
 import { parseJson } from '../rest/json.ts';
@@ -128,7 +128,7 @@ function isEmpty(value: unknown): boolean {
 
 function reading(answer: Answer, { audit = {} }: ConfiguredContract): unknown {
   try {
-    const trail = readTrail(answer, audit);
+    const trail = readTrail(completeAudit(answer, audit), answer);
     return Array.from({ length: trail.length }, (_, index) => trail.event(index));
   } catch {
     return null; // the answer of a login

@@ -1,9 +1,9 @@
 import { builder, windowArguments } from '../builder.ts';
 import { GatewayError } from '../errors.ts';
-import { concerns } from '../reading/filter.ts';
-import { readPage } from '../reading/page.ts';
-import { pageSize } from '../reading/paging.ts';
 import { path, withQuery } from '../rest/path.ts';
+import { concerns } from '../window/filter.ts';
+import { readPage } from '../window/page.ts';
+import { pageSize } from '../window/parameters.ts';
 
 const ApiKey = builder.objectType('ApiKey', {
   description:

@@ -1,9 +1,9 @@
 import { builder, PageInfo, rawArguments, readRaw, windowArguments } from '../builder.ts';
 import type { Party } from '../reading/event.ts';
-import { matches, toParameters } from '../reading/filter.ts';
-import { type Page, readPage } from '../reading/page.ts';
-import { pageSize } from '../reading/paging.ts';
 import { path, withQuery } from '../rest/path.ts';
+import { matches } from '../window/filter.ts';
+import { type Page, readPage } from '../window/page.ts';
+import { pageSize, toParameters } from '../window/parameters.ts';
 
 builder.queryField('audit', (t) =>
   t.field({

@@ -1,5 +1,6 @@
 import { builder, rawArguments, readRaw } from '../builder.ts';
 import { GatewayError } from '../errors.ts';
+import { completeLogin } from '../inference/login.ts';
 import { type Login, readLogin } from '../reading/login.ts';
 import { path } from '../rest/path.ts';
 
@@ -17,12 +18,13 @@ builder.mutationField('login', (t) =>
         description: 'What proves that it is the client.',
       }),
     },
-    resolve: async (_, { clientId, credential }, { open, contract, now }) =>
-      readLogin(
-        await open.post(path`/api/v1/auth/login`, { client_id: clientId, ...toRest(credential) }),
-        now(),
-        contract.login,
-      ),
+    resolve: async (_, { clientId, credential }, { open, contract, now }) => {
+      const answer = await open.post(path`/api/v1/auth/login`, {
+        client_id: clientId,
+        ...toRest(credential),
+      });
+      return readLogin(completeLogin(answer, contract.login), answer, now());
+    },
   }),
 );
 

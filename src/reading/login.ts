@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
-import { type Answer, complete, type LoginContract, type Partially, take } from './contract.ts';
+import { type Answer, type LoginContract, take } from './contract.ts';
 import { saysItFailed } from './failure.ts';
-import { claimsOf, inferLogin } from './infer-login.ts';
+import { isObject } from './names.ts';
 import { readTime, validDate } from './time.ts';
 
 /** What a login obtained. */
@@ -17,12 +17,11 @@ export type Login = {
 };
 
 /**
- * Reads the answer of a login where the contract says, and where that is silent, where it is usual.
+ * Reads the answer of a login where the contract says.
  * @param now the instant from which a lifetime counts.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no access token, UPSTREAM_ERROR when it says that it failed.
  */
-export function readLogin(answer: Answer, now: Date, configured?: Partially<LoginContract>): Login {
-  const contract = complete<LoginContract>(configured, inferLogin(answer));
+export function readLogin(contract: LoginContract, answer: Answer, now: Date): Login {
   const accessToken = readToken(take(contract.accessToken, answer));
   if (accessToken === null) {
     throw saysItFailed(answer.body)
@@ -61,4 +60,15 @@ function readExpiry(
   return lifetime < 0
     ? null
     : validDate(now.getTime() + lifetime * (format === 'seconds' ? 1000 : 1));
+}
+
+/** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */
+export function claimsOf(token: unknown): Readonly<Record<string, unknown>> {
+  const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(String(token)) ?? [];
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return isObject(claims) ? claims : {};
+  } catch {
+    return {};
+  }
 }

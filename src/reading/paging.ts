@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type AuditContract,
-  find,
-  type PagingContract,
-  type Partially,
-  take,
-} from './contract.ts';
+import { type Answer, find, type PagingContract, take } from './contract.ts';
 import { textOf } from './names.ts';
 
 /** What leads to another page than the first: a link, or a query parameter. */
@@ -36,12 +29,6 @@ export function readNext(
         : readPosition(paging, answer, page, step);
   if (value === null) return style === 'last-id' ? { missing: 'audit.event.id' } : null;
   return parameter === null ? { missing: 'audit.paging.parameter' } : { parameter, value };
-}
-
-/** Asks for large pages where the contract names the parameter, so that there are few. */
-export function pageSize(configured: Partially<AuditContract> = {}) {
-  const name = configured.paging?.size;
-  return name == null ? [] : [{ name, value: '100' }];
 }
 
 function toLink(link: string | null): Step | null {

@@ -3,8 +3,9 @@ import { type Answer, type AuditContract, type Partially, take } from './contrac
 import { findDrift } from './drift.ts';
 import { type AuditEvent, readEvent } from './event.ts';
 import { saysItFailed } from './failure.ts';
-import { completeAudit, listAt, SAMPLE } from './infer.ts';
+import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
+import { at } from './pointer.ts';
 
 /** The audit trail, or one page of it, as one answer of the service gives it. */
 export type Trail = {
@@ -21,18 +22,26 @@ export type Trail = {
   readonly drift: readonly string[];
 };
 
+/** What led to an answer, and what was configured of its contract. */
+export type ReadingOptions = {
+  readonly step?: Step | null;
+  readonly configured?: Partially<AuditContract> | undefined;
+};
+
+/** So many records are looked at to tell what all of them hold. */
+export const SAMPLE = 50;
+
 /**
- * Reads an answer of the audit trail.
- * @param configured where things are; what it leaves out is told from the answer.
+ * Reads an answer of the audit trail where the contract says.
+ * @param configured the entries whose pointers must lead to something.
  * @param step what led to this answer; null for the first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(
+  contract: AuditContract,
   answer: Answer,
-  configured: Partially<AuditContract> = {},
-  step: Step | null = null,
+  { step = null, configured = {} }: ReadingOptions = {},
 ): Trail {
-  const contract = completeAudit(answer, configured);
   const records = listAt(contract.records, answer.body);
   if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
     throw new GatewayError('UPSTREAM_ERROR', {
@@ -57,6 +66,14 @@ export function readTrail(
     drift: findDrift(answer, configured, records.slice(0, SAMPLE)),
     next: readNext(contract.paging, answer, { length, total, lastId }, step),
   };
+}
+
+/** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
+export function listAt(pointer: string | null, body: unknown): readonly unknown[] | null {
+  const found = pointer === null ? undefined : at(body, pointer);
+  if (Array.isArray(found)) return found;
+  if (isObject(found)) return Object.values(found);
+  return found === null ? [] : null;
 }
 
 function readCount(value: unknown): number | null {

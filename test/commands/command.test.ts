@@ -27,7 +27,7 @@ describe('keytrail', () => {
     await using process = keytrail(['--help']);
     expect(await process.status).toBe(0);
     for (const { name } of SETTINGS) expect(process.output.stdout).toContain(name);
-    expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}schema /);
+    expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
   });
 
   it('--version says which', async () => {

@@ -7,6 +7,7 @@ import { learnContract, toSpare } from '../../src/commands/learn.ts';
 import { ConfigError } from '../../src/config.ts';
 import { parseContract } from '../../src/contract.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { completeAudit } from '../../src/inference/infer.ts';
 import type { Answer, ConfiguredContract } from '../../src/reading/contract.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
@@ -28,7 +29,8 @@ async function save(name: string, body: unknown): Promise<string> {
 
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
-    const trail = readTrail({ status: 200, headers: {}, body }, contract.audit);
+    const answer = { status: 200, headers: {}, body };
+    const trail = readTrail(completeAudit(answer, contract.audit), answer);
     const { length, total, next } = trail;
     return [total, next, Array.from({ length }, (_, index) => trail.event(index))];
   } catch (error) {

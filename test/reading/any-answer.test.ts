@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import { inferContract } from '../../src/inference/infer.ts';
 import type { Answer } from '../../src/reading/contract.ts';
 import { readDeletion } from '../../src/reading/deletion.ts';
 import { readLogin } from '../../src/reading/login.ts';
-import { readPage } from '../../src/reading/page.ts';
 import { readTrail } from '../../src/reading/trail.ts';
+import { readPage } from '../../src/window/page.ts';
 
 /** Any JSON, with the names that the readers look for and those that JavaScript would stumble over. */
 const json = fc.letrec((tie) => ({
@@ -48,14 +49,21 @@ function answer(body: unknown): Answer {
   return { status: 200, headers: {}, body };
 }
 
+function readInferred(body: unknown) {
+  return readTrail(inferContract(answer(body)).audit, answer(body));
+}
+
 describe('any JSON', () => {
   it.each([
-    ['a login', async (body: unknown) => readLogin(answer(body), new Date(0))],
+    [
+      'a login',
+      async (body: unknown) =>
+        readLogin(inferContract(answer(body)).login, answer(body), new Date(0)),
+    ],
     ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
     [
       'a trail',
-      async (body: unknown) =>
-        (await readPage(async () => readTrail(answer(body)), {})).totalCount(),
+      async (body: unknown) => (await readPage(async () => readInferred(body), {})).totalCount(),
     ],
   ])('is read as %s, or refused with a code', async (_, read) => {
     await fc.assert(
@@ -74,7 +82,7 @@ describe('any JSON', () => {
     'like %j is no stumbling block',
     (body) => {
       expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
-      expect(readTrail(answer([{ outcome: body.status, ...body }])).event(0).outcome).toBeNull();
+      expect(readInferred([{ outcome: body.status, ...body }]).event(0).outcome).toBeNull();
     },
   );
 });

@@ -4,7 +4,7 @@ import {
   type PagingStyle,
   type Source,
   take,
-} from './contract.ts';
+} from '../reading/contract.ts';
 import type { Place } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { Step } from './paging.ts';
-import type { Trail } from './trail.ts';
+import type { Step } from '../reading/paging.ts';
+import type { Trail } from '../reading/trail.ts';
 
 /** Where an event stands: on which page, and where there. A trail grows and its ids may repeat, so it takes all of this to find it again. */
 export type Position = {

@@ -1,7 +1,7 @@
-import type { EventContract, PartyContract, Pointers } from './contract.ts';
-import { readOutcome } from './outcome.ts';
+import type { EventContract, PartyContract, Pointers } from '../reading/contract.ts';
+import { readOutcome } from '../reading/outcome.ts';
+import { readTime } from '../reading/time.ts';
 import { type Place, survey } from './survey.ts';
-import { readTime } from './time.ts';
 import {
   ASIDE,
   EVENT,

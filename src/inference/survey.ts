@@ -1,4 +1,4 @@
-import { isObject, wordsOf } from './names.ts';
+import { isObject, wordsOf } from '../reading/names.ts';
 
 /** A place where values hold a text, a number or a boolean. */
 export type Place = {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { decodeCursor, encodeCursor, findEvent } from '../../src/reading/cursor.ts';
+import { inferContract } from '../../src/inference/infer.ts';
 import { readTrail } from '../../src/reading/trail.ts';
+import { decodeCursor, encodeCursor, findEvent } from '../../src/window/cursor.ts';
 
 const record = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
@@ -10,7 +11,10 @@ const record = fc.oneof(
   fc.record({ action: fc.constantFrom('a', 'b') }),
 );
 
-const answer = (body: unknown) => ({ status: 200, headers: {}, body });
+function read(body: unknown) {
+  const answer = { status: 200, headers: {}, body };
+  return readTrail(inferContract(answer).audit, answer);
+}
 
 describe('a cursor', () => {
   it('leads back to its event in the same trail, and in one that grew at one end', () => {
@@ -20,11 +24,11 @@ describe('a cursor', () => {
         fc.nat(),
         fc.array(record),
         (records, at, arrived) => {
-          const trail = readTrail(answer(records));
+          const trail = read(records);
           const index = at % records.length;
           const cursor = encodeCursor(trail, index);
           expect(findEvent(trail, decodeCursor(cursor))).toBe(index);
-          const front = readTrail(answer([...arrived, ...records]));
+          const front = read([...arrived, ...records]);
           expect(findEvent(front, decodeCursor(cursor))).toBe(arrived.length + index);
         },
       ),

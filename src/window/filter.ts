@@ -1,6 +1,5 @@
-import type { AuditContract, Partially } from './contract.ts';
-import type { AuditEvent, Party } from './event.ts';
-import type { Outcome } from './outcome.ts';
+import type { AuditEvent, Party } from '../reading/event.ts';
+import type { Outcome } from '../reading/outcome.ts';
 
 /** Conditions on an event; one that is null or left out is not asked. */
 export type Filter = {
@@ -26,26 +25,6 @@ export function matches(filter: Filter, event: AuditEvent): boolean {
     (target == null || isCalled(target, event.target)) &&
     (outcome == null || event.outcome === outcome)
   );
-}
-
-/**
- * The conditions that the service can check itself, by its own query parameters. Every event is checked here as well,
- * so a parameter may let through too much, never too little: several actions are not forwarded.
- */
-export function toParameters(
-  { since, until, actions, actor }: Filter,
-  names: Partially<AuditContract['parameters']> = {},
-): readonly { readonly name: string; readonly value: string }[] {
-  const values = {
-    since: since?.toISOString(),
-    until: until?.toISOString(),
-    actor,
-    action: actions?.length === 1 ? actions[0] : null,
-  };
-  return (['since', 'until', 'actor', 'action'] as const).flatMap((condition) => {
-    const [name, value] = [names[condition], values[condition]];
-    return name == null || value == null ? [] : [{ name, value }];
-  });
 }
 
 /** Whether the one so called acted in an event, or was acted upon. */

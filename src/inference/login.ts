@@ -1,8 +1,23 @@
-import type { Answer, ExpiryFormat, LoginContract } from './contract.ts';
-import { isObject } from './names.ts';
+import {
+  type Answer,
+  complete,
+  type ExpiryFormat,
+  type LoginContract,
+  type Partially,
+} from '../reading/contract.ts';
+import { claimsOf } from '../reading/login.ts';
+import { isObject } from '../reading/names.ts';
+import { readTime } from '../reading/time.ts';
 import { type Place, survey } from './survey.ts';
-import { readTime } from './time.ts';
 import { LOGIN } from './vocabulary.ts';
+
+/** A contract of the login without gaps: what is not configured is told from the answer. */
+export function completeLogin(
+  answer: Answer,
+  configured?: Partially<LoginContract>,
+): LoginContract {
+  return complete<LoginContract>(configured, inferLogin(answer));
+}
 
 /** Tells where the answer of a login holds what: at its top, or up to two wrappers down. */
 export function inferLogin({ body }: Answer): LoginContract {
@@ -63,14 +78,3 @@ const INSTANTS = [
   'iso8601',
   'rfc2822',
 ] as const;
-
-/** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */
-export function claimsOf(token: unknown): Readonly<Record<string, unknown>> {
-  const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(String(token)) ?? [];
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    return isObject(claims) ? claims : {};
-  } catch {
-    return {};
-  }
-}

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts';
+import type { AuditEvent } from '../reading/event.ts';
+import type { Next, Step } from '../reading/paging.ts';
+import type { Trail } from '../reading/trail.ts';
 import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.ts';
-import type { AuditEvent } from './event.ts';
-import type { Next, Step } from './paging.ts';
-import type { Trail } from './trail.ts';
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {

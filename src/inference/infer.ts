@@ -4,23 +4,20 @@ import {
   type Contract,
   complete,
   type Partially,
-} from './contract.ts';
-import { inferEvent } from './infer-event.ts';
-import { inferLogin } from './infer-login.ts';
-import { inferPaging, inferTotal } from './infer-paging.ts';
-import { isObject, wordsOf } from './names.ts';
-import { at } from './pointer.ts';
+} from '../reading/contract.ts';
+import { isObject, wordsOf } from '../reading/names.ts';
+import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
+import { listAt, SAMPLE } from '../reading/trail.ts';
+import { inferEvent } from './event.ts';
+import { inferLogin } from './login.ts';
+import { inferPaging, inferTotal } from './paging.ts';
 import { escapeToken, survey } from './survey.ts';
-import { INSTANT_FORMATS, readTime } from './time.ts';
 import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
 export function inferContract(answer: Answer): Contract {
   return { login: inferLogin(answer), audit: completeAudit(answer) };
 }
-
-/** From so many records it is told what all of them hold. */
-export const SAMPLE = 50;
 
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
 export function completeAudit(
@@ -40,14 +37,6 @@ export function completeAudit(
     parameters: { since: null, until: null, actor: null, action: null },
     event: inferEvent(list.slice(0, SAMPLE)),
   });
-}
-
-/** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
-export function listAt(pointer: string | null, body: unknown): readonly unknown[] | null {
-  const found = pointer === null ? undefined : at(body, pointer);
-  if (Array.isArray(found)) return found;
-  if (isObject(found)) return Object.values(found);
-  return found === null ? [] : null;
 }
 
 /** A part of an answer that may hold the records. */
