@@ -82,14 +82,23 @@ function findParty(text: string): Candidate['party'] {
       const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const after = words.slice(index + 1, isLastRef ? -1 : undefined);
       const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
-      return { role, word: names.indexOf(word), rest: rest.join(' ') };
+      // An e-mail address alone is the user's.
+      const isAlone = word === 'email';
+      return {
+        role,
+        word: names.indexOf(isAlone ? 'user' : word),
+        rest: (isAlone ? [word, ...rest] : rest).join(' '),
+      };
     }
   }
   return null;
 }
 
+/** Names between a role and its attribute that say nothing. */
+const NEUTRAL = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
+
 const SILENT: ReadonlySet<string> = new Set(
-  [...ROLES.actor, ...ROLES.target, 'ref', 'reference'].filter(
+  [...ROLES.actor, ...ROLES.target, ...NEUTRAL].filter(
     (word) => word !== 'email' && word !== 'login',
   ),
 );
@@ -225,13 +234,17 @@ function byFit(a: Attribute, b: Attribute): number {
 function describe({ party, pointer, depth, values }: Candidate): readonly Attribute[] {
   if (
     party === null ||
-    !values.every((value) => typeof value === 'string' || typeof value === 'number')
+    !values.every(
+      (value) => typeof value === 'number' || (typeof value === 'string' && !/^[{[]/.test(value)),
+    )
   )
     return [];
   const { rest, word } = party;
   if (rest === '') {
     if (values.some((value) => KINDS.test(String(value)))) return [];
-    const attribute = values.every((value) => OPAQUE.test(String(value))) ? 'id' : 'name';
+    const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
+    const isKind = party.role === 'target' && isAll(KIND);
+    const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';
     return [{ attribute, rule: BARE, word, isDirect: true, depth, pointer, values }];
   }
   for (const isDirect of [true, false]) {
@@ -246,6 +259,9 @@ function describe({ party, pointer, depth, values }: Candidate): readonly Attrib
 
 /** A role's word alone is the last choice. */
 const BARE = 9;
+
+/** How programs write the kind of a thing. */
+const KIND = /^(?:[A-Z]+(?:_[A-Z]+)*|(?:[A-Z][a-z]+)+)$/;
 
 /** What no person reads: a number, a UUID, a long run of hexadecimal or base64 digits. */
 const OPAQUE =

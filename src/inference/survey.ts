@@ -28,7 +28,7 @@ export function survey(values: readonly unknown[]): readonly Place[] {
         const wraps = names.length > 0 && WRAPPED.test(name);
         visit(value[name], `${pointer}/${escapeToken(name)}`, wraps ? names : [...names, name]);
       }
-    } else if (value !== null && value !== undefined) {
+    } else if (value !== null && value !== undefined && value !== '') {
       const known = places.get(pointer);
       if (known !== undefined) known.values.push(value);
       else places.set(pointer, { pointer, path: names.map(phrase).join('/'), values: [value] });

@@ -3,15 +3,18 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text, or a number in digits; null for anything else and for the empty text. */
+/** How services write that there is nothing. */
+const NOTHING = /^(?:|-|n\/a|null|undefined)$/i;
+
+/** A text, or a number in digits; null for anything else and for what says that there is nothing. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : null;
+  return typeof value === 'string' && !NOTHING.test(value) ? value : null;
 }
 
 /** Words that are written together though they are two: eventid, ipaddress, username. */
 const GLUED =
-  'access account action activity actor address addr admin agent at audit by client code count created data date display email entity event expires expiry full host id in ip item key last link log login mail name next no num object on operation page performed refresh remote request resource result session size source state status target time token total type updated user uuid';
+  'access account action activity actor address addr admin agent at audit by client code count created data date display email entity event expires expiry full host id in ip item key last link log login mail name next no num object on operation page performed refresh remote request resource result session size start end source state status target time token total type updated user uuid';
 
 const SINGLE: ReadonlySet<string> = new Set([
   ...GLUED.split(' '),
@@ -26,6 +29,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['mail', 'email'],
   ['datetime', 'time'],
   ['usr', 'user'],
+  ['op', 'operation'],
   ['desc', 'description'],
 ]);
 

@@ -17,6 +17,9 @@ export type InstantFormat = (typeof INSTANT_FORMATS)[number];
 const ISO =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|([+-]\d\d):?(\d\d)?)$/;
 
+/** The basic format of ISO 8601. */
+const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/;
+
 /** RFC 2822, section 3.3, as in e-mail and HTTP. */
 const RFC_2822 =
   /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UTC|UT|Z)$/;
@@ -59,7 +62,7 @@ function readEpoch(value: number, unit: number | undefined): Date | null {
 
 /** An instant from a text with a zone (ISO 8601, RFC 3339); null when it is anything else. */
 export function readIso(text: string): Date | null {
-  const match = ISO.exec(text);
+  const match = ISO.exec(text.replace(BASIC, '$1-$2-$3T$4:$5:$6'));
   if (match === null) return null;
   const [, day = '', minute, second = '00', fraction = '', zulu, hours, minutes = '00'] = match;
   if (!isCalendarDay(day)) return null;
