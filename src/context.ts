@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from './errors.ts';
+import { findDrift } from './inference/drift.ts';
 import { completeAudit } from './inference/infer.ts';
 import type { ConfiguredContract } from './reading/contract.ts';
 import type { Step } from './reading/paging.ts';
@@ -43,11 +44,9 @@ export function createContext(
 
   const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
     const answer = await authorized().get(path, request.signal);
-    const trail = readTrail(completeAudit(answer, contract.audit), answer, {
-      step,
-      configured: contract.audit,
-    });
-    if (trail.drift.length > 0) reportDrift(trail.drift);
+    const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
+    const drift = findDrift(answer, contract.audit, trail);
+    if (drift.length > 0) reportDrift(drift);
     const { next } = trail;
     if (next === null || !('link' in next)) return trail;
     const to = client.follow(next.link, from);

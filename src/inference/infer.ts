@@ -49,6 +49,9 @@ type Part = {
 
 const MAX_DEPTH = 3;
 
+/** The records stand beside a few other members, not beside thousands. */
+const MAX_MEMBERS = 500;
+
 /**
  * The shallowest list of objects that hold times; where none does, or only one whose name says nothing, a name that
  * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
@@ -77,12 +80,14 @@ function inferRecords(body: unknown): string | null {
 function partsOf(part: Part): readonly Part[] {
   const { pointer, depth, value } = part;
   if (depth === MAX_DEPTH || !isObject(value)) return [part];
-  const members = Object.entries(value).map(([name, member]) => ({
-    pointer: `${pointer}/${escapeToken(name)}`,
-    words: wordsOf(name).join(' '),
-    depth: depth + 1,
-    value: member,
-  }));
+  const members = Object.entries(value)
+    .slice(0, MAX_MEMBERS)
+    .map(([name, member]) => ({
+      pointer: `${pointer}/${escapeToken(name)}`,
+      words: wordsOf(name).join(' '),
+      depth: depth + 1,
+      value: member,
+    }));
   return [part, ...members.flatMap(partsOf)];
 }
 

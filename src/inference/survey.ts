@@ -23,8 +23,9 @@ export function survey(values: readonly unknown[]): readonly Place[] {
     if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], `${pointer}/0`, names);
     } else if (isObject(value)) {
-      if (names.length === MAX_DEPTH || places.size === MAX_PLACES) return;
-      for (const name of Object.keys(value)) {
+      if (names.length === MAX_DEPTH) return;
+      for (const name in value) {
+        if (places.size === MAX_PLACES) return;
         const wraps = names.length > 0 && WRAPPED.test(name);
         visit(value[name], `${pointer}/${escapeToken(name)}`, wraps ? names : [...names, name]);
       }

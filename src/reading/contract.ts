@@ -1,5 +1,5 @@
 import { isObject } from './names.ts';
-import { at } from './pointer.ts';
+import { follow, tokensOf } from './pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
@@ -112,19 +112,21 @@ function merge(configured: unknown, inferred: unknown): unknown {
   return Object.fromEntries(names.map((name) => [name, merge(configured[name], inferred[name])]));
 }
 
-/** What stands at the first of the pointers that leads to something; null where none does. */
-export function find(pointers: Pointers, value: unknown): unknown {
-  if (typeof pointers === 'string') return at(value, pointers) ?? null;
-  for (const pointer of pointers ?? []) {
-    const found = at(value, pointer);
-    if (found !== undefined && found !== null) return found;
-  }
-  return null;
+/** Finds what stands at the first of the pointers that leads to something; null where none does. */
+export function finder(pointers: Pointers): (value: unknown) => unknown {
+  const ways = [pointers ?? []].flat().map(tokensOf);
+  return (value) => {
+    for (const tokens of ways) {
+      const found = follow(value, tokens);
+      if (found !== undefined && found !== null) return found;
+    }
+    return null;
+  };
 }
 
 /** What a source gives of an answer; null where it gives nothing. A header that came twice counts once. */
 export function take(source: Source, { headers, body }: Answer): unknown {
   if (source === null || typeof source === 'string' || !('header' in source))
-    return find(source, body);
+    return finder(source)(body);
   return [headers[source.header.toLowerCase()]].flat()[0] ?? null;
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { Answer } from './contract.ts';
 import { saysItFailed } from './failure.ts';
 
 /** What became of a deletion. */
@@ -12,11 +13,7 @@ export type Deletion = {
  * Reads the answer of a deletion, any 2xx: 202 is ACCEPTED, all else DELETED.
  * @throws GatewayError UPSTREAM_ERROR when the body says that it failed.
  */
-export function readDeletion(answer: {
-  readonly status: number;
-  readonly body: unknown;
-}): Deletion {
-  const { status, body = null } = answer;
+export function readDeletion({ status, body = null }: Pick<Answer, 'status' | 'body'>): Deletion {
   if (saysItFailed(body)) {
     throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus: status });
   }

@@ -1,4 +1,4 @@
-import { type EventContract, find, type PartyContract } from './contract.ts';
+import { type EventContract, finder, type PartyContract } from './contract.ts';
 import { textOf } from './names.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { readTime } from './time.ts';
@@ -24,29 +24,46 @@ export type AuditEvent = {
   readonly raw: unknown;
 };
 
-/** Reads one record where the contract says. A reading is never invented: when in doubt it is null. */
-export function readEvent(contract: EventContract, record: unknown): AuditEvent {
+/** Makes what reads records where the contract says. A reading is never invented: when in doubt it is null. */
+export function createEventReader(contract: EventContract): (record: unknown) => AuditEvent {
   const { occurredAt } = contract;
   const isPlain = occurredAt === null || typeof occurredAt === 'string' || !('as' in occurredAt);
   const time = isPlain ? { at: occurredAt, as: undefined } : occurredAt;
-  return {
-    id: textOf(find(contract.id, record)),
-    occurredAt: readTime(find(time.at, record), time.as),
-    action: textOf(find(contract.action, record)),
-    actor: readParty(contract.actor, record),
-    target: readParty(contract.target, record),
-    outcome: readOutcome(find(contract.outcome, record)),
-    ipAddress: textOf(find(contract.ipAddress, record)),
-    userAgent: textOf(find(contract.userAgent, record)),
-    raw: record,
+  const find = {
+    id: finder(contract.id),
+    time: finder(time.at),
+    action: finder(contract.action),
+    outcome: finder(contract.outcome),
+    ipAddress: finder(contract.ipAddress),
+    userAgent: finder(contract.userAgent),
   };
+  const readActor = createPartyReader(contract.actor);
+  const readTarget = createPartyReader(contract.target);
+  return (record) => ({
+    id: textOf(find.id(record)),
+    occurredAt: readTime(find.time(record), time.as),
+    action: textOf(find.action(record)),
+    actor: readActor(record),
+    target: readTarget(record),
+    outcome: readOutcome(find.outcome(record)),
+    ipAddress: textOf(find.ipAddress(record)),
+    userAgent: textOf(find.userAgent(record)),
+    raw: record,
+  });
 }
 
-function readParty(contract: PartyContract, record: unknown): Party | null {
-  const party = {
-    id: textOf(find(contract.id, record)),
-    name: textOf(find(contract.name, record)),
-    type: textOf(find(contract.type, record)),
+function createPartyReader(contract: PartyContract): (record: unknown) => Party | null {
+  const { id, name, type } = {
+    id: finder(contract.id),
+    name: finder(contract.name),
+    type: finder(contract.type),
   };
-  return party.id === null && party.name === null && party.type === null ? null : party;
+  return (record) => {
+    const party = {
+      id: textOf(id(record)),
+      name: textOf(name(record)),
+      type: textOf(type(record)),
+    };
+    return Object.values(party).every((text) => text === null) ? null : party;
+  };
 }

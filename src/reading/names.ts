@@ -4,7 +4,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** How services write that there is nothing. */
-const NOTHING = /^(?:|-|n\/a|null|undefined)$/i;
+const NOTHING = /^(?:|-|n\/a|null)$/i;
 
 /** A text, or a number in digits; null for anything else and for what says that there is nothing. */
 export function textOf(value: unknown): string | null {
@@ -14,14 +14,9 @@ export function textOf(value: unknown): string | null {
 
 /** Words that are written together though they are two: eventid, ipaddress, username. */
 const GLUED =
-  'access account action activity actor address addr admin agent at audit by client code count created data date display email entity event expires expiry full host id in ip item key last link log login mail name next no num object on operation page performed refresh remote request resource result session size start end source state status target time token total type updated user uuid';
+  'access account action activity actor address addr admin agent at audit by client code count created data date datetime display email entity event expires expiry full host id identity in ip item key last link log login mail name next no num object on operation page performed refresh remote request resource result session size start end source state status target time timestamp token total type updated user uuid';
 
-const SINGLE: ReadonlySet<string> = new Set([
-  ...GLUED.split(' '),
-  'identity',
-  'timestamp',
-  'datetime',
-]);
+const SINGLE: ReadonlySet<string> = new Set(GLUED.split(' '));
 
 /** Words that are short for others. */
 const SHORT: ReadonlyMap<string, string> = new Map([
@@ -33,9 +28,13 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['desc', 'description'],
 ]);
 
+/** No name that means something is longer. */
+const MAX_LENGTH = 80;
+
 /** The words of a name, in lower case and singular: createdAt, created_at and CREATED-AT are the same two. */
 export function wordsOf(name: string): readonly string[] {
   return name
+    .slice(0, MAX_LENGTH)
     .replace(/(\p{Ll}|\d)(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1$3 $2$4')
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)

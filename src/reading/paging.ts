@@ -1,4 +1,4 @@
-import { type Answer, find, type PagingContract, take } from './contract.ts';
+import { type Answer, finder, type PagingContract, take } from './contract.ts';
 import { textOf } from './names.ts';
 
 /** What leads to another page than the first: a link, or a query parameter. */
@@ -9,25 +9,30 @@ export type Step =
 /** How a trail goes on: not at all, by a step, or in a way that is only known once the contract has this entry. */
 export type Next = Step | { readonly missing: string } | null;
 
+/** What is known of the page of an answer. */
+type Facts = {
+  readonly length: number;
+  readonly total: number | null;
+  readonly lastId: () => string | null;
+};
+
 /** Reads from an answer how the trail goes on behind it. An empty page is the end of every trail. */
 export function readNext(
   paging: PagingContract,
   answer: Answer,
-  page: { readonly length: number; readonly total: number | null; readonly lastId: string | null },
+  page: Facts,
   step: Step | null,
 ): Next {
   const { style, parameter } = paging;
-  if (page.length === 0 || find(paging.more, answer.body) === false) return null;
-  if (style === 'none') return null;
+  const isEnd = page.length === 0 || finder(paging.more)(answer.body) === false;
+  if (isEnd || style === 'none') return null;
   if (style === 'link-header') return toLink(readLinkHeader(answer.headers['link']));
-  if (style === 'next-link') return toLink(textOf(take(paging.next, answer)));
-  const value =
-    style === 'cursor'
-      ? textOf(take(paging.next, answer))
-      : style === 'last-id'
-        ? page.lastId
-        : readPosition(paging, answer, page, step);
-  if (value === null) return style === 'last-id' ? { missing: 'audit.event.id' } : null;
+  const next = textOf(take(paging.next, answer));
+  if (style === 'next-link') return toLink(next);
+  const id = style === 'last-id' ? page.lastId() : '';
+  if (id === null) return { missing: 'audit.event.id' };
+  const value = style === 'cursor' ? next : id || readPosition(paging, answer, page, step);
+  if (value === null) return null;
   return parameter === null ? { missing: 'audit.paging.parameter' } : { parameter, value };
 }
 
@@ -39,15 +44,15 @@ function toLink(link: string | null): Step | null {
 function readPosition(
   { style, position, pages, start, parameter }: PagingContract,
   { body }: Answer,
-  { length, total }: { readonly length: number; readonly total: number | null },
+  { length, total }: Facts,
   step: Step | null,
 ): string | null {
   const asked = step !== null && 'value' in step ? step.value : start;
-  const here = Number(find(position, body) ?? asked);
+  const here = Number(finder(position)(body) ?? asked);
   const first = step === null ? here : start;
   const isLast =
     style === 'page'
-      ? here - first + 1 >= Number(find(pages, body) ?? Number.POSITIVE_INFINITY)
+      ? here - first + 1 >= Number(finder(pages)(body) ?? Number.POSITIVE_INFINITY)
       : total !== null && here + length >= total;
   // Without a parameter nothing is asked for, and only what the service says tells that there is more.
   const isWhole = parameter === null && total !== null && total <= length;

@@ -21,7 +21,19 @@ export function at(value: unknown, pointer: string): unknown {
       message: 'A pointer is empty or starts with `/`, as in `/data/0/id` (RFC 6901).',
     });
   }
-  return pointer.split('/').slice(1).map(unescapeToken).reduce(step, value);
+  return follow(value, tokensOf(pointer));
+}
+
+/** The names and indices that a pointer leads through. */
+export function tokensOf(pointer: string): readonly string[] {
+  return pointer.split('/').slice(1).map(unescapeToken);
+}
+
+/** The part of a JSON value to which they lead; `undefined` where there is none. */
+export function follow(value: unknown, tokens: readonly string[]): unknown {
+  let part = value;
+  for (const token of tokens) part = step(part, token);
+  return part;
 }
 
 function unescapeToken(token: string): string {

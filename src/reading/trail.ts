@@ -1,7 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import { type Answer, type AuditContract, type Partially, take } from './contract.ts';
-import { findDrift } from './drift.ts';
-import { type AuditEvent, readEvent } from './event.ts';
+import { type Answer, type AuditContract, take } from './contract.ts';
+import { type AuditEvent, createEventReader } from './event.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
@@ -18,14 +17,6 @@ export type Trail = {
   event(index: number): AuditEvent;
   /** How the trail goes on behind this answer. */
   readonly next: Next;
-  /** The configured entries that lead to nothing in this answer, though it has records. */
-  readonly drift: readonly string[];
-};
-
-/** What led to an answer, and what was configured of its contract. */
-export type ReadingOptions = {
-  readonly step?: Step | null;
-  readonly configured?: Partially<AuditContract> | undefined;
 };
 
 /** So many records are looked at to tell what all of them hold. */
@@ -33,14 +24,13 @@ export const SAMPLE = 50;
 
 /**
  * Reads an answer of the audit trail where the contract says.
- * @param configured the entries whose pointers must lead to something.
  * @param step what led to this answer; null for the first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(
   contract: AuditContract,
   answer: Answer,
-  { step = null, configured = {} }: ReadingOptions = {},
+  step: Step | null = null,
 ): Trail {
   const records = listAt(contract.records, answer.body);
   if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
@@ -50,21 +40,22 @@ export function readTrail(
     });
   }
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
-  const events: AuditEvent[] = [];
-  const event = (index: number) => {
-    events[index] ??= readEvent(contract.event, records[index]);
-    return events[index];
-  };
+  const readEvent = createEventReader(contract.event);
+  const events = new Array<AuditEvent | undefined>(records.length);
+  const event = (index: number) => (events[index] ??= readEvent(records[index]));
   const { length } = records;
   const total = readCount(take(contract.total, answer));
-  const lastId = length > 0 ? event(length - 1).id : null;
   return {
     raw: answer.body,
     length,
     total,
     event,
-    drift: findDrift(answer, configured, records.slice(0, SAMPLE)),
-    next: readNext(contract.paging, answer, { length, total, lastId }, step),
+    next: readNext(
+      contract.paging,
+      answer,
+      { length, total, lastId: () => event(length - 1).id },
+      step,
+    ),
   };
 }
 

@@ -48,9 +48,11 @@ export function findEvent(trail: Trail, { fingerprint: wanted, index, length }: 
   const isThere = (candidate: number) =>
     candidate >= 0 && candidate < trail.length && isSame(wanted, fingerprint(trail, candidate));
   const likely = [index + trail.length - length, index].find(isThere);
-  return (
-    likely ?? Array.from({ length: trail.length }, (_, candidate) => candidate).findIndex(isThere)
-  );
+  if (likely !== undefined) return likely;
+  for (let candidate = 0; candidate < trail.length; candidate += 1) {
+    if (isThere(candidate)) return candidate;
+  }
+  return -1;
 }
 
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */

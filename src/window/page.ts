@@ -50,10 +50,12 @@ export async function readPage(
   if (size < 1 || size > MAX_FIRST) {
     throw new GatewayError('BAD_USER_INPUT', { message: '`first` must be between 1 and 1000.' });
   }
-  const matchesOf = (visits: readonly Visit[]) => visits.flatMap((visit) => matching(visit, where));
   const position = after == null ? null : decodeCursor(after);
-  const { visits, next } = await walk(open, position, (soFar) => matchesOf(soFar).length < size);
-  const matches = matchesOf(visits);
+  const matches: Match[] = [];
+  const { visits, next } = await walk(open, position, (visit) => {
+    matches.push(...matching(visit, where, size + 1 - matches.length));
+    return matches.length < size;
+  });
   const edges = matches.slice(0, size).map(({ trail, step, index }) => ({
     cursor: encodeCursor(trail, index, step),
     node: trail.event(index),
@@ -83,10 +85,11 @@ type Visit = {
 async function walk(
   open: OpenTrail,
   position: Position | null,
-  wantsMore: (visits: readonly Visit[]) => boolean,
+  wantsMore: (visit: Visit) => boolean,
 ): Promise<{ readonly visits: readonly Visit[]; readonly next: Next }> {
   const visits: Visit[] = [];
   let sought = position;
+  let isWanted = true;
   let next: Next = position?.step ?? null;
   do {
     const step = next;
@@ -96,10 +99,12 @@ async function walk(
     // Where records arrived in front, the event may have moved to a later page.
     const from = sought === null || found >= 0 ? found + 1 : trail.length;
     if (found >= 0) sought = null;
-    visits.push({ trail, step, from });
-    next = visits.some((visit) => isSame(visit.step, trail.next)) ? null : trail.next;
+    const visit = { trail, step, from };
+    visits.push(visit);
+    isWanted = wantsMore(visit) || sought !== null;
+    next = visits.some((one) => isSame(one.step, trail.next)) ? null : trail.next;
     if (next !== null && 'missing' in next) break;
-  } while (next !== null && visits.length < PAGE_BUDGET && (sought !== null || wantsMore(visits)));
+  } while (next !== null && isWanted && visits.length < PAGE_BUDGET);
   const isUsedUp = position !== null && visits.every(({ trail, from }) => from === trail.length);
   if (isUsedUp && next !== null && 'missing' in next) throw pagingUnknown(next.missing);
   if (sought !== null) {
@@ -140,12 +145,19 @@ function indices(length: number): readonly number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-/** The events of a page that count. */
-function matching({ trail, step, from }: Visit, where: PageArguments['where']) {
-  return indices(trail.length)
-    .slice(from)
-    .filter((index) => where === undefined || where(trail.event(index)))
-    .map((index) => ({ trail, step, index }));
+type Match = { readonly trail: Trail; readonly step: Step | null; readonly index: number };
+
+/** The first so many events of a page that count; no more are read than it takes. */
+function matching(
+  { trail, step, from }: Visit,
+  where: PageArguments['where'],
+  most: number,
+): readonly Match[] {
+  const matches: Match[] = [];
+  for (let index = from; index < trail.length && matches.length < most; index += 1) {
+    if (where === undefined || where(trail.event(index))) matches.push({ trail, step, index });
+  }
+  return matches;
 }
 
 /** The service's word, or what a whole answer holds; how many match is only known of a whole one. */
@@ -156,5 +168,5 @@ function count([first]: readonly Visit[], where: PageArguments['where']): number
   const total = isWhole ? Math.max(trail.total ?? 0, trail.length) : trail.total;
   if (total === null || total > MAX_INT) return null;
   if (where === undefined) return total;
-  return isWhole ? matching({ ...first, from: 0 }, where).length : null;
+  return isWhole ? matching({ ...first, from: 0 }, where, trail.length).length : null;
 }

@@ -1,21 +1,25 @@
 import {
   type Answer,
   type AuditContract,
-  find,
+  finder,
   type Partially,
   type Pointers,
   take,
-} from './contract.ts';
-import { isObject } from './names.ts';
+} from '../reading/contract.ts';
+import { isObject } from '../reading/names.ts';
+import { SAMPLE, type Trail } from '../reading/trail.ts';
 
-/** The configured entries that lead to nothing in an answer that has these records: either they never did, or the service changed. */
+/** The configured entries that lead to nothing in an answer that has records: either they never did, or the service changed. */
 export function findDrift(
   answer: Answer,
-  { event, total }: Partially<AuditContract>,
-  records: readonly unknown[],
+  { event, total }: Partially<AuditContract> = {},
+  trail: Trail,
 ): readonly string[] {
-  if (records.length === 0) return [];
-  const isLost = (pointers: Pointers) => records.every((record) => find(pointers, record) === null);
+  if (trail.length === 0 || (event === undefined && total == null)) return [];
+  const size = Math.min(trail.length, SAMPLE);
+  const records = Array.from({ length: size }, (_, index) => trail.event(index).raw);
+  const isLost = (pointers: Pointers) =>
+    records.every((record) => finder(pointers)(record) === null);
   const lost = entriesOf(event, 'audit.event').filter(([, pointers]) => isLost(pointers));
   const isTotalLost = total != null && take(total, answer) === null;
   return [...(isTotalLost ? ['audit.total'] : []), ...lost.map(([entry]) => entry)];
