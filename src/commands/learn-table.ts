@@ -3,7 +3,7 @@ import { survey } from '../inference/survey.ts';
 import type { Answer, ConfiguredContract } from '../reading/contract.ts';
 import type { AuditEvent, Party } from '../reading/event.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
-import { readTrail } from '../reading/trail.ts';
+import { readTrail, type Trail } from '../reading/trail.ts';
 
 const ROWS = 5;
 const WIDTH = 24;
@@ -57,6 +57,7 @@ export function describeReading(answers: readonly Answer[], contract: Configured
     ...unread.map(([entry, , why]) => `  ${entry} stays null: ${why}.`),
     ...(unread.some(([entry]) => entry === 'occurredAt') ? hintAtTimes(events) : []),
     ...nameUnused(events, contract),
+    ...nameMissing(trails),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -90,6 +91,17 @@ function hintAtTimes(events: readonly AuditEvent[]): readonly string[] {
       ? []
       : [`    If ${pointer} is in UTC, set "occurredAt": {"at": "${pointer}", "as": "${as}"}.`];
   });
+}
+
+/** What no answer tells: how the next page is asked for. */
+function nameMissing(trails: readonly Trail[]): readonly string[] {
+  const missing = trails.flatMap(({ next }) =>
+    next !== null && 'missing' in next ? [next.missing] : [],
+  );
+  return [...new Set(missing)].map(
+    (entry) =>
+      `  The service has more pages. To ask it for them, set ${entry}: the name of its query parameter.`,
+  );
 }
 
 function nameUnused(

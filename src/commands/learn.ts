@@ -108,17 +108,13 @@ export function toSpare(
   return answers.every(isSame) ? spare : contract;
 }
 
-/** Without what was not found: that is looked for again in each answer. */
+/** Without what was not found, or is a default: that is told from each answer. */
 function prune(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value)
+    .filter(([name, member]) => name !== 'start' && Object(member).style !== 'none')
     .map(([name, member]) => [name, prune(member)] as const)
-    .filter(
-      ([name, member]) =>
-        member !== null &&
-        !isEmpty(member) &&
-        !(name === 'paging' && Object(member).style === 'none'),
-    );
+    .filter(([, member]) => member !== null && !isEmpty(member));
   return Object.fromEntries(members);
 }
 

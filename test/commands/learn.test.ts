@@ -89,12 +89,13 @@ describe('keytrail learn', () => {
       login: { accessToken: '/data/session_token' },
       audit: {
         records: '/items',
-        paging: { style: 'cursor', next: '/next', start: 0 },
+        paging: { style: 'cursor', next: '/next' },
         event: { id: '/id', occurredAt: '/time', action: '/what', actor: { name: '/user/email' } },
       },
     });
     expect(stderr).toContain('2026-11-21T00:00:00.000Z  x       ann');
     expect(stderr).toContain('outcome stays null: ');
+    expect(stderr).toContain('set audit.paging.parameter');
     expect(stderr + stdout).not.toContain('CANARY');
 
     await using service = await startService({ body: { items: [record] } });
