@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseContract } from '../src/contract.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
@@ -34,6 +35,15 @@ describe('a contract', () => {
     const problems = 'problems' in parsed ? parsed.problems : [];
     expect(problems).toHaveLength(places.length);
     for (const [index, place] of places.entries()) expect(problems[index]).toContain(place);
+  });
+
+  it('is never more than refused, whatever the file holds', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        const parsed = parseContract(text);
+        expect('contract' in parsed || parsed.problems.length > 0).toBe(true);
+      }),
+    );
   });
 
   it('says where things are; what it leaves out is told from the answer, and null is not looked for', async () => {

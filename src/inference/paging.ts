@@ -65,7 +65,7 @@ function first(
 }
 
 function isCount(value: unknown): boolean {
-  return /^\d{1,15}$/.test(String(value)) && typeof value !== 'object';
+  return /^\d+$/.test(String(value)) && typeof value !== 'object';
 }
 
 function isLink(value: unknown): boolean {

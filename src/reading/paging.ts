@@ -26,18 +26,14 @@ export function readNext(
   const { style, parameter } = paging;
   const isEnd = page.length === 0 || finder(paging.more)(answer.body) === false;
   if (isEnd || style === 'none') return null;
-  if (style === 'link-header') return toLink(readLinkHeader(answer.headers['link']));
   const next = textOf(take(paging.next, answer));
-  if (style === 'next-link') return toLink(next);
+  const link = style === 'link-header' ? readLinkHeader(answer.headers['link']) : next;
+  if (style === 'link-header' || style === 'next-link') return link === null ? null : { link };
   const id = style === 'last-id' ? page.lastId() : '';
   if (id === null) return { missing: 'audit.event.id' };
   const value = style === 'cursor' ? next : id || readPosition(paging, answer, page, step);
   if (value === null) return null;
   return parameter === null ? { missing: 'audit.paging.parameter' } : { parameter, value };
-}
-
-function toLink(link: string | null): Step | null {
-  return link === null ? null : { link };
 }
 
 /** The number of the next page, or the next offset; null when the answer's own numbers say that this was the last. */
@@ -61,15 +57,17 @@ function readPosition(
     : String(here + (style === 'page' ? 1 : length));
 }
 
-/** The link to the next page (RFC 8288, section 3): the first whose relation types hold `next`. */
+/** A link with its parameters, and one of these (RFC 8288, section 3). */
+const PARAMETER = /;\s*([\w*!-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))/;
+const LINK = new RegExp(`<([^>]*)>((?:\\s*${PARAMETER.source})*)`, 'g');
+
+/** The first link whose relation types hold `next`. */
 function readLinkHeader(header: string | readonly string[] | undefined): string | null {
-  for (const [, link = '', parameters = ''] of [header]
-    .flat()
-    .join(', ')
-    .matchAll(/<([^>]*)>((?:\s*;\s*[\w*!-]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s",;]+))?)*)/g)) {
-    const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s",;]+))/i.exec(parameters);
-    if ((relations?.[1] ?? relations?.[2] ?? '').toLowerCase().split(/\s+/).includes('next'))
-      return link;
+  for (const [, link = '', parameters = ''] of [header].flat().join(', ').matchAll(LINK)) {
+    for (const [, name, quoted, token = ''] of parameters.matchAll(new RegExp(PARAMETER, 'g'))) {
+      const relations = (quoted ?? token).toLowerCase().split(/\s+/);
+      if (name?.toLowerCase() === 'rel' && relations.includes('next')) return link;
+    }
   }
   return null;
 }

@@ -56,8 +56,10 @@ function readEpoch(value: number, unit: number | undefined): Date | null {
   const isUnit = (factor: number) => value >= from * factor && value < to * factor;
   const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
-  // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off.
-  return validDate(scale === 1 ? Math.round(value * 1000) : Math.floor(value / (scale / 1000)));
+  // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off, but for what a double lacks.
+  return validDate(
+    scale === 1 ? Math.round(value * 1000) : Math.floor(value / (scale / 1000) + 0.0005),
+  );
 }
 
 /** An instant from a text with a zone (ISO 8601, RFC 3339); null when it is anything else. */

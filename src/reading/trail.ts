@@ -67,7 +67,8 @@ export function listAt(pointer: string | null, body: unknown): readonly unknown[
   return found === null ? [] : null;
 }
 
+/** A count of so many digits that none can be told is more than there can be. */
 function readCount(value: unknown): number | null {
-  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
+  const isCount = typeof value !== 'object' && /^\d+$/.test(String(value));
+  return isCount ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
 }

@@ -67,6 +67,18 @@ describe('readTime', () => {
           expect(readTime(form)).toEqual(date);
         }
         expect(readTime(date.getTime() / 1000)).toEqual(date);
+        expect(readTime(`${date.getTime()}000000`)).toEqual(date);
+        expect(readTime(`/Date(${date.getTime()})/`)).toEqual(date);
+
+        const second = new Date(Math.floor(date.getTime() / 1000) * 1000);
+        expect(readTime(date.toUTCString())).toEqual(second);
+        const [year, month, day] = date.toISOString().slice(0, 10).split('-');
+        const clock = date.toISOString().slice(11, 19);
+        expect(readTime(`${month}/${day}/${year} ${clock}`, 'us-utc')).toEqual(second);
+        expect(readTime(`${day}.${month}.${year} ${clock}`, 'european-utc')).toEqual(second);
+        expect(readTime(`${year}-${month}-${day} ${clock}`, 'iso8601-utc')).toEqual(second);
+        expect(readTime(`${year}-${month}-${day} ${clock}`)).toBeNull();
+        expect(readTime(`${year}${month}${day}T${clock.replaceAll(':', '')}Z`)).toEqual(second);
       }),
     );
   });
