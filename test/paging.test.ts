@@ -176,6 +176,7 @@ describe('pages of the service', () => {
   it.each([
     [{ items: [record(1)], next_cursor: 'x' }, 'audit.paging.parameter'],
     [{ items: [record(1)], total: 2 }, 'audit.paging.parameter'],
+    [{ items: [record(1)], count: 2 }, 'audit.paging.parameter'],
     [{ items: [record(1)], has_more: true }, 'audit.paging.parameter'],
     [{ items: [record(1)], next: 'https://elsewhere.test/api/v1/audit?page=2' }, 'audit.paging'],
     [{ items: [record(1)], next: '/api/v1/secrets/k1?page=2' }, 'audit.paging'],
@@ -202,6 +203,28 @@ describe('pages of the service', () => {
       const result = await ask(gateway, QUERY, { after }, { token: 't' });
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
       expect(service.seen).toHaveLength(0);
+    },
+  );
+
+  it('are asked for by the parameter of the contract, even where a link leads elsewhere', async () => {
+    await using service = await startService(({ url }) => ({
+      body: url.includes('at=c2')
+        ? { items: [record(1)], next: null }
+        : { items: [record(2)], next: 'https://elsewhere.test/?at=c2', next_cursor: 'c2' },
+    }));
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'at' } } },
+    });
+    expect((await open(gateway, {})).nodes).toEqual([{ id: '2' }, { id: '1' }]);
+    expect(service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit?at=c2']);
+  });
+
+  it.each([{ items: null, total: 0 }, { logs: null }])(
+    'of %j are empty: some services write null for the empty list',
+    async (body) => {
+      await using service = await startService({ body });
+      await using gateway = gatewayOver(service.url);
+      expect((await open(gateway, {})).nodes).toEqual([]);
     },
   );
 

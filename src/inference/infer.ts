@@ -32,8 +32,8 @@ export function completeAudit(
   const around = records === '' ? [] : survey([body]).filter(isAround);
   return complete<AuditContract>(configured, {
     records,
-    total: inferTotal(around, answer),
-    paging: inferPaging(around, answer, list.length, configured.paging?.style),
+    total: inferTotal(around, answer, list.length),
+    paging: inferPaging(around, answer, list.length, configured.paging),
     parameters: { since: null, until: null, actor: null, action: null },
     event: inferEvent(list.slice(0, SAMPLE)),
   });
@@ -91,11 +91,12 @@ function partsOf(part: Part): readonly Part[] {
   return [part, ...members.flatMap(partsOf)];
 }
 
-/** A list of objects; under a name that says records null too, with which some services mean the empty list. */
+/** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */
 function isList({ value, words, pointer }: Part): boolean {
   if (pointer === '') return Array.isArray(value);
   if (RECORDS.other.test(words)) return false;
-  return Array.isArray(value) ? value.every(isObject) : value === null && RECORDS.sure.test(words);
+  const isPlural = RECORDS.sure.test(words) || (RECORDS.usual.test(words) && /s$/i.test(pointer));
+  return Array.isArray(value) ? value.every(isObject) : value === null && isPlural;
 }
 
 function isNumbered({ value }: Part): boolean {

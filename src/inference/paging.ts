@@ -2,15 +2,18 @@ import {
   type Answer,
   type PagingContract,
   type PagingStyle,
+  type Partially,
   type Source,
   take,
 } from '../reading/contract.ts';
 import type { Place } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 
-/** Where the answer says how many records there are in all. */
-export function inferTotal(around: readonly Place[], { headers }: Answer): Source {
-  const pointer = first(around, ENVELOPE.total, isCount);
+/** Where the answer says how many records there are in all; a count larger than the page is of all pages. */
+export function inferTotal(around: readonly Place[], { headers }: Answer, length: number): Source {
+  const pointer =
+    first(around, ENVELOPE.total, isCount) ??
+    first(around, ENVELOPE.count, (value) => isCount(value) && Number(value) > length);
   const header = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
   return pointer ?? (header === undefined ? null : { header });
 }
@@ -20,23 +23,25 @@ export function inferPaging(
   around: readonly Place[],
   answer: Answer,
   length: number,
-  configured?: PagingStyle,
+  configured: Partially<PagingContract> = {},
 ): PagingContract {
-  const link = first(around, ENVELOPE.next, isLink);
+  const link = first(around, ENVELOPE.next, isUrl) ?? first(around, ENVELOPE.next, isLink);
   const cursor = first(around, ENVELOPE.cursor, isCursor);
   const page = first(around, ENVELOPE.page, isCount);
   const pages = first(around, ENVELOPE.pages, isCount);
   const more = first(around, ENVELOPE.more, (value) => typeof value === 'boolean');
   const isPart =
-    Number(take(inferTotal(around, answer), answer)) > length || take(more, answer) === true;
+    Number(take(inferTotal(around, answer, length), answer)) > length ||
+    take(more, answer) === true;
+  const isFree = configured.parameter == null; // links need no parameter
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
-    ['link-header', /\bnext\b/.test(String(answer.headers['link']))],
-    ['next-link', link !== null],
+    ['link-header', isFree && /\bnext\b/.test(String(answer.headers['link']))],
+    ['next-link', isFree && link !== null],
     ['cursor', cursor !== null],
     ['page', pages !== null || (page !== null && isPart)],
     ['offset', isPart],
   ];
-  const style = configured ?? styles.find(([, isSeen]) => isSeen)?.[0] ?? 'none';
+  const style = configured.style ?? styles.find(([, isSeen]) => isSeen)?.[0] ?? 'none';
   const next = { cursor, 'next-link': link };
   const position = { page, offset: first(around, ENVELOPE.offset, isCount) };
   return {
@@ -66,6 +71,10 @@ function first(
 
 function isCount(value: unknown): boolean {
   return /^\d+$/.test(String(value)) && typeof value !== 'object';
+}
+
+function isUrl(value: unknown): boolean {
+  return isLink(value) && String(value).startsWith('http');
 }
 
 function isLink(value: unknown): boolean {

@@ -155,6 +155,7 @@ export const RECORDS = {
 export const ENVELOPE = {
   total:
     /^(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+  count: /(?:^| )count$|\bnum found$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
