@@ -18,8 +18,10 @@ export function findDrift(
   if (trail.length === 0 || (event === undefined && total == null)) return [];
   const size = Math.min(trail.length, SAMPLE);
   const records = Array.from({ length: size }, (_, index) => trail.event(index).raw);
-  const isLost = (pointers: Pointers) =>
-    records.every((record) => finder(pointers)(record) === null);
+  const isLost = (pointers: Pointers) => {
+    const find = finder(pointers);
+    return records.every((record) => find(record) === null);
+  };
   const lost = entriesOf(event, 'audit.event').filter(([, pointers]) => isLost(pointers));
   const isTotalLost = total != null && take(total, answer) === null;
   return [...(isTotalLost ? ['audit.total'] : []), ...lost.map(([entry]) => entry)];
