@@ -1,0 +1,94 @@
+import type { PartyContract } from '../reading/contract.ts';
+import { type Candidate, KINDS, toPointers } from './candidate.ts';
+import { PARTY, type ROLES } from './vocabulary.ts';
+
+/** The best of the role's words by which records name somebody, and those that agree with it. */
+export function inferParty(places: readonly Candidate[], role: keyof typeof ROLES): PartyContract {
+  const found = places
+    .filter(({ party }) => party?.role === role)
+    .flatMap(describe)
+    .sort(byFit)
+    .slice(0, MAX_FOUND);
+  const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
+  const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
+  const own = of(best?.word);
+  const words = new Set(found.map(({ word }) => word));
+  const agreeing = [...words]
+    .map(of)
+    .filter((others) => agree(own, others))
+    .flat();
+  const pick = (attribute: keyof typeof PARTY) =>
+    toPointers(
+      [...own, ...agreeing, ...(attribute === 'type' ? found : [])]
+        .filter((one) => one.attribute === attribute && one.isDirect === best?.isDirect)
+        .map(({ pointer }) => pointer),
+    );
+  return { id: pick('id'), name: pick('name'), type: pick('type') };
+}
+
+/** Two words speak of the same party when they give it the same id or name. */
+function agree(some: readonly Attribute[], others: readonly Attribute[]): boolean {
+  return some.some(({ attribute, values: [first] }) =>
+    others.some(
+      (other) => other.attribute === attribute && attribute !== 'type' && other.values[0] === first,
+    ),
+  );
+}
+
+/** More places than that name nobody, they are a list. */
+const MAX_FOUND = 100;
+
+type Attribute = {
+  readonly attribute: keyof typeof PARTY;
+  readonly rule: number;
+  readonly word: number;
+  readonly isDirect: boolean;
+  readonly depth: number;
+  readonly pointer: string;
+  readonly values: readonly unknown[];
+};
+
+function byFit(a: Attribute, b: Attribute): number {
+  return (
+    Number(b.isDirect) - Number(a.isDirect) ||
+    a.word - b.word ||
+    a.rule - b.rule ||
+    a.depth - b.depth
+  );
+}
+
+function describe({ party, pointer, depth, values }: Candidate): readonly Attribute[] {
+  if (
+    party === null ||
+    !values.every(
+      (value) => typeof value === 'number' || (typeof value === 'string' && !/^[{[]/.test(value)),
+    )
+  )
+    return [];
+  const { rest, word } = party;
+  if (rest === '') {
+    if (values.some((value) => KINDS.test(String(value)))) return [];
+    const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
+    const isKind = party.role === 'target' && isAll(KIND);
+    const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';
+    return [{ attribute, rule: BARE, word, isDirect: true, depth, pointer, values }];
+  }
+  for (const isDirect of [true, false]) {
+    const text = isDirect ? rest : rest.replace(/^\S+ /, '');
+    for (const attribute of ['id', 'name', 'type'] as const) {
+      const rule = PARTY[attribute].findIndex((candidate) => candidate.test(text));
+      if (rule >= 0) return [{ attribute, rule, word, isDirect, depth, pointer, values }];
+    }
+  }
+  return [];
+}
+
+/** A role's word alone is the last choice. */
+const BARE = 9;
+
+/** How programs write the kind of a thing. */
+const KIND = /^(?:[A-Z]+(?:_[A-Z]+)*|(?:[A-Z][a-z]+)+)$/;
+
+/** What no person reads: a number, a UUID, a long run of hexadecimal or base64 digits. */
+const OPAQUE =
+  /^(?:\d+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{16,}|(?=\D*\d)(?=.*[A-Z])[\w+/=-]{20,})$/i;
