@@ -119,13 +119,15 @@ describe('an event', () => {
     ],
     [{ time: '09/07/2021', outcome: 'maybe', id: '', actor: {}, ip: ['x'], action: { a: 1 } }, {}],
     [{ updated_at: '2026-11-21T10:00:00Z', expires: 1_700_000_000 }, {}],
+    [{ kind: 'Event', type: 'audit_log' }, {}],
+    [{ kind: 'key.delete' }, { action: 'key.delete' }],
     [{}, {}],
     ['text', {}],
     [null, {}],
     [[1, 2], {}],
   ])('%j is read by its usual names, and null where in doubt', async (record, expected) => {
     const { data } = await read([record]);
-    expect(data?.audit?.nodes).toEqual([{ ...NOTHING, ...expected }]);
+    expect(data?.audit?.nodes).toEqual([{ ...NOTHING, ...expected, raw: record }]);
   });
 
   it('keeps every digit of an integer beyond 2^53, everywhere', async () => {

@@ -65,7 +65,7 @@ export type AuditQueryVariables = Exact<{
 }>;
 
 
-export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, actor: { id: string | null, name: string | null, type: string | null } | null, target: { id: string | null, name: string | null, type: string | null } | null }> } | null };
+export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw: unknown, actor: { id: string | null, name: string | null, type: string | null } | null, target: { id: string | null, name: string | null, type: string | null } | null }> } | null };
 
 export type DeleteApiKeyMutationVariables = Exact<{
   clientId: string | number;
@@ -131,6 +131,7 @@ export const AuditDocument = new TypedDocumentString(`
         name
         type
       }
+      raw
     }
   }
 }

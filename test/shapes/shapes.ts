@@ -3,10 +3,32 @@ import { parseContract } from '../../src/contract.ts';
 import type { ConfiguredContract } from '../../src/reading/contract.ts';
 import { at } from '../../src/reading/pointer.ts';
 import { readTime } from '../../src/reading/time.ts';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../generated/graphql.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
 const FOLDER = new URL('../fixtures/shapes/', import.meta.url);
+
+type Pointer = string | null;
+
+/** What is expected of a sample; a kind of sample has only its own part of it. */
+type Expectation = {
+  readonly level: string;
+  readonly records: string;
+  readonly values: readonly Readonly<Record<string, unknown>>[];
+  readonly accept?: Readonly<Record<string, readonly Pointer[]>> & {
+    readonly expires?: readonly (readonly [string, string])[];
+  };
+  readonly accessToken: Pointer;
+  readonly refreshToken: Pointer;
+  readonly tokenType: Pointer;
+  readonly header: Pointer;
+  readonly expires: Pointer;
+  readonly expiresKind: Pointer;
+  readonly deleted: boolean;
+  readonly final: boolean;
+  readonly message: Pointer;
+};
 
 /** A published shape of a real service, with the reading that is expected of it. */
 export type Sample = {
@@ -16,8 +38,7 @@ export type Sample = {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: unknown;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: a fixture, which only tests read
-  readonly expect: any;
+  readonly expect: Expectation;
   /** The contract beside the sample, where one is kept. */
   readonly contract: ConfiguredContract | null;
 };
@@ -55,9 +76,6 @@ export function samplesOf(kind: string): readonly Sample[] {
     });
 }
 
-const EVENT =
-  '{ audit(first: 1000) { nodes { id occurredAt action outcome ipAddress userAgent actor { id name type } target { id name type } raw } } }';
-
 /** Lets a gateway read a sample that a real server answers, and compares each field of each record. */
 export async function scoreAudit(
   sample: Sample,
@@ -66,28 +84,26 @@ export async function scoreAudit(
 ): Promise<void> {
   await using service = await startService(sample.response);
   await using gateway = gatewayOver(service.url, { contract });
-  // biome-ignore lint/suspicious/noExplicitAny: whatever comes back is compared below
-  const { data } = await ask<any, never>(gateway, EVENT, undefined, { token: 't' });
+  const { data } = await ask(gateway, AuditDocument, { first: 1000 }, { token: 't' });
   const expected = sample.expect.values;
   const nodes = data?.audit?.nodes ?? [];
   const found = at(sample.response.body, sample.expect.records);
   const records = Object.values(Object(found));
-  add('container', JSON.stringify(nodes.map(({ raw }: { raw: unknown }) => raw)), [
-    JSON.stringify(records),
-  ]);
+  add('container', JSON.stringify(nodes.map(({ raw }) => raw)), [JSON.stringify(records)]);
   for (const [index, values] of expected.entries()) {
-    const { actor, target, ...node } = nodes[index] ?? {};
+    const node = nodes[index];
+    const { actor, target } = node ?? {};
     const flat: Readonly<Record<string, unknown>> = {
-      ...{ id: node.id, time: node.occurredAt, action: node.action, outcome: node.outcome },
-      ...{ ip: node.ipAddress, userAgent: node.userAgent },
+      ...{ id: node?.id, time: node?.occurredAt, action: node?.action, outcome: node?.outcome },
+      ...{ ip: node?.ipAddress, userAgent: node?.userAgent },
       ...{ actorId: actor?.id, actorName: actor?.name, actorType: actor?.type },
       ...{ targetId: target?.id, targetName: target?.name, targetType: target?.type },
     };
     for (const [field, got] of Object.entries(flat)) {
-      const others = (sample.expect.accept?.[field] ?? []).map((pointer: string | null) =>
+      const others = (sample.expect.accept?.[field] ?? []).map((pointer) =>
         pointer === null ? null : at(records[index], pointer),
       );
-      const wanted = field === 'time' ? values.timeIso : values[field];
+      const wanted = field === 'time' ? values['timeIso'] : values[field];
       add(
         field,
         got ?? null,
@@ -105,9 +121,6 @@ function normalize(field: string, value: unknown): unknown {
   return /^(?:false|unsucc|fail)|failed$|error$/i.test(String(value)) ? 'FAILURE' : null;
 }
 
-const LOGIN =
-  'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { accessToken refreshToken tokenType expiresAt } }';
-
 /** The instant at which the logins below happen. */
 const NOW = new Date('2026-11-21T00:00:00.000Z');
 
@@ -115,20 +128,22 @@ const NOW = new Date('2026-11-21T00:00:00.000Z');
 export async function scoreLogin({ response, expect, contract }: Sample, add: Add): Promise<void> {
   await using service = await startService(response);
   await using gateway = gatewayOver(service.url, { contract: contract ?? {}, now: () => NOW });
-  // biome-ignore lint/suspicious/noExplicitAny: whatever comes back is compared below
-  const { data } = await ask<any, never>(gateway, LOGIN);
+  const { data } = await ask(gateway, LoginDocument, {
+    clientId: 'c',
+    credential: { clientSecret: 's' },
+  });
   const value = (pointer: string | null) => (pointer === null ? null : at(response.body, pointer));
   const header = expect.header === null ? null : response.headers[expect.header];
-  const got = data?.login ?? {};
-  add('accessToken', got.accessToken ?? null, [
+  const got = data?.login;
+  add('accessToken', got?.accessToken ?? null, [
     value(expect.accessToken) ?? header?.replace('Bearer ', '') ?? null,
   ]);
-  add('refreshToken', got.refreshToken ?? null, [value(expect.refreshToken)]);
-  add('tokenType', got.tokenType ?? null, [value(expect.tokenType) ?? 'Bearer']);
-  const ends = [[expect.expires, expect.expiresKind], ...(expect.accept?.expires ?? [])];
+  add('refreshToken', got?.refreshToken ?? null, [value(expect.refreshToken)]);
+  add('tokenType', got?.tokenType ?? null, [value(expect.tokenType) ?? 'Bearer']);
+  const ends = [[expect.expires, expect.expiresKind] as const, ...(expect.accept?.expires ?? [])];
   add(
     'expiresAt',
-    got.expiresAt ?? null,
+    got?.expiresAt ?? null,
     ends.map(([pointer, kind]) => toInstant(value(pointer), kind)),
   );
 }
@@ -160,9 +175,7 @@ function codeFor(status: number): string {
 export async function scoreDelete({ response, expect }: Sample, add: Add): Promise<void> {
   await using service = await startService(toAnswer(response));
   await using gateway = gatewayOver(service.url);
-  const query = 'mutation { deleteApiKey(clientId: "c") { outcome } }';
-  // biome-ignore lint/suspicious/noExplicitAny: whatever comes back is compared below
-  const result = await ask<any, never>(gateway, query, undefined, { token: 't' });
+  const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'c' }, { token: 't' });
   const wanted = !expect.deleted ? codeFor(response.status) : expect.final ? 'DELETED' : 'ACCEPTED';
   add('outcome', result.data?.deleteApiKey?.outcome ?? codeOf(result), [wanted]);
 }
