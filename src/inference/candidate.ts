@@ -68,10 +68,10 @@ const SILENT: ReadonlySet<string> = new Set(
 );
 
 /** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. */
-export function select<T extends Candidate>(
-  places: readonly T[],
+export function select(
+  places: readonly Candidate[],
   rules: readonly RegExp[],
-  fits: (place: T, rule: number) => boolean,
+  fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
   return places
     .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(place.words)) }))

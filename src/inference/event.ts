@@ -33,7 +33,7 @@ export function inferEvent(records: readonly unknown[]): EventContract {
   };
 }
 
-/** Numbers are times only by their name; a text with a date, a clock and a zone says so itself. */
+/** Most of what stands there must be an instant that is not ambiguous. */
 function isTimeOfEvent({ values, words, isInside }: Candidate): boolean {
   return (
     !isInside &&
@@ -52,10 +52,8 @@ function isId({ values, isInside }: Candidate): boolean {
 function isAction({ values, words, isInside, pointer }: Candidate): boolean {
   if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
   if (isInside && !words.endsWith(' action')) return false;
-  const isText = values.every(
-    (value) => (typeof value === 'string' || typeof value === 'number') && value !== '',
-  );
-  if (!isText || words !== 'type') return isText;
+  const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
+  if (!isText || !/^(?:type|kind)$/.test(words)) return isText;
   return (
     (values.length === 1 || new Set(values).size > 1) &&
     !values.some((value) => KINDS.test(String(value)))
@@ -71,10 +69,7 @@ const ADDRESS =
   /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[?(?=[\da-f:.]*:[\da-f:.]*:)[\da-f:.]{2,45}(?:%\w+)?\]?(?::\d+)?)$/i;
 
 function isAddressOfActor({ values, words }: Candidate): boolean {
-  return (
-    !OTHER_ADDRESSES.test(words) &&
-    values.every((value) => value === '' || ADDRESS.test(String(value)))
-  );
+  return !OTHER_ADDRESSES.test(words) && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

@@ -24,7 +24,7 @@ export function inferLogin({ body }: Answer): LoginContract {
   const places = survey(isObject(body) ? [body] : []).filter(
     ({ path }) => path.split('/').length <= 3,
   );
-  const texts = places.filter(({ values: [value] }) => typeof value === 'string' && value !== '');
+  const texts = places.filter(({ values: [value] }) => typeof value === 'string');
   const accessToken = best(texts, LOGIN.accessToken);
   const end = best(places, LOGIN.expires, (place) => expiryFormat(place) !== null);
   return {
