@@ -5,7 +5,7 @@
 
 /** Names of an object that only wraps what it holds. */
 export const WRAPPERS =
-  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|evt|result)\/)+/;
+  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
 
 /** Places that speak of something else: of earlier and later states, of links, of the request's own size. */
 export const ASIDE =
@@ -146,7 +146,7 @@ export const LOGIN = {
 export const RECORDS = {
   sure: /\b(?:event|audit|log|activity|record|entry|history|trail)\b/,
   usual:
-    /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|operation|notification|response|reply|object|node|edge|body|payload|collection|document|member|message))$/,
+    /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|object|node|edge|collection|document|member))$/,
   other:
     /\b(?:error|warning|link|column|field|header|facet|filter|included|related|schema|parameter|sort)\b/,
 } as const;
@@ -155,7 +155,7 @@ export const RECORDS = {
 export const ENVELOPE = {
   total:
     /^(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
-  count: /(?:^| )count$|\bnum found$/,
+  count: /(?:^| )count$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,

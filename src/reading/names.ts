@@ -24,6 +24,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['mail', 'email'],
   ['datetime', 'time'],
   ['usr', 'user'],
+  ['evt', 'event'],
   ['op', 'operation'],
   ['desc', 'description'],
 ]);
