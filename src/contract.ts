@@ -1,17 +1,7 @@
 import { z } from 'zod';
-import type { ConfiguredContract, PagingStyle } from './reading/contract.ts';
+import { type ConfiguredContract, PAGING_STYLES } from './reading/contract.ts';
 import { isPointer } from './reading/pointer.ts';
 import { INSTANT_FORMATS } from './reading/time.ts';
-
-const STYLES = [
-  'none',
-  'cursor',
-  'page',
-  'offset',
-  'next-link',
-  'link-header',
-  'last-id',
-] as const satisfies readonly PagingStyle[];
 
 const pointer = z
   .string({ error: 'must be an RFC 6901 pointer such as "/data/0/id"' })
@@ -49,7 +39,7 @@ const schema: z.ZodType<ConfiguredContract> = z.strictObject({
       total: source.optional(),
       paging: z
         .strictObject({
-          style: z.enum(STYLES).optional(),
+          style: z.enum(PAGING_STYLES).optional(),
           next: source.optional(),
           more: pointers.optional(),
           position: pointers.optional(),

@@ -40,14 +40,12 @@ export type EventContract = {
 };
 
 /** How a service continues an answer that does not hold everything. */
-export type PagingStyle =
-  | 'none'
-  | 'cursor'
-  | 'page'
-  | 'offset'
-  | 'next-link'
-  | 'link-header'
-  | 'last-id';
+export const PAGING_STYLES = [
+  ...(['none', 'cursor', 'page', 'offset'] as const),
+  ...(['next-link', 'link-header', 'last-id'] as const),
+] as const;
+
+export type PagingStyle = (typeof PAGING_STYLES)[number];
 
 /** How the next page is asked for. */
 export type PagingContract = {
