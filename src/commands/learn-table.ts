@@ -34,8 +34,9 @@ const COLUMNS: readonly (readonly [
 
 /** How the first records of some answers are read, as a table for people, and what stayed unread and why. */
 export function describeReading(answers: readonly Answer[], contract: ConfiguredContract): string {
-  const found =
-    contract.login?.accessToken == null ? [] : ['The access token of a login was found.', ''];
+  const login =
+    contract.login?.accessToken == null ? '' : 'The access token of a login was found.\n';
+  if (answers.length === 0) return login;
   const trails = answers.map((answer) => readTrail(completeAudit(answer, contract.audit), answer));
   const events = trails.flatMap(({ length, event }) =>
     Array.from({ length: Math.min(length, ROWS) }, (_, index) => event(index)),
@@ -45,13 +46,8 @@ export function describeReading(answers: readonly Answer[], contract: Configured
     ([, read]) => events.length > 0 && events.every((event) => read(event) === null),
   );
   const lines = [
-    ...found,
-    ...(answers.length === 0
-      ? []
-      : [
-          `${events.length === 0 ? 'There are no records' : 'The first records'}, as they are read:`,
-          '',
-        ]),
+    `${events.length === 0 ? 'There are no records' : 'The first records'}, as they are read:`,
+    '',
     ...toTable([COLUMNS.map(([entry]) => entry), ...rows]),
     '',
     ...unread.map(([entry, , why]) => `  ${entry} stays null: ${why}.`),
@@ -59,7 +55,7 @@ export function describeReading(answers: readonly Answer[], contract: Configured
     ...nameUnused(events, contract),
     ...nameMissing(trails),
   ];
-  return `${lines.join('\n')}\n`;
+  return `${login}${lines.join('\n')}\n`;
 }
 
 function show(party: Party | null): string | null {

@@ -22,8 +22,9 @@ import { loadSettings } from './settings.ts';
  */
 export async function learn(host: Host, commandLine: CommandLine): Promise<void> {
   const files = commandLine.from;
-  const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
+  // The environment's settings concern the gateway; wrong options are named all the same.
   if (files.length > 0) loadSettings({ ...host, environment: {} }, commandLine);
+  const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
   const contract = learnContract(answers);
   host.stdout.write(`${JSON.stringify(toSpare(contract, answers), null, 2)}\n`);
   host.stderr.write(

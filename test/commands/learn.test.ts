@@ -141,6 +141,16 @@ describe('keytrail learn', () => {
     expect(learning.output.stdout + learning.output.stderr).not.toContain('CANARY');
   });
 
+  it('has no table for the answer of a login alone', async () => {
+    const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
+    await using learning = keytrail(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(JSON.parse(learning.output.stdout)).toEqual({
+      login: { accessToken: '/token', expires: { at: '/expires_in', as: 'seconds' } },
+    });
+    expect(learning.output.stderr).toBe('The access token of a login was found.\n');
+  });
+
   it('says how a time without a zone can be read, and never guesses', async () => {
     const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
     await using learning = keytrail(['learn', '--from', file]);
