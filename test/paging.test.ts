@@ -20,26 +20,27 @@ type Style = {
   readonly page: (records: readonly Record[], url: URL) => Answer;
 };
 
-const after = (records: readonly Record[], id: string | null) =>
-  id === null ? 0 : 1 + records.findIndex((one) => String(one.id) === id);
+/** The page of a service behind a record; null is the first. */
+function behind(records: readonly Record[], id: string | null) {
+  const start = id === null ? 0 : 1 + records.findIndex((one) => String(one.id) === id);
+  const items = records.slice(start, start + SIZE);
+  return { items, last: items.at(-1)?.id, isLast: start + SIZE >= records.length };
+}
 
 const STYLES: Readonly<{ [name: string]: Style }> = {
   'everything at once': { contract: {}, page: (records) => ({ body: { events: records } }) },
   cursor: {
     contract: { audit: { paging: { parameter: 'cursor' } } },
     page: (records, url) => {
-      const start = after(records, url.searchParams.get('cursor'));
-      const items = records.slice(start, start + SIZE);
-      const isLast = start + SIZE >= records.length;
-      return { body: { items, next_cursor: isLast ? null : String(items.at(-1)?.id) } };
+      const { items, last, isLast } = behind(records, url.searchParams.get('cursor'));
+      return { body: { items, next_cursor: isLast ? null : String(last) } };
     },
   },
   'a cursor that never ends': {
     contract: { audit: { paging: { parameter: 'cursor', next: '/cursor' } } },
     page: (records, url) => {
-      const start = after(records, url.searchParams.get('cursor'));
-      const items = records.slice(start, start + SIZE);
-      return { body: { items, cursor: String(items.at(-1)?.id ?? records.at(-1)?.id) } };
+      const { items, last } = behind(records, url.searchParams.get('cursor'));
+      return { body: { items, cursor: String(last ?? records.at(-1)?.id) } };
     },
   },
   page: {
@@ -68,21 +69,17 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
   'next link': {
     contract: {},
     page: (records, url) => {
-      const start = after(records, url.searchParams.get('from'));
-      const items = records.slice(start, start + SIZE);
-      const isLast = start + SIZE >= records.length;
+      const { items, last, isLast } = behind(records, url.searchParams.get('from'));
       return {
-        body: { items, links: { next: isLast ? null : `/audit?from=${items.at(-1)?.id}` } },
+        body: { items, links: { next: isLast ? null : `/audit?from=${last}` } },
       };
     },
   },
   'link header': {
     contract: {},
     page: (records, url) => {
-      const start = after(records, url.searchParams.get('from'));
-      const items = records.slice(start, start + SIZE);
-      const isLast = start + SIZE >= records.length;
-      const next = `<${url.origin}/api/v1/audit?from=${items.at(-1)?.id}&a=%2C>; rel="next"`;
+      const { items, last, isLast } = behind(records, url.searchParams.get('from'));
+      const next = `<${url.origin}/api/v1/audit?from=${last}&a=%2C>; rel="next"`;
       return {
         body: items,
         headers: { link: `</api/v1/audit>; rel=first${isLast ? '' : `, ${next}`}` },
@@ -92,8 +89,7 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
   'last id': {
     contract: { audit: { paging: { style: 'last-id', parameter: 'after_id' } } },
     page: (records, url) => {
-      const start = after(records, url.searchParams.get('after_id'));
-      return { body: { logs: records.slice(start, start + SIZE) } };
+      return { body: { logs: behind(records, url.searchParams.get('after_id')).items } };
     },
   },
 };
