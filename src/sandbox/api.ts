@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { RestRequest } from './request.ts';
 import type { Origin, Proof, Store } from './store.ts';
 
 /** An answer of the REST interface. */
@@ -9,18 +9,13 @@ export type RestAnswer = {
   readonly body?: unknown;
 };
 
-const MAX_BODY_BYTES = 65_536;
-
 /** Answers one request. What the service publishes of itself is kept; all else is the sandbox's own choice. */
-export async function answer(store: Store, request: IncomingMessage): Promise<RestAnswer> {
-  const url = URL.parse(`http://sandbox${request.url}`);
+export function answer(store: Store, request: RestRequest): RestAnswer {
+  const url = URL.parse(`http://sandbox${request.path}`);
   const route = `${request.method} ${url?.pathname}`;
-  const origin: Origin = {
-    ip: request.socket.remoteAddress ?? null,
-    userAgent: request.headers['user-agent'] ?? null,
-  };
+  const origin: Origin = { ip: request.ip, userAgent: request.headers['user-agent'] ?? null };
 
-  if (route === 'POST /api/v1/auth/login') return login(store, await readBody(request), origin);
+  if (route === 'POST /api/v1/auth/login') return login(store, request.body, origin);
 
   const clientId = store.clientOf(
     /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '',
@@ -85,19 +80,4 @@ function toProof(rest: object): Proof | null {
   if (typeof secret === 'string' && refreshToken === undefined) return { secret };
   if (typeof refreshToken === 'string' && secret === undefined) return { refreshToken };
   return null;
-}
-
-/** `undefined` for a body that is no JSON, or too large. */
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-  }
-  try {
-    return size > MAX_BODY_BYTES ? undefined : JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    return undefined;
-  }
 }

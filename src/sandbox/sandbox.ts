@@ -1,15 +1,20 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answer, problem } from './api.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { answer, problem, type RestAnswer } from './api.ts';
+import { type RestRequest, readRequest } from './request.ts';
+import { isWhole, type ScriptedAnswer, send } from './script.ts';
 import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
-import { openStore, type StoreOptions } from './store.ts';
+import { openStore, type Store, type StoreOptions } from './store.ts';
 
 /** Where the sandbox listens and what it remembers. */
 export type SandboxOptions = StoreOptions & {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Sees every request before it is answered, and may have it answered otherwise. */
+  readonly onRequest?: ((request: RestRequest) => ScriptedAnswer | undefined) | undefined;
 };
 
 /** A REST service that stands in for the real one, on a port of its own. */
@@ -27,21 +32,18 @@ export type Sandbox = AsyncDisposable & {
 export async function createSandbox({
   host,
   port,
+  onRequest,
   ...storeOptions
 }: SandboxOptions): Promise<Sandbox> {
   const store = openStore(storeOptions);
-  const server = createServer(async (request, response) => {
-    const { status, headers, body } = await answer(store, request).catch((error) =>
-      error instanceof URIError
-        ? problem(400, 'The path is not encoded correctly.')
-        : problem(500, 'The sandbox failed.'),
-    );
-    if (body === undefined) {
-      response.writeHead(status, headers).end();
-    } else {
-      response.writeHead(status, { 'content-type': 'application/json', ...headers });
-      response.end(JSON.stringify(body));
-    }
+  const closing = new AbortController();
+  const server = createServer(async (incoming, response) => {
+    const request = await readRequest(incoming).catch(() => null); // its caller left
+    if (request === null) return;
+    const script = onRequest?.(request) ?? {};
+    const own = isWhole(script) ? {} : answerOrFail(store, request);
+    await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
+    send({ ...own, ...script }, response, script.lost);
   });
   try {
     server.listen(port, host);
@@ -55,6 +57,7 @@ export async function createSandbox({
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     clients: DEMO_CLIENTS,
     [Symbol.asyncDispose]: async () => {
+      closing.abort();
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
@@ -62,4 +65,14 @@ export async function createSandbox({
       store[Symbol.dispose]();
     },
   };
+}
+
+function answerOrFail(store: Store, request: RestRequest): RestAnswer {
+  try {
+    return answer(store, request);
+  } catch (error) {
+    return error instanceof URIError
+      ? problem(400, 'The path is not encoded correctly.')
+      : problem(500, 'The sandbox failed.');
+  }
 }
