@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isBaseAddress, isOrigin, isPlainAndFar } from './address.ts';
+import { ConfigError } from './config-error.ts';
 
 /** What a setting is, for people. */
 type About = {
@@ -114,18 +116,6 @@ export const SETTINGS: readonly (About & { readonly name: string; readonly other
     return { name, form, meaning, otherwise: otherwise ?? String(schema.parse(undefined)) };
   });
 
-/** Settings that cannot be started with. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  /** One sentence for each problem; none repeats a value. */
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.problems = problems;
-  }
-}
-
 /** Environment variables as Node gives them; an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -185,16 +175,3 @@ const RULES: readonly {
     problem: 'NODE_DEBUG must not be set in production: it writes tokens to the log.',
   },
 ];
-
-function isBaseAddress(url: URL): boolean {
-  return url.username === '' && url.password === '' && !/[?#]/.test(url.href);
-}
-
-function isOrigin(text: string): boolean {
-  return URL.parse(text)?.origin === text;
-}
-
-function isPlainAndFar(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
-}

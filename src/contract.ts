@@ -85,7 +85,12 @@ export function parseContract(text: string): ParsedContract {
   } catch {
     return { problems: ['the file must hold JSON, and what it holds is none.'] };
   }
-  const { data, error } = schema.safeParse(json);
+  return checkContract(json);
+}
+
+/** Checks a contract that is an object already. */
+export function checkContract(value: unknown): ParsedContract {
+  const { data, error } = schema.safeParse(value);
   if (data !== undefined) return { contract: data };
   return { problems: (error?.issues ?? []).flatMap(describe) };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
 import { GatewayError } from '../errors.ts';
 import { inferEvent } from '../inference/event.ts';
 import { completeAudit, inferContract } from '../inference/infer.ts';

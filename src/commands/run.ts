@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
 import { GatewayError } from '../errors.ts';
 import { readCommandLine } from './command-line.ts';
 import { helpText } from './help.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { type Config, ConfigError, type Environment, loadConfig } from '../config.ts';
+import { type Config, type Environment, loadConfig } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
 import { parseContract } from '../contract.ts';
 import type { ConfiguredContract } from '../reading/contract.ts';
 import type { RestClientOptions } from '../rest/client.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { learnContract, toSpare } from '../../src/commands/learn.ts';
-import { ConfigError } from '../../src/config.ts';
+import { ConfigError } from '../../src/config-error.ts';
 import { parseContract } from '../../src/contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/infer.ts';
