@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
-import type { Logger } from 'pino';
 import { createContext, type Service } from './context.ts';
 import { GatewayError, toResult } from './errors.ts';
+import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
@@ -17,7 +17,7 @@ import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { createSubgraph } from './schema.ts';
 
 /** What a gateway is made of. */
-export type GatewayOptions = {
+export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */
@@ -26,7 +26,7 @@ export type GatewayOptions = {
   readonly playground: PlaygroundOptions | null;
   /** Origins whose pages may read the answers; never with credentials. */
   readonly corsOrigins: readonly string[];
-  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly log: GatewayLog;
   /** The time of day. */
   readonly now: () => Date;
   /** Milliseconds from anywhere, never going back. */
@@ -37,20 +37,10 @@ export type GatewayOptions = {
   readonly draining: AbortSignal;
 };
 
-/** A gateway: it holds connections to the service until it is disposed, and no port. */
-export type Gateway = AsyncDisposable & {
-  /** Cuts off every call to the service that is under way. */
-  abort(): void;
-  /** Answers one request; never rejects. */
-  fetch(request: Request): Promise<Response>;
-  /** Answers one request of a Node server; never rejects. */
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-};
-
 const MAX_BODY_BYTES = 65_536;
 
 /** Builds a gateway. It opens no connection before the first request needs one. */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayParts): Gateway {
   const { contract, playground, corsOrigins, log, now, clock, createId, draining } = options;
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
   const reportBug = (bug: unknown, requestId: string) =>
@@ -87,6 +77,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     multipart: false,
   });
 
+  const underWay = new Set<Promise<Response>>();
+  let isClosed = false;
+
+  const refuse = (refusal: GatewayError, status: number): Response => {
+    const requestId = createId();
+    log.info({ requestId, codes: refusal.extensions.code, status }, 'request');
+    return toResponse(refusal, status, requestId);
+  };
+
+  const answer = async (work: () => Promise<Response> | Response): Promise<Response> => {
+    if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
+    const answering = orFailure(work);
+    underWay.add(answering);
+    try {
+      return await answering;
+    } finally {
+      underWay.delete(answering);
+    }
+  };
+
   const orFailure = async (work: () => Promise<Response> | Response): Promise<Response> => {
     try {
       return await work();
@@ -97,27 +107,31 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   };
 
-  const refuse = (refusal: GatewayError): Response => {
-    const requestId = createId();
-    log.info({ requestId, codes: refusal.extensions.code, status: 400 }, 'request');
-    return toResponse(refusal, 400, requestId);
-  };
-
   return {
-    fetch: (request) => orFailure(() => yoga.fetch(request)),
+    fetch: async (input, init) => {
+      const isWhole = init === undefined && typeof input === 'object' && !(input instanceof URL);
+      const request = isWhole ? input : new Request(input, init);
+      return answer(() => yoga.fetch(request));
+    },
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
-      const answer = await orFailure(() =>
+      const answered = await answer(() =>
         refusal === undefined
           ? yoga.handleNodeRequestAndResponse(request, response)
-          : refuse(refusal),
+          : refuse(refusal, 400),
       );
-      await send(answer, response);
+      await send(answered, response);
     },
     abort: () => client.abort(),
-    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      isClosed = true;
+      await Promise.all(underWay);
+      await client[Symbol.asyncDispose]();
+    },
   };
 }
+
+const CLOSED = 'This gateway was closed: send the request to one that runs.';
 
 /** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */
 function allowOrigins(origins: readonly string[]) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from './gateway-types.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 
 /** Where to listen, and how to stop. */

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
 import { createGateway } from '../gateway.ts';
 import { GRAPHQL_PATH } from '../plugins/use-routes.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -70,9 +70,9 @@ async function createLog({ stdout, now }: Host, level: string): Promise<Logger> 
 function toPlayground(sandbox: Sandbox | null) {
   const [login, , toDelete] = sandbox?.clients ?? [];
   return {
-    clientId: login?.clientId ?? 'your client id',
-    clientSecret: login?.secret ?? 'its secret',
-    keyToDelete: toDelete?.clientId ?? 'the client id of the key to delete',
+    clientId: login?.clientId,
+    clientSecret: login?.secret,
+    keyToDelete: toDelete?.clientId,
   };
 }
 

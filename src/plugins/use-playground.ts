@@ -2,10 +2,10 @@ import type { Plugin } from 'graphql-yoga';
 
 /** What the tabs of the playground hold; with the sandbox its demo client, so that pressing play is enough. */
 export type PlaygroundOptions = {
-  readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
   /** The client id in the tab that deletes. */
-  readonly keyToDelete: string;
+  readonly keyToDelete?: string | undefined;
 };
 
 /** Shows GraphiQL to browsers, all of it from this process. Nothing of it is loaded before a browser asks. */
@@ -63,7 +63,11 @@ const FORGET = `<script>
 /** GraphiQL's animation of its tabs never settles, and moves a tab away under the pointer: its first click was lost. */
 const KEEP_TABS_STILL = '<style>.graphiql-tab { transform: none !important; }</style>';
 
-async function render({ clientId, clientSecret, keyToDelete }: PlaygroundOptions): Promise<string> {
+async function render({
+  clientId = 'your client id',
+  clientSecret = 'its secret',
+  keyToDelete = 'the client id of the key to delete',
+}: PlaygroundOptions): Promise<string> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const withToken = toJson({ Authorization: 'Bearer PASTE-THE-ACCESS-TOKEN' });
   const login = toJson({ clientId, credential: { clientSecret } });

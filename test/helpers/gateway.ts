@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
+import type { TypedDocumentString } from '../../src/client/graphql.ts';
+import { createGateway, type GatewayParts } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/gateway-types.ts';
 import { type Listening, listen } from '../../src/server.ts';
-import type { TypedDocumentString } from '../generated/graphql.ts';
 
 /** A gateway under test, with all that it logged. */
 export type TestGateway = Gateway & { readonly logged: string[] };
 
 /** What a test may want otherwise. */
-export type Overrides = Partial<Omit<GatewayOptions, 'upstream'>> & {
-  readonly upstream?: Partial<GatewayOptions['upstream']>;
+export type Overrides = Partial<Omit<GatewayParts, 'upstream'>> & {
+  readonly upstream?: Partial<GatewayParts['upstream']>;
 };
 
 /** A gateway over a service, in the development profile, with a short deadline. */

@@ -1,0 +1,19 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Where a gateway writes what happens: `console`, or a logger such as pino. None of it is ever a secret. */
+export type GatewayLog = Readonly<
+  Record<'info' | 'warn' | 'error', (record: object, message: string) => void>
+>;
+
+/**
+ * A gateway: it holds connections to the service, and no port. Disposing it finishes what is under way and closes
+ * them; whatever is asked of it from then on is answered with 503 and OVERLOADED.
+ */
+export type Gateway = AsyncDisposable & {
+  /** Cuts off every call to the service that is under way. */
+  abort(): void;
+  /** Answers one request, given as to the global `fetch`; like that it rejects only for what is no request. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  /** Answers one request of a Node server, as in `createServer(gateway.handle)`; never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+};
