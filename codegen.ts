@@ -4,19 +4,19 @@ import { codegen } from '@graphql-codegen/core';
 import { buildASTSchema, parse } from 'graphql';
 
 /**
- * Makes typed documents for the tests from the schema and their operations; with `--check` it only says whether
+ * Makes the typed documents of `keytrail/client` from the schema and the operations; with `--check` it only says whether
  * they are up to date. It calls the generator itself: graphql-codegen's own command brings two hundred packages
  * for finding files and documents, which here are known.
  */
-const OPERATIONS = 'test/helpers/operations.graphql';
-const OUTPUT = 'test/generated/graphql.ts';
+const OPERATIONS = 'src/client/operations.graphql';
+const OUTPUT = 'src/client/graphql.ts';
 
 const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
 
 const schema = parse(read('schema.graphql'));
 const rawSDL = read(OPERATIONS);
 const sections = await preset.buildGeneratesSection({
-  baseOutputDir: 'test/generated/',
+  baseOutputDir: 'src/client/',
   schema,
   schemaAst: buildASTSchema(schema, { assumeValidSDL: true }),
   documents: [{ location: OPERATIONS, rawSDL, document: parse(rawSDL) }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument } from './generated/graphql.ts';
+import { AuditDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
@@ -7,7 +7,7 @@ import { startService } from './helpers/service.ts';
 async function read(body: unknown, variables: object = {}) {
   await using service = await startService({ body });
   await using gateway = gatewayOver(service.url);
-  return await ask(gateway, AuditDocument, variables, { token: 't' });
+  return await ask(gateway, AuditDocument, { ...variables, withRaw: true }, { token: 't' });
 }
 
 const ids = ({ data }: Awaited<ReturnType<typeof read>>) => data?.audit?.nodes.map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver, type Result } from './helpers/gateway.ts';
 import { type Answer, startService } from './helpers/service.ts';
 
@@ -181,7 +181,12 @@ describe('an answer of 200', () => {
   ])('or another 2xx, %j, ends a deletion as %s', async (answer, outcome, raw) => {
     await using service = await startService(answer);
     await using gateway = gatewayOver(service.url);
-    const { data } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    const { data } = await ask(
+      gateway,
+      DeleteApiKeyDocument,
+      { clientId: 'k', withRaw: true },
+      { token: 't' },
+    );
     expect(data?.deleteApiKey).toMatchObject({ outcome, raw });
   });
 });

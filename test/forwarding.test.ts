@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
@@ -119,7 +119,7 @@ describe('deleteApiKey', () => {
     const { data } = await ask(
       gateway,
       DeleteApiKeyDocument,
-      { clientId },
+      { clientId, withRaw: true },
       { token: 'abc', headers: NOISE },
     );
     expect(data?.deleteApiKey).toEqual({ outcome: 'DELETED', raw: null, apiKey: { clientId } });

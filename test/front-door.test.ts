@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, LoginDocument } from './generated/graphql.ts';
+import { AuditDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver, onPort, post } from './helpers/gateway.ts';
 import { sendRaw } from './helpers/raw.ts';
 import { startService } from './helpers/service.ts';

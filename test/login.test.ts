@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LoginDocument } from './generated/graphql.ts';
+import { LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
@@ -8,7 +8,11 @@ const NOW = new Date('2026-11-21T12:00:00.000Z');
 async function read(body: unknown) {
   await using service = await startService({ body });
   await using gateway = gatewayOver(service.url, { now: () => NOW });
-  return await ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
+  return await ask(gateway, LoginDocument, {
+    clientId: 'c',
+    credential: { clientSecret: 's' },
+    withRaw: true,
+  });
 }
 
 describe('the answer of a login', () => {

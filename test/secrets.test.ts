@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from './generated/graphql.ts';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import { keytrail } from './helpers/keytrail.ts';
 import { type Answer, startService } from './helpers/service.ts';
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { parseContract } from '../../src/contract.ts';
 import type { ConfiguredContract } from '../../src/reading/contract.ts';
 import { at } from '../../src/reading/pointer.ts';
 import { readTime } from '../../src/reading/time.ts';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../generated/graphql.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -84,7 +84,12 @@ export async function scoreAudit(
 ): Promise<void> {
   await using service = await startService(sample.response);
   await using gateway = gatewayOver(service.url, { contract });
-  const { data } = await ask(gateway, AuditDocument, { first: 1000 }, { token: 't' });
+  const { data } = await ask(
+    gateway,
+    AuditDocument,
+    { first: 1000, withRaw: true },
+    { token: 't' },
+  );
   const expected = sample.expect.values;
   const nodes = data?.audit?.nodes ?? [];
   const found = at(sample.response.body, sample.expect.records);

@@ -52,27 +52,30 @@ export type UpstreamParameter = {
 export type LoginMutationVariables = Exact<{
   clientId: string | number;
   credential: LoginCredential;
+  withRaw?: boolean | null | undefined;
 }>;
 
 
-export type LoginMutation = { login: { accessToken: string, tokenType: string, refreshToken: string | null, expiresAt: string | null, raw: unknown } | null };
+export type LoginMutation = { login: { accessToken: string, tokenType: string, refreshToken: string | null, expiresAt: string | null, raw?: unknown } | null };
 
 export type AuditQueryVariables = Exact<{
   first?: number | null | undefined;
   after?: string | null | undefined;
   filter?: AuditFilter | null | undefined;
   parameters?: Array<UpstreamParameter> | UpstreamParameter | null | undefined;
+  withRaw?: boolean | null | undefined;
 }>;
 
 
-export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw: unknown, actor: { id: string | null, name: string | null, type: string | null } | null, target: { id: string | null, name: string | null, type: string | null } | null }> } | null };
+export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { id: string | null, name: string | null, type: string | null } | null, target: { id: string | null, name: string | null, type: string | null } | null }> } | null };
 
 export type DeleteApiKeyMutationVariables = Exact<{
   clientId: string | number;
+  withRaw?: boolean | null | undefined;
 }>;
 
 
-export type DeleteApiKeyMutation = { deleteApiKey: { outcome: DeletionOutcome, raw: unknown, apiKey: { clientId: string } } | null };
+export type DeleteApiKeyMutation = { deleteApiKey: { outcome: DeletionOutcome, raw?: unknown, apiKey: { clientId: string } } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -94,18 +97,18 @@ export class TypedDocumentString<TResult, TVariables>
 }
 
 export const LoginDocument = new TypedDocumentString(`
-    mutation Login($clientId: ID!, $credential: LoginCredential!) {
+    mutation Login($clientId: ID!, $credential: LoginCredential!, $withRaw: Boolean = false) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
     tokenType
     refreshToken
     expiresAt
-    raw
+    raw @include(if: $withRaw)
   }
 }
     `) as unknown as TypedDocumentString<LoginMutation, LoginMutationVariables>;
 export const AuditDocument = new TypedDocumentString(`
-    query Audit($first: Int, $after: String, $filter: AuditFilter, $parameters: [UpstreamParameter!]) {
+    query Audit($first: Int, $after: String, $filter: AuditFilter, $parameters: [UpstreamParameter!], $withRaw: Boolean = false) {
   audit(first: $first, after: $after, filter: $filter, parameters: $parameters) {
     totalCount
     pageInfo {
@@ -131,16 +134,16 @@ export const AuditDocument = new TypedDocumentString(`
         name
         type
       }
-      raw
+      raw @include(if: $withRaw)
     }
   }
 }
     `) as unknown as TypedDocumentString<AuditQuery, AuditQueryVariables>;
 export const DeleteApiKeyDocument = new TypedDocumentString(`
-    mutation DeleteApiKey($clientId: ID!) {
+    mutation DeleteApiKey($clientId: ID!, $withRaw: Boolean = false) {
   deleteApiKey(clientId: $clientId) {
     outcome
-    raw
+    raw @include(if: $withRaw)
     apiKey {
       clientId
     }
