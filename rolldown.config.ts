@@ -1,0 +1,36 @@
+import { decode, encode } from '@jridgewell/sourcemap-codec';
+import { defineConfig, type Plugin } from 'rolldown';
+
+/** A map of lines instead of tokens: a stack names the line all the same, and the package is a quarter smaller. */
+const mapLines: Plugin = {
+  name: 'map-lines',
+  generateBundle(_, bundle) {
+    for (const output of Object.values(bundle)) {
+      if (output.type !== 'asset' || !output.fileName.endsWith('.map')) continue;
+      const map = JSON.parse(String(output.source));
+      const mappings = encode(decode(map.mappings).map((line) => line.slice(0, 1)));
+      output.source = JSON.stringify({ ...map, names: [], mappings });
+    }
+  },
+};
+
+/** What `npm run build` makes of the sources: Node refuses TypeScript under node_modules. */
+export default defineConfig({
+  input: {
+    index: 'src/index.ts',
+    client: 'src/client/client.ts',
+    testing: 'src/testing/testbed.ts',
+    main: 'src/main.ts',
+  },
+  external: /^[^./]/, // dependencies are installed, not copied
+  platform: 'node',
+  treeshake: { moduleSideEffects: true }, // operations register themselves by being imported
+  plugins: [mapLines],
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    comments: false,
+  },
+});
