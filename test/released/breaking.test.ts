@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { findBreaks, findUndeclared } from './breaking.ts';
+
+const RELEASED = readFileSync(new URL('schema.graphql', import.meta.url), 'utf8');
+
+/** The released schema with one line of it replaced. */
+function change(line: string, replacement: string): string {
+  expect(RELEASED.split(line)).toHaveLength(2);
+  return RELEASED.replace(line, replacement);
+}
+
+const BREAKING: readonly (readonly [string, string, string])[] = [
+  ['  userAgent: String\n', '  agent: String\n', 'AuditEvent.userAgent was removed.'],
+  [
+    '    filter: AuditFilter\n',
+    '    filter: AuditFilter!\n',
+    'Query.audit arg filter has changed type from AuditFilter to AuditFilter!.',
+  ],
+  [
+    '    filter: AuditFilter\n',
+    '    filter: AuditFilter\n    tenant: ID!\n',
+    'A required arg tenant on Query.audit was added.',
+  ],
+  [
+    '  totalCount: Int\n',
+    '  totalCount: String\n',
+    'AuditConnection.totalCount changed type from Int to String.',
+  ],
+  [
+    '  accessToken: String!\n',
+    '  accessToken: String\n',
+    'LoginPayload.accessToken changed type from String! to String.',
+  ],
+  [
+    'type ApiKey @key(fields: "clientId") {',
+    'type ApiKey {',
+    'ApiKey lost @key(fields: "clientId").',
+  ],
+  ['type PageInfo @shareable {', 'type PageInfo {', 'PageInfo lost @shareable.'],
+  ['input LoginCredential @oneOf {', 'input LoginCredential {', 'LoginCredential lost @oneOf.'],
+  [
+    'input UpstreamParameter {',
+    'input UpstreamParameter @oneOf {',
+    'UpstreamParameter became @oneOf.',
+  ],
+];
+
+const HARMLESS: readonly (readonly [string, string])[] = [
+  ['  userAgent: String\n', '  userAgent: String!\n'],
+  ['  userAgent: String\n', '  userAgent: String\n  more: Int\n'],
+  ['    filter: AuditFilter\n', '    filter: AuditFilter\n    tenant: ID\n'],
+];
+
+describe('a change of the schema', () => {
+  it.each(BREAKING)('%j to %j breaks: %s', (line, replacement, expected) => {
+    const breaks = findBreaks(RELEASED, change(line, replacement));
+    expect(breaks).toEqual([expected]);
+    expect(findUndeclared(breaks, '# Changelog\n\n## Unreleased\n\n- Other.\n')).toEqual(breaks);
+  });
+
+  it.each(HARMLESS)('%j to %j breaks nothing', (line, replacement) => {
+    expect(findBreaks(RELEASED, change(line, replacement))).toEqual([]);
+  });
+
+  it.each([
+    ['under Unreleased', '## Unreleased\n\n- Breaking: `A.b` was\n  removed. Use c.\n', []],
+    ['without the word', '## Unreleased\n\n- `A.b` was removed.\n', ['A.b was removed.']],
+    ['of another field', '## Unreleased\n\n- Breaking: A.c was removed.\n', ['A.b was removed.']],
+    [
+      'in an earlier release',
+      '## Unreleased\n\n- Other.\n\n## 0.1.0\n\n- Breaking: A.b was removed.\n',
+      ['A.b was removed.'],
+    ],
+  ])('is declared or not: %s', (_, changelog, expected) => {
+    expect(findUndeclared(['A.b was removed.'], `# Changelog\n\n${changelog}`)).toEqual(expected);
+  });
+});
