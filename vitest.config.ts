@@ -10,9 +10,18 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**'],
+          exclude: ['test/browser/**', 'test/package/**'],
+          globalSetup: 'test/helpers/build.ts',
           experimental,
           testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          experimental,
+          testTimeout: 120_000,
         },
       },
       {

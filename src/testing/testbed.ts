@@ -8,7 +8,6 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ScriptedAnswer } from '../sandbox/script.ts';
 import { listen } from '../server.ts';
 
-export * from '../client/client.ts';
 export type { RestRequest } from '../sandbox/request.ts';
 export type { ScriptedAnswer } from '../sandbox/script.ts';
 

@@ -1,0 +1,54 @@
+// Apollo Client, without React, with a login that renews itself.
+// Run it: node examples/clients/apollo-client.ts
+import {
+  ApolloClient,
+  ApolloLink,
+  CombinedGraphQLErrors,
+  gql,
+  HttpLink,
+  InMemoryCache,
+} from '@apollo/client';
+import { ErrorLink } from '@apollo/client/link/error';
+import { from, switchMap } from 'rxjs';
+import { createSession, type Session } from './session.ts';
+import { clientId, clientSecret, url } from './settings.ts';
+
+/** A client whose operations are sent again, once, with a renewed token when theirs was refused. */
+export function createApolloClient(uri: string, session: Session): ApolloClient {
+  const authorize = new ApolloLink((operation, forward) =>
+    from(session.token(operation.getContext()['refused'])).pipe(
+      switchMap((token) => {
+        operation.setContext({ token, headers: { authorization: `Bearer ${token}` } });
+        return forward(operation);
+      }),
+    ),
+  );
+  const renew = new ErrorLink(({ error, operation, forward }) => {
+    const { token, refused } = operation.getContext();
+    if (!isUnauthenticated(error) || refused !== undefined) return;
+    operation.setContext({ refused: token });
+    return forward(operation);
+  });
+  return new ApolloClient({
+    link: ApolloLink.from([renew, authorize, new HttpLink({ uri })]),
+    cache: new InMemoryCache(),
+  });
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return (
+    CombinedGraphQLErrors.is(error) &&
+    error.errors.some(({ extensions }) => extensions?.['code'] === 'UNAUTHENTICATED')
+  );
+}
+
+if (import.meta.main) {
+  const client = createApolloClient(url, createSession(clientId, clientSecret, { url }));
+  const query = gql`{ audit(first: 3) { nodes { occurredAt action target { id } } } }`;
+  const { data } = await client.query<{
+    audit: { nodes: { occurredAt: string; action: string; target: { id: string } }[] };
+  }>({ query });
+  for (const { occurredAt, action, target } of data?.audit.nodes ?? []) {
+    console.log(occurredAt, action, target.id);
+  }
+}

@@ -1,0 +1,30 @@
+// The typed client of the package: deletes a key and says what became of it.
+// Run it: node examples/clients/typed-client.ts
+import { DeleteApiKeyDocument, LoginDocument, request } from 'keytrail/client';
+import { clientId, clientSecret, url } from './settings.ts';
+
+const key = process.env['KEY_TO_DELETE'] ?? 'demo-old-ci';
+
+const credential = { clientSecret }; // or { refreshToken }: one of the two, the types say so
+const { data, errors: problems } = await request(LoginDocument, { clientId, credential }, { url });
+const token = data?.login?.accessToken;
+if (token === undefined) throw new Error(problems?.[0]?.message);
+
+const deletion = await request(DeleteApiKeyDocument, { clientId: key }, { url, token });
+const [error] = deletion.errors ?? [];
+switch (error?.extensions?.code) {
+  case undefined:
+    console.log(key, deletion.data?.deleteApiKey?.outcome);
+    break;
+  case 'NOT_FOUND':
+    console.log(key, 'is not there, so there is nothing to do');
+    break;
+  case 'RATE_LIMITED':
+    console.log(key, 'can be deleted in', error?.extensions?.retryAfterSeconds, 'seconds');
+    break;
+  case 'OUTCOME_UNKNOWN':
+    console.log(key, 'may be gone: look into the audit trail before you try again');
+    break;
+  default:
+    throw new Error(error?.message);
+}

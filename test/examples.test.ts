@@ -1,0 +1,168 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gql } from '@urql/core';
+import { describe, expect, it } from 'vitest';
+import { createApolloClient } from '../examples/clients/apollo-client.ts';
+import { createSession, type Session } from '../examples/clients/session.ts';
+import { createUrqlClient } from '../examples/clients/urql.ts';
+import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
+import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
+
+const run = promisify(execFile);
+const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
+const [, { clientId, secret }, toDelete] = DEMO_CLIENTS;
+
+/** Runs an example as its first lines say, against a testbed of its own. */
+async function runExample(name: string, { url }: Pick<Testbed, 'url'>): Promise<string> {
+  const env = { KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
+  const { stdout } = await run(process.execPath, [name], { cwd: EXAMPLES, env });
+  return stdout;
+}
+
+const count = ({ requests }: Testbed, method: string) =>
+  requests.filter((request) => request.method === method).length;
+
+describe('the examples', () => {
+  it.each(['clients/plain-fetch.ts', 'clients/urql.ts', 'clients/apollo-client.ts'])(
+    '%s logs in and prints the newest events',
+    async (name) => {
+      await using testbed = await createTestbed();
+      const output = await runExample(name, testbed);
+      expect(output.trim().split('\n')).toHaveLength(3);
+      expect(output).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z client\.login demo-reports\n/);
+      expect([count(testbed, 'POST'), count(testbed, 'GET')]).toEqual([1, 1]);
+    },
+  );
+
+  it('clients/plain-fetch.ts asks again what may be asked again', async () => {
+    await using testbed = await createTestbed();
+    testbed.answerNext({ status: 429, headers: { 'retry-after': '1' } });
+    await runExample('clients/plain-fetch.ts', testbed);
+    expect([count(testbed, 'POST'), count(testbed, 'GET')]).toEqual([2, 1]);
+  });
+
+  it('clients/plain-fetch.ts does not repeat what cannot succeed', async () => {
+    await using testbed = await createTestbed();
+    testbed.answerNext({ status: 401 });
+    await expect(runExample('clients/plain-fetch.ts', testbed)).rejects.toThrow('UNAUTHENTICATED');
+    expect(testbed.requests).toHaveLength(1);
+  });
+
+  it.each([
+    [{}, `${toDelete.clientId} DELETED`],
+    [{ status: 404 }, 'nothing to do'],
+    [{ status: 429, headers: { 'retry-after': '9' } }, 'can be deleted in 9 seconds'],
+    [{ lost: 'before' as const }, 'may be gone'],
+  ])('clients/typed-client.ts meets %j by its code', async (answer, expected) => {
+    await using testbed = await createTestbed();
+    testbed.answerNext({}, answer); // the login is the sandbox's own
+    expect(await runExample('clients/typed-client.ts', testbed)).toContain(expected);
+  });
+
+  it('library.ts and testing.test.ts run as written', async () => {
+    const library = await run(process.execPath, ['library.ts'], { cwd: EXAMPLES });
+    expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
+    const { stdout } = await run(process.execPath, ['--test', 'testing.test.ts'], {
+      cwd: EXAMPLES,
+      env: {}, // the runner would take itself for a part of another
+    });
+    expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
+  });
+});
+
+/** Asks for some events of the trail, by a client of some library. */
+type Ask = (session: Session, url: string) => (first: number) => Promise<unknown>;
+
+const AUDIT = gql`query ($first: Int) { audit(first: $first) { nodes { action } } }`;
+
+const CLIENTS: readonly (readonly [string, Ask])[] = [
+  [
+    'urql',
+    (session, url) => {
+      const client = createUrqlClient(url, session);
+      return async (first) => {
+        const { data, error } = await client.query(AUDIT, { first }).toPromise();
+        if (error) throw error;
+        return data.audit.nodes.length;
+      };
+    },
+  ],
+  [
+    'Apollo Client',
+    (session, url) => {
+      const client = createApolloClient(url, session);
+      return async (first) => {
+        const { data } = await client.query<{ audit: { nodes: unknown[] } }>({
+          query: AUDIT,
+          variables: { first },
+          fetchPolicy: 'no-cache',
+        });
+        return data?.audit.nodes.length;
+      };
+    },
+  ],
+];
+
+describe.each(CLIENTS)('a login of %s', (_, create) => {
+  const TWENTY = Array.from({ length: 20 }, (_, index) => index + 1);
+
+  it('is renewed once for twenty requests that are refused together', async () => {
+    let time = Date.now();
+    await using testbed = await createTestbed({ now: () => new Date(time) });
+    const ask = create(createSession(clientId, secret, testbed), testbed.url);
+    await ask(1);
+    time += 16 * 60_000; // the token has ended
+    const before = testbed.requests.length;
+
+    expect(await Promise.all(TWENTY.map(ask))).toEqual(TWENTY);
+
+    const since = testbed.requests.slice(before);
+    const logins = since.filter(({ method }) => method === 'POST');
+    expect(logins.map(({ body }) => Object.keys(Object(body)))).toEqual([
+      ['client_id', 'refresh_token'],
+    ]);
+    expect(since).toHaveLength(20 + 1 + 20);
+  });
+
+  it('is renewed once when refusals come in after the renewal too', async () => {
+    let time = Date.now();
+    await using testbed = await createTestbed({ now: () => new Date(time) });
+    const ask = create(createSession(clientId, secret, testbed), testbed.url);
+    await ask(1);
+    time += 16 * 60_000;
+    const before = testbed.requests.length;
+    testbed.answerNext({}, { status: 401, delayMs: 300 }, { status: 401, delayMs: 300 });
+
+    expect(await Promise.all([1, 2, 3].map(ask))).toEqual([1, 2, 3]);
+
+    const since = testbed.requests.slice(before);
+    expect(since.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('is not tried again and again when the service goes on refusing', async () => {
+    await using testbed = await createTestbed();
+    const ask = create(createSession(clientId, secret, testbed), testbed.url);
+    await ask(1);
+    const before = testbed.requests.length;
+    testbed.answerNext({ status: 401 }, {}, { status: 401 });
+    await expect(ask(1)).rejects.toThrow();
+    expect(testbed.requests.slice(before).map(({ method }) => method)).toEqual([
+      'GET',
+      'POST',
+      'GET',
+    ]);
+  });
+
+  it('fails everybody who waits when the login fails, with one login', async () => {
+    await using testbed = await createTestbed();
+    const ask = create(createSession(clientId, secret, testbed), testbed.url);
+    await ask(1);
+    const before = testbed.requests.length;
+    const refused = TWENTY.map(() => ({ status: 401, delayMs: 200 }));
+    testbed.answerNext(...refused, { status: 403, delayMs: 200 });
+    const results = await Promise.allSettled(TWENTY.map(ask));
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(testbed.requests.slice(before)).toHaveLength(20 + 1);
+  });
+});

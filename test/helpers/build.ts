@@ -1,0 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Builds what `keytrail/…` means in examples, before the first test. */
+export function setup(): void {
+  execFileSync('node_modules/.bin/rolldown', ['-c', 'rolldown.config.ts'], { cwd: ROOT });
+}
