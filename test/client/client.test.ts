@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  AuditDocument,
+  type AuditQuery,
+  DeleteApiKeyDocument,
+  type Fetch,
+  type LoginCredential,
+  LoginDocument,
+  type Result,
+  request,
+} from '../../src/client/client.ts';
+import { startService } from '../helpers/service.ts';
+
+describe('request', () => {
+  it('sends the document, the variables and the token, and nothing else', async () => {
+    await using service = await startService({ body: { data: { audit: null } } });
+    const url = `${service.url}/some/graphql`;
+    await request(AuditDocument, { first: 3 }, { url, token: 'a.b-c' });
+    const [seen] = service.seen;
+    expect(seen).toMatchObject({
+      method: 'POST',
+      url: '/some/graphql',
+      headers: {
+        authorization: 'Bearer a.b-c',
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+    });
+    expect(JSON.parse(seen?.body ?? '')).toEqual({
+      query: AuditDocument.toString(),
+      variables: { first: 3 },
+    });
+  });
+
+  it('sends no Authorization without a token', async () => {
+    await using service = await startService({ body: { data: {} } });
+    const credential = { clientSecret: 's' };
+    await request(LoginDocument, { clientId: 'c', credential }, { url: service.url });
+    expect(service.seen[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('gives data and errors side by side, whatever the HTTP status', async () => {
+    const body = {
+      data: { audit: null },
+      errors: [{ message: 'm', extensions: { code: 'RATE_LIMITED', retryAfterSeconds: 7 } }],
+    };
+    await using service = await startService({ status: 503, body });
+    const result = await request(AuditDocument, {}, { url: service.url });
+    expect(result).toEqual(body);
+    expect(result.errors?.[0]?.extensions?.retryAfterSeconds).toBe(7);
+  });
+
+  it('asks at the address that Keytrail has by itself, by any fetch', async () => {
+    const asked: string[] = [];
+    const fetch: Fetch = async (url) => {
+      asked.push(url);
+      return { status: 200, text: async () => '{"data": {}}' };
+    };
+    await request('{ __typename }', {}, { fetch });
+    expect(asked).toEqual(['http://127.0.0.1:4000/graphql']);
+  });
+
+  it.each(['<html>', '', '[]', '"text"', '{}', 'null', '{"message": "no"}'])(
+    'throws on %j, which is no result, and does not repeat it',
+    async (body) => {
+      await using service = await startService({ status: 502, body });
+      const { url } = service;
+      await expect(request(AuditDocument, {}, { url, token: 'c4n4ry' })).rejects.toThrow(
+        `The answer is not GraphQL's (HTTP 502). Is ${url} right?`,
+      );
+    },
+  );
+
+  it('throws what fetch throws', async () => {
+    await expect(request(AuditDocument, {}, { url: 'http://127.0.0.1:9' })).rejects.toThrow(
+      'fetch failed',
+    );
+  });
+
+  it('takes any text for an answer without failing otherwise', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (text) => {
+        const fetch: Fetch = async () => ({ status: 200, text: async () => text });
+        const outcome = await request(AuditDocument, {}, { fetch }).catch(({ message }) => message);
+        if (typeof outcome === 'string') expect(outcome).toMatch(/^The answer is not GraphQL's/);
+        else expect(outcome).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+});
+
+describe('the types', () => {
+  it('know a document’s data and variables, and that a credential is one of two', () => {
+    const one: LoginCredential = { refreshToken: 'r' };
+    // @ts-expect-error: not both
+    const both: LoginCredential = { refreshToken: 'r', clientSecret: 's' };
+    // @ts-expect-error: not neither
+    const neither: LoginCredential = {};
+    const typed = (): Promise<Result<AuditQuery>> => request(AuditDocument, { first: 1 });
+    // @ts-expect-error: a name that the operation has not
+    const wrongName = () => request(AuditDocument, { frist: 1 });
+    // @ts-expect-error: a variable that must be given
+    const missing = () => request(DeleteApiKeyDocument, {});
+    // @ts-expect-error: a parsed document has no text
+    const parsed = () => request({ kind: 'Document', definitions: [] }, {});
+    expect([one, both, neither, typed, wrongName, missing, parsed]).toHaveLength(7);
+  });
+});

@@ -1,0 +1,210 @@
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, createGateway, type GatewayOptions } from '../../src/index.ts';
+import { onPort } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+
+const URL_OF_NOTHING = 'http://127.0.0.1:9';
+
+const post = (query: string, headers: Readonly<Record<string, string>> = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify({ query }),
+});
+const AUDIT = post('{ audit { totalCount } }', { authorization: 'Bearer t' });
+
+/** What is wrong with options, whatever their types say. */
+function problemsOf(options: unknown): readonly string[] {
+  try {
+    createGateway(options as GatewayOptions); // as a program in JavaScript would
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const UPSTREAM = { url: URL_OF_NOTHING };
+const URL_PROBLEM =
+  'upstream.url must be an http or https URL without user, password, query or fragment.';
+
+describe('createGateway', () => {
+  it.each<[unknown, readonly RegExp[]]>([
+    [undefined, [/^createGateway takes an object of options\.$/]],
+    [null, [/^createGateway takes an object/]],
+    ['http://a', [/^createGateway takes an object/]],
+    [{}, [/^upstream must be an object with the `url` of the service\.$/]],
+    [{ upstream: {} }, [new RegExp(`^${URL_PROBLEM}$`)]],
+    [{ upstream: { url: 'service' } }, [/^upstream\.url must be an http or https URL/]],
+    [{ upstream: { url: 'ftp://a' } }, [/^upstream\.url must be an http or https URL/]],
+    [{ upstream: { url: 'https://canary:pw@a' } }, [/^upstream\.url must be/]],
+    [{ upstream: { url: 'https://a/?canary=1' } }, [/^upstream\.url must be/]],
+    [{ upstream: { url: 7 } }, [/^upstream\.url must be/]],
+    [{ upstream: { url: 'http://canary.example' } }, [/^upstream\.url must be https, unless/]],
+    [
+      { upstream: { ...UPSTREAM, timeoutMs: 0, connections: 1.5, maxBytes: '9' } },
+      [
+        /^upstream\.timeoutMs must be a whole number of milliseconds, 1 to 600000\.$/,
+        /^upstream\.connections must be a whole number, 1 to 65535\.$/,
+        /^upstream\.maxBytes must be a whole number of bytes, 1 to 536870912\.$/,
+      ],
+    ],
+    [{ upstream: { ...UPSTREAM, tls: { ca: 'canary' } } }, [/^upstream\.tls must hold PEM texts/]],
+    [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is no option\.$/]],
+    [{ upstream: UPSTREAM, port: 4000 }, [/^port is no option\.$/]],
+    [
+      { upstream: UPSTREAM, introspection: 'on', playground: 1 },
+      [/^introspection must be true or false\.$/, /^playground must be true or false\.$/],
+    ],
+    [{ upstream: UPSTREAM, corsOrigins: '*' }, [/^corsOrigins must be a list of origins/]],
+    [{ upstream: UPSTREAM, corsOrigins: ['*'] }, [/^corsOrigins\.0 must be an origin/]],
+    [{ upstream: UPSTREAM, log: { info: () => {} } }, [/^log must have the functions/]],
+    [{ upstream: UPSTREAM, now: new Date() }, [/^now must be a function/]],
+    [{ upstream: UPSTREAM, draining: true }, [/^draining must be an AbortSignal\.$/]],
+    [
+      { upstream: UPSTREAM, contract: { audit: { records: 'canary' } } },
+      [/^contract: \/audit\/records: must be an RFC 6901 pointer/],
+    ],
+    [
+      { upstream: { url: 'no', timeoutMs: -1 }, playground: 'x', contract: 7, more: 1 },
+      [/^upstream\.url /, /^upstream\.timeoutMs /, /^playground /, /^more is/, /^contract: /],
+    ],
+  ])('says all that is wrong with %j, and repeats no value', (options, expected) => {
+    const problems = problemsOf(options);
+    expect(problems).toHaveLength(expected.length);
+    for (const pattern of expected) expect(problems.some((each) => pattern.test(each))).toBe(true);
+    expect(problems.join()).not.toContain('canary');
+  });
+
+  it.each<GatewayOptions>([
+    { upstream: { url: new URL('https://service.example/prefix') } },
+    { upstream: { url: 'http://service.example', allowHttp: true } },
+    {
+      upstream: { url: 'http://[::1]:8080', timeoutMs: undefined, tls: { ca: undefined } },
+      contract: undefined,
+      introspection: undefined,
+      corsOrigins: ['https://app.example.com'],
+      log: console,
+    },
+  ])('takes %j', async (options) => {
+    await createGateway(options)[Symbol.asyncDispose]();
+  });
+
+  it('takes requests as fetch does, and sends what they carry', async () => {
+    await using service = await startService({ body: [{ id: 1 }] });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    const url = 'http://keytrail.test/graphql';
+    const inputs: Parameters<typeof gateway.fetch>[] = [
+      [url, AUDIT],
+      [new URL(url), AUDIT],
+      [new Request(url, AUDIT)],
+      [new Request(url, { ...AUDIT, body: '{}' }), AUDIT],
+    ];
+    for (const input of inputs) {
+      const response = await gateway.fetch(...input);
+      expect(await response.json()).toEqual({ data: { audit: { totalCount: 1 } } });
+    }
+    expect(service.seen.map(({ headers }) => headers.authorization)).toEqual(
+      inputs.map(() => 'Bearer t'),
+    );
+    await expect(gateway.fetch('/graphql', AUDIT)).rejects.toThrow(TypeError);
+  });
+
+  it('is a listener for a server', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    await using server = createServer(gateway.handle);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = Object(server.address());
+    const response = await fetch(`http://127.0.0.1:${port}/graphql`, AUDIT);
+    expect(await response.json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    server.closeAllConnections();
+  });
+
+  it('keeps what is open in production closed unless it is told', async () => {
+    const introspect = post('{ __schema { queryType { name } } }');
+    const page = { headers: { accept: 'text/html' } };
+    for (const isOpen of [false, true]) {
+      await using gateway = createGateway({
+        upstream: UPSTREAM,
+        ...(isOpen && { introspection: true, playground: true }),
+      });
+      const schema = await (await gateway.fetch('http://k/graphql', introspect)).json();
+      expect('data' in schema).toBe(isOpen);
+      const { status } = await gateway.fetch('http://k/graphql', page);
+      expect(status === 200).toBe(isOpen);
+    }
+  });
+
+  it('writes what happens where it is told, and no secret', async () => {
+    await using service = await startService({ body: [{ id: 1 }] });
+    const written: string[] = [];
+    const write = (record: object, message: string) =>
+      void written.push(JSON.stringify({ ...record, message }));
+    const log = { info: write, warn: write, error: write };
+    const contract = { audit: { event: { id: '/Ref' } } };
+    await using gateway = createGateway({ upstream: { url: service.url }, contract, log });
+    await gateway.fetch('http://k/graphql', post('{ audit { nodes { id } } }', CANARY));
+    expect(written.map((line) => JSON.parse(line).message)).toEqual([
+      'entries of the contract lead to nothing',
+      'request',
+    ]);
+    expect(written.join()).not.toContain('c4n4ry');
+  });
+
+  const CANARY = { authorization: 'Bearer c4n4ry' };
+});
+
+describe('a gateway that was disposed', () => {
+  it('answers 503 to everything and sends nothing', async () => {
+    await using service = await startService({ body: [] });
+    const gateway = createGateway({ upstream: { url: service.url } });
+    await using server = await onPort(gateway);
+    await gateway[Symbol.asyncDispose]();
+    for (const response of [
+      await gateway.fetch('http://k/graphql', AUDIT),
+      await gateway.fetch('http://k/health/live'),
+      await fetch(`${server.url}/graphql`, AUDIT),
+    ]) {
+      expect(response.status).toBe(503);
+      expect(response.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
+      expect(await response.json()).toEqual({
+        errors: [
+          {
+            message: 'This gateway was closed: send the request to one that runs.',
+            extensions: {
+              code: 'OVERLOADED',
+              retryable: true,
+              requestId: response.headers.get('x-request-id'),
+            },
+          },
+        ],
+      });
+    }
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it('has finished what was under way', async () => {
+    const asked = Promise.withResolvers<void>();
+    const mayAnswer = Promise.withResolvers<void>();
+    await using service = await startService(async () => {
+      asked.resolve();
+      await mayAnswer.promise;
+      return { body: [] };
+    });
+    const gateway = createGateway({ upstream: { url: service.url } });
+    const answer = gateway.fetch('http://k/graphql', AUDIT);
+    await asked.promise;
+    const disposed = gateway[Symbol.asyncDispose]();
+    mayAnswer.resolve();
+    expect(await (await answer).json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    await disposed;
+    await expect.poll(() => service.sockets()).toBe(0);
+  });
+
+  it('may be disposed twice', async () => {
+    const gateway = createGateway({ upstream: UPSTREAM });
+    await gateway[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const exec = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BIN = join(ROOT, 'node_modules/.bin');
+const MAX_BYTES = 300_000;
+
+/** Runs a command with this Node first on its path, and nothing that npm says of this repository. */
+async function run(cwd: string, command: string, ...args: readonly string[]) {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  return exec(command, args, { cwd, env: { ...Object.fromEntries(kept), PATH } });
+}
+
+/** A program in TypeScript that uses everything that is exported. */
+const CONSUMER = `
+import { createServer } from 'node:http';
+import { ConfigError, createGateway, createSandbox, type ErrorCode, type Gateway } from 'keytrail';
+import { AuditDocument, type AuditQuery, type LoginCredential, LoginDocument, request, type Result } from 'keytrail/client';
+import { createTestbed, type ScriptedAnswer } from 'keytrail/testing';
+
+const code: ErrorCode = 'OUTCOME_UNKNOWN';
+// @ts-expect-error: no such code
+const wrong: ErrorCode = 'NOPE';
+// @ts-expect-error: one of the two
+const both: LoginCredential = { clientSecret: 's', refreshToken: 'r' };
+const answer: ScriptedAnswer = { status: 429, headers: { 'retry-after': '7' } };
+export async function use(): Promise<void> {
+  await using sandbox = await createSandbox();
+  await using gateway: Gateway = createGateway({ upstream: { url: sandbox.url }, log: console });
+  createServer(gateway.handle);
+  const audit: Result<AuditQuery> = await request(AuditDocument, { first: 1 }, { fetch: gateway.fetch, token: 't' });
+  const action: string | null | undefined = audit.data?.audit?.nodes[0]?.action;
+  await request(LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
+  // @ts-expect-error: a login needs a credential
+  await request(LoginDocument, { clientId: 'c' });
+  // @ts-expect-error: no such option
+  createGateway({ upstream: { url: '' }, port: 1 });
+  await using testbed = await createTestbed();
+  testbed.answerNext(answer);
+  console.log(code, wrong, both, action, ConfigError, testbed.requests[0]?.path);
+}
+`;
+
+describe('the package', () => {
+  let tarball: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'keytrail-package-'));
+    await run(ROOT, 'npm', 'pack', '--silent', '--pack-destination', folder);
+    const [name = ''] = await readdir(folder);
+    tarball = join(folder, name);
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
+  }, 120_000);
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is under 300 kB when it is installed', async () => {
+    const home = join(folder, 'node_modules/keytrail');
+    const files = await readdir(home, { recursive: true });
+    const sizes = await Promise.all(files.map(async (file) => (await stat(join(home, file))).size));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    expect(total).toBeGreaterThan(100_000);
+    expect(total).toBeLessThan(MAX_BYTES);
+  });
+
+  it('has a map beside every script, and each names sources of src', async () => {
+    const dist = join(folder, 'node_modules/keytrail/dist');
+    const scripts = (await readdir(dist)).filter((file) => file.endsWith('.js'));
+    expect(scripts).toContain('index.js');
+    const sources = await Promise.all(
+      scripts.map(async (script) => {
+        const text = await readFile(join(dist, script), 'utf8');
+        const [, map] = /\/\/# sourceMappingURL=(.*)/.exec(text) ?? [];
+        return map === undefined ? [] : JSON.parse(await readFile(join(dist, map), 'utf8')).sources;
+      }),
+    );
+    expect(sources.flat()).toContain('../src/rest/client.ts');
+  });
+
+  it('names the line of its source when something is thrown', async () => {
+    const program = "import { createGateway } from 'keytrail'; createGateway({});";
+    await writeFile(join(folder, 'throws.js'), program);
+    const failing = run(folder, 'node', '--enable-source-maps', 'throws.js');
+    await expect(failing).rejects.toThrow(/src\/library\/options\.ts:\d+/);
+  });
+
+  it.each(['keytrail', 'keytrail/client', 'keytrail/testing'])(
+    'starts and writes nothing when %s is imported',
+    async (name) => {
+      const { stdout, stderr } = await run(folder, 'node', '--eval', `await import('${name}')`);
+      expect([stdout, stderr]).toEqual(['', '']);
+    },
+  );
+
+  it('has a command', async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const keytrail = async (word: string) => (await run(folder, 'npx', 'keytrail', word)).stdout;
+    expect(await keytrail('--version')).toBe(`${version}\n`);
+    expect(await keytrail('--help')).toContain('Usage: keytrail [command] [options]');
+    expect(await keytrail('schema')).toBe(await readFile(join(ROOT, 'schema.graphql'), 'utf8'));
+  });
+
+  it('runs the examples of the README as they are written', async () => {
+    for (const example of ['library.ts', 'testing.test.ts']) {
+      await cp(join(ROOT, 'examples', example), join(folder, example));
+    }
+    const library = await run(folder, 'node', 'library.ts');
+    expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
+    const { stdout } = await run(folder, 'node', '--test', 'testing.test.ts');
+    expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
+  });
+
+  it.each([
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ])('has types that check strictly with module %s, moduleResolution %s', async (module, how) => {
+    await writeFile(join(folder, 'consumer.ts'), CONSUMER);
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+      target: 'es2024',
+      module,
+      moduleResolution: how,
+    };
+    const config = { compilerOptions, files: ['consumer.ts'] };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
+      throw new Error(stdout);
+    });
+  });
+
+  it('has nothing that publint or are-the-types-wrong would report', async () => {
+    const publint = await run(ROOT, join(BIN, 'publint'), '--strict', tarball);
+    expect(publint.stdout).toContain('All good!');
+    // By .attw.json as modules only: Node 24 can require them, and Node 10 cannot run Keytrail.
+    const attw = await run(ROOT, join(BIN, 'attw'), tarball);
+    expect(attw.stdout).not.toMatch(/^(?:node16 \(from ESM\)|bundler): (?!🟢)/m);
+    expect(attw.stdout).toMatch(/^node16 \(from ESM\): 🟢/m);
+  });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+  type Result,
+  request,
+} from '../../src/client/client.ts';
+import type { ScriptedAnswer } from '../../src/sandbox/script.ts';
+import { createTestbed } from '../../src/testing/testbed.ts';
+
+const errorOf = ({ errors }: Result<unknown>) => errors?.[0]?.extensions;
+
+describe('a testbed', () => {
+  it('is logged in, and remembers what the service was sent from then on', async () => {
+    await using testbed = await createTestbed();
+    expect(testbed.requests).toEqual([]);
+    await testbed.request(AuditDocument, { parameters: [{ name: 'a', value: 'b c' }] });
+    await request(
+      LoginDocument,
+      { clientId: testbed.clientId, credential: { refreshToken: testbed.refreshToken } },
+      { url: testbed.url },
+    );
+    expect(testbed.requests).toMatchObject([
+      {
+        method: 'GET',
+        path: '/api/v1/audit?a=b%20c',
+        headers: { authorization: `Bearer ${testbed.accessToken}` },
+        body: undefined,
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/auth/login',
+        body: { client_id: testbed.clientId, refresh_token: testbed.refreshToken },
+      },
+    ]);
+    expect(testbed.requests[1]?.headers.authorization).toBeUndefined();
+  });
+
+  it('sends another token, or none', async () => {
+    await using testbed = await createTestbed();
+    const other = await testbed.request(AuditDocument, {}, { token: 'other' });
+    expect(errorOf(other)).toMatchObject({ code: 'UNAUTHENTICATED', upstream: { status: 401 } });
+    const none = await testbed.request(AuditDocument, {}, { token: null });
+    expect(errorOf(none)).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'TOKEN_MISSING' });
+    expect(testbed.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer other']);
+  });
+
+  it.each<[ScriptedAnswer, object]>([
+    [{ status: 418 }, { code: 'UPSTREAM_ERROR', upstream: { status: 418 } }],
+    [
+      { status: 429, headers: { 'retry-after': '3' } },
+      { code: 'RATE_LIMITED', retryAfterSeconds: 3 },
+    ],
+    [{ body: '<p>' }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_JSON' }],
+    [{ body: null }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NO_RECORDS' }],
+    [
+      { headers: { location: '/' }, status: 302 },
+      { code: 'UPSTREAM_BAD_RESPONSE', reason: 'REDIRECT' },
+    ],
+    [{ delayMs: 5000 }, { code: 'UPSTREAM_TIMEOUT' }],
+    [{ status: 200, delayMs: 5000 }, { code: 'UPSTREAM_TIMEOUT' }],
+    [{ lost: 'before' }, { code: 'UPSTREAM_UNAVAILABLE' }],
+    [{ status: 500, lost: 'before' }, { code: 'UPSTREAM_UNAVAILABLE' }],
+    [{ lost: 'within' }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' }],
+    [
+      { body: [], lost: 'within' },
+      { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' },
+    ],
+  ])('lets the service answer %j once', async (answer, expected) => {
+    await using testbed = await createTestbed({ upstream: { timeoutMs: 150 } });
+    testbed.answerNext(answer);
+    expect(errorOf(await testbed.request(AuditDocument, {}))).toMatchObject(expected);
+    const { data } = await testbed.request(AuditDocument, { first: 1 });
+    expect(data?.audit?.totalCount).toBeGreaterThan(300);
+  });
+
+  it('gives scripted answers in their order, and lets the sandbox do what they leave out', async () => {
+    await using testbed = await createTestbed();
+    testbed.answerNext(
+      { body: [{ action: 'first' }] },
+      { body: { items: [{ action: 'second' }] } },
+    );
+    testbed.answerNext({ delayMs: 1 });
+    const actions: unknown[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { data } = await testbed.request(AuditDocument, { first: 1 });
+      actions.push(data?.audit?.nodes[0]?.action);
+    }
+    expect(actions).toEqual(['first', 'second', 'client.login']);
+  });
+
+  it.each<[ScriptedAnswer, string | undefined]>([
+    [{ lost: 'before' }, 'NOT_FOUND'],
+    [{ lost: 'within' }, 'NOT_FOUND'],
+    [{ status: 204, lost: 'before' }, undefined],
+  ])('loses the answer of a deletion by %j, and says whether it was done', async (answer, next) => {
+    await using testbed = await createTestbed();
+    const variables = { clientId: 'demo-old-ci' };
+    testbed.answerNext(answer);
+    const lost = await testbed.request(DeleteApiKeyDocument, variables);
+    expect(errorOf(lost)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(errorOf(await testbed.request(DeleteApiKeyDocument, variables))?.code).toBe(next);
+  });
+
+  it('lets tokens end by its clock', async () => {
+    let time = Date.UTC(2026, 10, 21);
+    await using testbed = await createTestbed({ now: () => new Date(time) });
+    expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
+    time += 15 * 60_000;
+    expect(errorOf(await testbed.request(AuditDocument, {}))?.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('takes options for its gateway', async () => {
+    const contract = { audit: { event: { action: '/outcome' } } };
+    await using testbed = await createTestbed({ gateway: { contract, introspection: false } });
+    const { data } = await testbed.request(AuditDocument, { first: 1 });
+    expect(data?.audit?.nodes[0]?.action).toBe('success');
+    const schema = await testbed.request('{ __schema { __typename } }', {});
+    expect(errorOf(schema)?.code).toBe('GRAPHQL_VALIDATION_FAILED');
+  });
+
+  it('shares nothing with another', async () => {
+    await using one = await createTestbed();
+    await using other = await createTestbed();
+    one.answerNext({ status: 500 });
+    await other.request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' });
+    expect(errorOf(await other.request(AuditDocument, {}))).toBeUndefined();
+    expect(one.requests).toEqual([]);
+    const foreign = await one.request(AuditDocument, {}, { token: other.accessToken });
+    expect(errorOf(foreign)?.code).toBe('UPSTREAM_ERROR');
+  });
+
+  it('ends while an answer is late', async () => {
+    const testbed = await createTestbed();
+    testbed.answerNext({ delayMs: 60_000 });
+    const late = testbed.request(AuditDocument, {});
+    await testbed[Symbol.asyncDispose]();
+    expect(errorOf(await late)?.code).toMatch(/^UPSTREAM_(?:TIMEOUT|UNAVAILABLE)$/);
+    await expect(fetch(testbed.url)).rejects.toThrow('fetch failed');
+  });
+});
