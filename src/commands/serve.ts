@@ -68,7 +68,7 @@ async function createLog({ stdout, now }: Host, level: string): Promise<Logger> 
 }
 
 function toPlayground(sandbox: Sandbox | null) {
-  const [login, , toDelete] = sandbox?.clients ?? [];
+  const [, login, toDelete] = sandbox?.clients ?? []; // the first one is for the greeting
   return {
     clientId: login?.clientId,
     clientSecret: login?.secret,
@@ -89,13 +89,14 @@ function greet(
     `  GraphQL      ${url}`,
     ...(playground ? [`  Playground   ${url} (in a browser)`] : []),
     `  Forwards to  ${upstream.href.replace(/\/$/, '')}`,
-    ...(sandbox === null ? [] : greetSandbox(url, sandbox)),
+    ...(sandbox === null ? [] : greetSandbox(url, sandbox, playground)),
   ];
   return `${lines.join('\n')}\n\n`;
 }
 
-function greetSandbox(url: string, { clients }: Sandbox): readonly string[] {
+function greetSandbox(url: string, { clients }: Sandbox, playground: boolean): readonly string[] {
   const [first] = clients;
+  const uses = playground ? PLAYGROUND_USES : [];
   const query =
     'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken expiresAt } }';
   const variables = { clientId: first?.clientId, clientSecret: first?.secret };
@@ -104,9 +105,18 @@ function greetSandbox(url: string, { clients }: Sandbox): readonly string[] {
     '  THIS IS THE SANDBOX: a stand-in for the service, with made-up data. Set UPSTREAM_URL for the real one.',
     '',
     '  Demo clients, each with its secret for the first login:',
-    ...clients.map(({ clientId, secret }) => `    ${clientId.padEnd(14)} ${secret}`),
+    ...clients.map(({ clientId, secret }, index) =>
+      `    ${clientId.padEnd(14)} ${secret.padEnd(30)} ${uses[index] ?? ''}`.trimEnd(),
+    ),
     '',
-    '  Log in:',
+    `  Log in as ${first?.clientId}:`,
     `    curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify({ query, variables })}'`,
   ];
 }
+
+/** A secret is good for one login, so the playground has a client of its own. */
+const PLAYGROUND_USES = [
+  'logs in below',
+  'logs in in the playground: press play in each tab, from left to right',
+  'is deleted there',
+];

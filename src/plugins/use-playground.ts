@@ -60,6 +60,36 @@ const FORGET = `<script>
   history.replaceState = () => {};
 </script>`;
 
+/**
+ * The tokens of the last login stand in for their names in the headers and the variables that are sent, so that nobody
+ * has to copy them. They are kept in a variable of the page. GraphiQL's own way is a `fetcher`, which is no JSON and so
+ * cannot go through Yoga's page; its fetcher asks for the global `fetch` with each request.
+ */
+const FILL_IN = `<script>
+  {
+    const send = window.fetch.bind(window);
+    const tokens = {};
+    const fill = (text, encode) =>
+      text.replace(/{{(accessToken|refreshToken)}}/g, (name, token) =>
+        token in tokens ? encode(tokens[token]) : name,
+      );
+    const inHeader = (token) => token;
+    const inJson = (token) => JSON.stringify(token).slice(1, -1);
+    window.fetch = async (url, { headers, body, ...init } = {}) => {
+      const filled = [...new Headers(headers)].map(([name, value]) => [name, fill(value, inHeader)]);
+      const text = typeof body === 'string' ? fill(body, inJson) : body;
+      const response = await send(url, { ...init, headers: filled, body: text });
+      const { data } = await response.clone().json().catch(() => ({}));
+      for (const payload of Object.values(data ?? {})) {
+        for (const token of ['accessToken', 'refreshToken']) {
+          if (typeof payload?.[token] === 'string') tokens[token] = payload[token];
+        }
+      }
+      return response;
+    };
+  }
+</script>`;
+
 /** GraphiQL's animation of its tabs never settles, and moves a tab away under the pointer: its first click was lost. */
 const KEEP_TABS_STILL = '<style>.graphiql-tab { transform: none !important; }</style>';
 
@@ -69,9 +99,9 @@ async function render({
   keyToDelete = 'the client id of the key to delete',
 }: PlaygroundOptions): Promise<string> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  const withToken = toJson({ Authorization: 'Bearer PASTE-THE-ACCESS-TOKEN' });
+  const withToken = toJson({ Authorization: 'Bearer {{accessToken}}' });
   const login = toJson({ clientId, credential: { clientSecret } });
-  const loginAgain = toJson({ clientId, credential: { refreshToken: 'PASTE-THE-REFRESH-TOKEN' } });
+  const loginAgain = toJson({ clientId, credential: { refreshToken: '{{refreshToken}}' } });
   const options = {
     title: 'Keytrail',
     shouldPersistHeaders: false,
@@ -83,15 +113,20 @@ async function render({
     ],
     variables: login, // GraphiQL shows those of the first tab only when they are given here too
   };
-  return renderGraphiQL(options).replace('<head>', () => `<head>${FORGET}${KEEP_TABS_STILL}`);
+  return renderGraphiQL(options).replace(
+    '<head>',
+    () => `<head>${FORGET}${FILL_IN}${KEEP_TABS_STILL}`,
+  );
 }
 
 function toJson(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-const LOGIN = `# Press play. Copy the accessToken
-# for the headers of the next tabs.
+const LOGIN = `# Press play here, then in each tab from
+# left to right. The next tabs send the
+# token of this login by themselves.
+# The secret is good for one login only.
 mutation Login($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
@@ -101,8 +136,8 @@ mutation Login($clientId: ID!, $credential: LoginCredential!) {
 }
 `;
 
-const AUDIT = `# Paste the accessToken into "Headers"
-# below, then press play.
+const AUDIT = `# Press play. "Headers" below holds a name
+# for the token: the page fills it in.
 query Audit($first: Int, $after: String, $filter: AuditFilter) {
   audit(first: $first, after: $after, filter: $filter) {
     totalCount
@@ -118,9 +153,8 @@ query Audit($first: Int, $after: String, $filter: AuditFilter) {
 }
 `;
 
-const DELETE = `# Paste the accessToken into "Headers"
-# below, then press play. The audit tab
-# then shows the deletion.
+const DELETE = `# Press play. The audit tab then shows
+# the deletion, when you press play there.
 mutation DeleteApiKey($clientId: ID!) {
   deleteApiKey(clientId: $clientId) {
     outcome
@@ -132,9 +166,9 @@ mutation DeleteApiKey($clientId: ID!) {
 }
 `;
 
-const LOGIN_AGAIN = `# The secret was good for the first login.
-# Paste the refreshToken into "Variables"
-# below, then press play.
+const LOGIN_AGAIN = `# Press play. From the second login on it
+# is the refresh token, which the page
+# fills in. The tokens end with the page.
 mutation LoginAgain($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
