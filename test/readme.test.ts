@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -42,6 +42,19 @@ describe('the README', () => {
     const shell = spawn('bash', ['-euo', 'pipefail', '-c', script]);
     const printed = (await text(shell.stdout)).split('----\n');
     expect(printed.map(mask)).toEqual(outputs.map(mask));
+  });
+
+  it('shows a program and a test that the suite runs', () => {
+    expect(blocks('ts', section('In a program'))).toEqual([read('examples/library.ts')]);
+    expect(blocks('ts', section('In tests'))).toEqual([read('examples/testing.test.ts')]);
+  });
+
+  it('names every client of the examples', () => {
+    const clients = readdirSync(new URL('../examples/clients', import.meta.url));
+    const shared = ['session.ts', 'settings.ts'];
+    for (const file of clients.filter((name) => !shared.includes(name))) {
+      expect(section('In a program')).toContain(`| \`node examples/clients/${file}\` |`);
+    }
   });
 
   it('names every setting with its default and meaning', () => {
