@@ -6,9 +6,12 @@ import { serve } from './serve.ts';
 
 type ApiKey = { readonly clientId: string; readonly owner: string };
 
+/** The clients of Keytrail's sandbox. */
+const DEMO = ['demo-admin', 'demo-reports', 'demo-old-ci'];
+
 /** A made-up register: sixty keys, each of one of seven teams. */
 const REGISTER: readonly ApiKey[] = Array.from({ length: 60 }, (_, index) => ({
-  clientId: `key-${index + 1}`,
+  clientId: DEMO[index] ?? `key-${index + 1}`,
   owner: `team-${(index % 7) + 1}`,
 }));
 

@@ -10,15 +10,21 @@ const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
 const JOIN =
   '{ apiKeys(first: 50) { clientId owner audit(first: 2) { totalCount nodes { id } } } }';
 const AUDIT = 'query ($filter: AuditFilter) { audit(filter: $filter) { totalCount } }';
-const DELETE = 'mutation { deleteApiKey(clientId: "key-3") { outcome } }';
+const DELETE = 'mutation { deleteApiKey(clientId: "key-6") { outcome } }';
 const LOGIN = `mutation ($credential: LoginCredential!) {
-  login(clientId: "key-3", credential: $credential) { accessToken refreshToken tokenType }
+  login(clientId: "key-6", credential: $credential) { accessToken refreshToken tokenType }
 }`;
 
-/** 200 events of 50 keys, each as actor of four. */
+/** The first fifty keys that the owners know. */
+const KEYS = Array.from(
+  { length: 50 },
+  (_, index) => ['demo-admin', 'demo-reports', 'demo-old-ci'][index] ?? `key-${index + 1}`,
+);
+
+/** 200 events, four of each of these keys. */
 const TRAIL = Array.from({ length: 200 }, (_, index) => ({
   id: `event-${index}`,
-  actor: { id: `key-${(index % 50) + 1}` },
+  actor: { id: KEYS[index % KEYS.length] },
 }));
 
 type Key = {
@@ -152,8 +158,8 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[] }>(JOIN, TOKEN);
     expect(errors).toBeUndefined();
     expect(data?.apiKeys).toEqual(
-      Array.from({ length: 50 }, (_, index) => ({
-        clientId: `key-${index + 1}`,
+      KEYS.map((clientId, index) => ({
+        clientId,
         owner: `team-${(index % 7) + 1}`,
         audit: {
           totalCount: 4,
@@ -260,32 +266,32 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
 
   it('keeps two deletions when the one between them fails, and sends each once, in order', async () => {
     await using graph = await startGraph(startRouter, ({ url }) => ({
-      status: url.endsWith('key-2') ? 404 : 204,
+      status: url.endsWith('key-5') ? 404 : 204,
     }));
     const { data, errors } = await graph.ask(
       `mutation {
-        a: deleteApiKey(clientId: "key-1") { outcome apiKey { clientId owner } }
-        b: deleteApiKey(clientId: "key-2") { outcome apiKey { clientId owner } }
+        a: deleteApiKey(clientId: "key-4") { outcome apiKey { clientId owner } }
+        b: deleteApiKey(clientId: "key-5") { outcome apiKey { clientId owner } }
         c: deleteApiKey(clientId: "no/such?") { outcome apiKey { clientId owner } }
       }`,
       TOKEN,
     );
     expect(data).toEqual({
-      a: { outcome: 'DELETED', apiKey: { clientId: 'key-1', owner: 'team-1' } },
+      a: { outcome: 'DELETED', apiKey: { clientId: 'key-4', owner: 'team-4' } },
       b: null,
       c: { outcome: 'DELETED', apiKey: { clientId: 'no/such?', owner: null } },
     });
     expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'NOT_FOUND' } }]);
     expect(lines(graph.service.seen)).toEqual([
-      'DELETE /api/v1/secrets/key-1',
-      'DELETE /api/v1/secrets/key-2',
+      'DELETE /api/v1/secrets/key-4',
+      'DELETE /api/v1/secrets/key-5',
       'DELETE /api/v1/secrets/no%2Fsuch%3F',
     ]);
   });
 
   it.each([
-    ['clientSecret', { client_id: 'key-3', client_secret: 'ß"\\\u2028' }],
-    ['refreshToken', { client_id: 'key-3', refresh_token: 'ß"\\\u2028' }],
+    ['clientSecret', { client_id: 'key-6', client_secret: 'ß"\\\u2028' }],
+    ['refreshToken', { client_id: 'key-6', refresh_token: 'ß"\\\u2028' }],
   ])('logs in with a %s, once, and without the caller’s token', async (field, body) => {
     const tokens = { access_token: 'a', refresh_token: 'r' };
     await using graph = await startGraph(startRouter, { body: tokens });
@@ -330,8 +336,8 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
       }),
       TOKEN,
     );
-    const events = { edges: [{ node: { id: 'event-0', raw: 'key-1' } }] };
-    expect(data).toEqual({ apiKeys: [{ id: 'key-1', one: events }], trail: events });
+    const events = { edges: [{ node: { id: 'event-0', raw: 'demo-admin' } }] };
+    expect(data).toEqual({ apiKeys: [{ id: 'demo-admin', one: events }], trail: events });
   });
 
   it('takes PageInfo from whichever subgraph has the page', async () => {
