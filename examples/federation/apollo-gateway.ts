@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
+import { GraphQLError } from 'graphql';
 import type { RouterOptions, Running } from './serve.ts';
 
 type Caller = { readonly authorization?: string | undefined };
@@ -17,6 +18,7 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
           if (name === 'keytrail' && authorization !== undefined)
             request.http?.headers.set('authorization', authorization);
         },
+        errorFromResponse: readRefusal,
       }),
   });
   const server = new ApolloServer<Caller>({ gateway, includeStacktraceInErrorResponses: false });
@@ -25,6 +27,13 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
     context: async ({ req }) => ({ authorization: req.headers.authorization }),
   });
   return { url, [Symbol.asyncDispose]: () => server.stop() };
+}
+
+/** A subgraph's failure status, told by its body: Apollo's own error loses the code and shows the subgraph's address. */
+async function readRefusal(response: { json(): Promise<unknown> }): Promise<GraphQLError> {
+  const body = Object(await response.json().catch(() => null));
+  const [{ message = 'A subgraph failed.', extensions = {} } = {}] = body.errors ?? [];
+  return new GraphQLError(message, { extensions });
 }
 
 if (import.meta.main) {

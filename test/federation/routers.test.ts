@@ -353,3 +353,16 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     });
   });
 });
+
+describe('Apollo Gateway', () => {
+  // Hive Gateway has made another number of it, and a string of that: client ids are to be sent as strings.
+  it('keeps the code and hides the address of a request that Keytrail refuses', async () => {
+    await using graph = await startGraph(ROUTERS['Apollo Gateway'], { status: 204 });
+    const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
+    const body = JSON.stringify({ query, variables: { key: 0 } });
+    const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+    expect(result.text).not.toContain(graph.keytrail);
+    expect(graph.service.seen).toHaveLength(0);
+  });
+});
