@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/package/**'],
+          exclude: ['test/browser/**', 'test/federation/**', 'test/package/**'],
           globalSetup: 'test/helpers/build.ts',
           experimental,
           testTimeout: 15_000,
@@ -30,6 +30,14 @@ export default defineConfig({
           include: ['test/browser/**/*.test.ts'],
           experimental,
           testTimeout: 90_000,
+        },
+      },
+      {
+        test: {
+          name: 'federation',
+          include: ['test/federation/**/*.test.ts'],
+          experimental,
+          testTimeout: 30_000,
         },
       },
     ],

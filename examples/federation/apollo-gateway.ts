@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
+import { ApolloServer } from '@apollo/server';
+import { startStandaloneServer } from '@apollo/server/standalone';
+import { GraphQLError } from 'graphql';
+import type { RouterOptions, Running } from './serve.ts';
+
+type Caller = { readonly authorization?: string | undefined };
+
+/** Serves a supergraph with Apollo Gateway. The caller's Authorization goes to Keytrail, to no other subgraph. */
+export async function startApolloGateway({ supergraphSdl, port }: RouterOptions): Promise<Running> {
+  const gateway = new ApolloGateway({
+    supergraphSdl,
+    buildService: ({ name, url = '' }) =>
+      new RemoteGraphQLDataSource<Caller>({
+        url,
+        willSendRequest: ({ request, context: { authorization } }) => {
+          if (name === 'keytrail' && authorization !== undefined)
+            request.http?.headers.set('authorization', authorization);
+        },
+        errorFromResponse: readRefusal,
+      }),
+  });
+  const server = new ApolloServer<Caller>({ gateway, includeStacktraceInErrorResponses: false });
+  const { url } = await startStandaloneServer(server, {
+    listen: { host: '127.0.0.1', port },
+    context: async ({ req }) => ({ authorization: req.headers.authorization }),
+  });
+  return { url, [Symbol.asyncDispose]: () => server.stop() };
+}
+
+/** A subgraph's failure status, told by its body: Apollo's own error loses the code and shows the subgraph's address. */
+async function readRefusal(response: { json(): Promise<unknown> }): Promise<GraphQLError> {
+  const body = Object(await response.json().catch(() => null));
+  const [{ message = 'A subgraph failed.', extensions = {} } = {}] = body.errors ?? [];
+  return new GraphQLError(message, { extensions });
+}
+
+if (import.meta.main) {
+  const { url } = await startApolloGateway({
+    supergraphSdl: readFileSync(new URL('supergraph.graphql', import.meta.url), 'utf8'),
+    port: Number(process.env['PORT'] ?? 4100),
+  });
+  process.stdout.write(`Apollo Gateway: ${url}\n`);
+}

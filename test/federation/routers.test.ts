@@ -1,0 +1,368 @@
+import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../src/errors.ts';
+import { codeOf, type Overrides } from '../helpers/gateway.ts';
+import type { Answer, Handler, Seen } from '../helpers/service.ts';
+import { type Asking, ask, post, ROUTERS, startGraph } from './supergraph.ts';
+
+/** Valid, and such as nobody writes: whoever reads and rewrites it gives himself away. */
+const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
+
+const JOIN =
+  '{ apiKeys(first: 50) { clientId owner audit(first: 2) { totalCount nodes { id } } } }';
+const AUDIT = 'query ($filter: AuditFilter) { audit(filter: $filter) { totalCount } }';
+const DELETE = 'mutation { deleteApiKey(clientId: "key-6") { outcome } }';
+const LOGIN = `mutation ($credential: LoginCredential!) {
+  login(clientId: "key-6", credential: $credential) { accessToken refreshToken tokenType }
+}`;
+
+/** The first fifty keys that the owners know. */
+const KEYS = Array.from(
+  { length: 50 },
+  (_, index) => ['demo-admin', 'demo-reports', 'demo-old-ci'][index] ?? `key-${index + 1}`,
+);
+
+/** 200 events, four of each of these keys. */
+const TRAIL = Array.from({ length: 200 }, (_, index) => ({
+  id: `event-${index}`,
+  actor: { id: KEYS[index % KEYS.length] },
+}));
+
+type Key = {
+  readonly clientId: string;
+  readonly owner: string | null;
+  readonly audit: { readonly totalCount: number; readonly nodes: readonly { id: string }[] } | null;
+};
+
+/** A way to fail, and how it is asked for. */
+type Fault = Asking & {
+  readonly query: string;
+  readonly answer: Handler | Answer;
+  readonly overrides?: Overrides;
+};
+
+const SECRET = { credential: { clientSecret: 's3cret' } };
+const TOKEN = { authorization: AUTHORIZATION };
+
+const reading = (answer: Handler | Answer): Fault => ({ query: AUDIT, answer, ...TOKEN });
+const joining = (answer: Handler | Answer): Fault => ({ query: JOIN, answer, ...TOKEN });
+const deleting = (answer: Handler | Answer): Fault => ({ query: DELETE, answer, ...TOKEN });
+const loggingIn = (answer: Handler | Answer): Fault => ({
+  query: LOGIN,
+  variables: SECRET,
+  answer,
+});
+
+const lost: Handler = (_, response) => {
+  response.destroy();
+  return undefined;
+};
+const never: Handler = () => undefined;
+const hasty: Overrides = { upstream: { timeoutMs: 100 } };
+const redirect: Answer = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
+
+/** What the router answers itself, and what nothing raises yet. */
+type NotFromKeytrail =
+  | 'BAD_REQUEST'
+  | 'GRAPHQL_PARSE_FAILED'
+  | 'GRAPHQL_VALIDATION_FAILED'
+  | 'OPERATION_TOO_COMPLEX'
+  | 'OVERLOADED';
+
+const FAULTS: Readonly<
+  Record<Exclude<ErrorCode, NotFromKeytrail>, Readonly<Record<string, Fault>>>
+> = {
+  BAD_USER_INPUT: {
+    'status 400': reading({ status: 400 }),
+    'status 422': loggingIn({ status: 422 }),
+    'an argument out of bounds': { ...reading({}), query: '{ audit(first: 0) { totalCount } }' },
+    'a variable that is no instant': {
+      ...reading({}),
+      variables: { filter: { since: 'yesterday' } },
+    },
+    'a credential that is both': {
+      ...loggingIn({}),
+      variables: { credential: { clientSecret: 's3cret', refreshToken: 'r' } },
+    },
+    'a credential that is neither': { ...loggingIn({}), variables: { credential: {} } },
+  },
+  UNAUTHENTICATED: {
+    'status 401': reading({ status: 401 }),
+    'status 401 for many keys': joining({ status: 401 }),
+    'status 401 for a login': loggingIn({ status: 401 }),
+    'no Authorization': { query: JOIN, answer: {} },
+    'an Authorization that is no bearer token': { ...deleting({}), authorization: 'Basic dTpw' },
+  },
+  FORBIDDEN: { 'status 403': deleting({ status: 403 }) },
+  NOT_FOUND: {
+    'status 404': deleting({ status: 404 }),
+    'status 410': deleting({ status: 410 }),
+  },
+  CONFLICT: { 'status 409': deleting({ status: 409 }) },
+  RATE_LIMITED: {
+    'status 429': reading({ status: 429, headers: { 'retry-after': '17' } }),
+    'status 429 for many keys': joining({ status: 429, headers: { 'retry-after': '17' } }),
+    'status 429 for a login': loggingIn({ status: 429 }),
+  },
+  UPSTREAM_TIMEOUT: {
+    'status 504': deleting({ status: 504 }),
+    'no answer in time': { ...reading(never), overrides: hasty },
+  },
+  UPSTREAM_UNAVAILABLE: { 'a lost connection': reading(lost) },
+  UPSTREAM_ERROR: {
+    'status 500': reading({ status: 500 }),
+    'status 502': deleting({ status: 502 }),
+    'status 503': loggingIn({ status: 503 }),
+    'status 503 for many keys': joining({ status: 503 }),
+    'a success that says it failed': deleting({ body: { success: false } }),
+  },
+  UPSTREAM_BAD_RESPONSE: {
+    'JSON cut short': joining({ body: '[{"id": 1}' }),
+    'a redirect': deleting(redirect),
+    'a login without a token': loggingIn({ body: {} }),
+  },
+  OUTCOME_UNKNOWN: {
+    'a deletion whose answer is lost': deleting(lost),
+    'a deletion whose answer is late': { ...deleting(never), overrides: hasty },
+    'a login whose answer is lost': loggingIn(lost),
+  },
+  INTERNAL_SERVER_ERROR: {
+    'a bug': {
+      ...loggingIn({ body: { access_token: 'a', expires_in: 60 } }),
+      overrides: {
+        now: () => {
+          throw new TypeError('the clock is broken');
+        },
+      },
+    },
+  },
+};
+
+const CASES = Object.entries(FAULTS).flatMap(([code, faults]) =>
+  Object.entries(faults).map(([what, fault]) => ({ code, what, fault })),
+);
+
+function lines(seen: readonly Seen[]): readonly string[] {
+  return seen.map(({ method, url }) => `${method} ${url}`);
+}
+
+/** The values of a header as they were on the wire. */
+function wireValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  return rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
+  );
+}
+
+describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
+  it('joins fifty keys with their trails, each its own, by one read of the service', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    const { data, errors } = await graph.ask<{ apiKeys: readonly Key[] }>(JOIN, TOKEN);
+    expect(errors).toBeUndefined();
+    expect(data?.apiKeys).toEqual(
+      KEYS.map((clientId, index) => ({
+        clientId,
+        owner: `team-${(index % 7) + 1}`,
+        audit: {
+          totalCount: 4,
+          nodes: [{ id: `event-${index}` }, { id: `event-${index + 50}` }],
+        },
+      })),
+    );
+    expect(lines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+  });
+
+  it('forwards Authorization byte for byte to Keytrail, and to nobody else', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await graph.ask(JOIN, TOKEN);
+    await graph.ask(DELETE, TOKEN);
+    const sent = graph.service.seen.map((seen) => wireValues(seen.rawHeaders, 'authorization'));
+    expect(sent).toEqual([[AUTHORIZATION], [AUTHORIZATION]]);
+    expect(graph.toldOwners).toHaveLength(1);
+    expect(graph.toldOwners.join()).not.toMatch(/authorization|AZaz09/i);
+  });
+
+  it('gives two callers who ask the same at once each their own trail', async () => {
+    const { promise: both, resolve: release } = Promise.withResolvers<void>();
+    const arrived = new Set<string | undefined>();
+    await using graph = await startGraph(startRouter, async ({ headers: { authorization } }) => {
+      if (arrived.add(authorization).size === 2) release();
+      await both; // for ever, if a router had made one request of the two
+      return { body: [{ id: authorization }] };
+    });
+    const asked = ['Bearer ann', 'Bearer bob'].map((authorization) =>
+      graph.ask('{ audit { nodes { id } } }', { authorization }),
+    );
+    expect((await Promise.all(asked)).map(({ data }) => data)).toEqual([
+      { audit: { nodes: [{ id: 'Bearer ann' }] } },
+      { audit: { nodes: [{ id: 'Bearer bob' }] } },
+    ]);
+  });
+
+  // Keytrail's own answer to the same question is the measure: its message, `retryable`, `reason`, `upstream` and
+  // `retryAfterSeconds` survive too, and both routers add `serviceName`.
+  it.each(CASES)('hands on $code after $what', async ({ code, fault }) => {
+    const { query, answer, overrides, ...asking } = fault;
+    await using graph = await startGraph(startRouter, answer, overrides);
+    const routed = await graph.ask(query, asking);
+    expect(codeOf(routed)).toBe(code);
+    expect(routed.status).toBe(200);
+    expect(routed.text).not.toMatch(/stacktrace|node_modules|AZaz09|s3cret/);
+    const sent = graph.service.seen.length;
+    expect(sent).toBeLessThanOrEqual(1);
+
+    // Both have one reason: the trail cannot be read.
+    const measure = query === JOIN ? AUDIT : query;
+    const [told] = (await ask(graph.keytrail, measure, asking)).errors ?? [];
+    expect(graph.service.seen).toHaveLength(2 * sent);
+    const [error] = routed.errors ?? [];
+    // Hive Gateway puts the field's name in front of a variable's.
+    expect(error?.message.replaceAll(/_(?:audit|login)_/g, '')).toBe(told?.message);
+    expect(error?.extensions).toEqual({
+      ...told?.extensions,
+      requestId: expect.stringMatching(/^[\da-f-]{36}$/),
+      serviceName: 'keytrail',
+    });
+  });
+
+  it('hands on when to try again', async () => {
+    const answer = { status: 429, headers: { 'retry-after': '17' } };
+    await using graph = await startGraph(startRouter, answer);
+    const { errors } = await graph.ask(JOIN, TOKEN);
+    expect(errors).toHaveLength(50);
+    for (const { extensions } of errors ?? []) {
+      expect(extensions).toMatchObject({ retryable: true, retryAfterSeconds: 17 });
+    }
+  });
+
+  it('says that a router must forward Authorization when it does not come', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    const { errors } = await graph.ask('{ audit { totalCount } }');
+    expect(errors?.[0]?.message).toMatch(/No Authorization header .* router in front forward it/);
+    expect(graph.service.seen).toHaveLength(0);
+  });
+
+  it('answers itself what is no request, no document, or does not fit', async () => {
+    await using graph = await startGraph(startRouter);
+    expect(codeOf(await graph.ask('{ nope }', TOKEN))).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(codeOf(await graph.ask('{', TOKEN))).toBe('GRAPHQL_PARSE_FAILED');
+    expect(codeOf(await post(graph.router, '[]', TOKEN))).toBe('BAD_REQUEST');
+    expect(graph.logged).toHaveLength(0);
+  });
+
+  it('keeps the owners when the trail fails', async () => {
+    await using graph = await startGraph(startRouter, { status: 403 });
+    const { data, errors } = await graph.ask<{ apiKeys: readonly Key[]; audit: unknown }>(
+      '{ apiKeys(first: 2) { owner audit { totalCount } } audit { totalCount } }',
+      TOKEN,
+    );
+    expect(data).toEqual({
+      apiKeys: [
+        { owner: 'team-1', audit: null },
+        { owner: 'team-2', audit: null },
+      ],
+      audit: null,
+    });
+    expect(errors).toHaveLength(3);
+  });
+
+  it('keeps two deletions when the one between them fails, and sends each once, in order', async () => {
+    await using graph = await startGraph(startRouter, ({ url }) => ({
+      status: url.endsWith('key-5') ? 404 : 204,
+    }));
+    const { data, errors } = await graph.ask(
+      `mutation {
+        a: deleteApiKey(clientId: "key-4") { outcome apiKey { clientId owner } }
+        b: deleteApiKey(clientId: "key-5") { outcome apiKey { clientId owner } }
+        c: deleteApiKey(clientId: "no/such?") { outcome apiKey { clientId owner } }
+      }`,
+      TOKEN,
+    );
+    expect(data).toEqual({
+      a: { outcome: 'DELETED', apiKey: { clientId: 'key-4', owner: 'team-4' } },
+      b: null,
+      c: { outcome: 'DELETED', apiKey: { clientId: 'no/such?', owner: null } },
+    });
+    expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'NOT_FOUND' } }]);
+    expect(lines(graph.service.seen)).toEqual([
+      'DELETE /api/v1/secrets/key-4',
+      'DELETE /api/v1/secrets/key-5',
+      'DELETE /api/v1/secrets/no%2Fsuch%3F',
+    ]);
+  });
+
+  it.each([
+    ['clientSecret', { client_id: 'key-6', client_secret: 'ß"\\\u2028' }],
+    ['refreshToken', { client_id: 'key-6', refresh_token: 'ß"\\\u2028' }],
+  ])('logs in with a %s, once, and without the caller’s token', async (field, body) => {
+    const tokens = { access_token: 'a', refresh_token: 'r' };
+    await using graph = await startGraph(startRouter, { body: tokens });
+    const { data } = await graph.ask(LOGIN, {
+      variables: { credential: { [field]: 'ß"\\\u2028' } },
+      ...TOKEN,
+    });
+    expect(data).toEqual({ login: { accessToken: 'a', refreshToken: 'r', tokenType: 'Bearer' } });
+    expect(lines(graph.service.seen)).toEqual(['POST /api/v1/auth/login']);
+    expect(JSON.parse(graph.service.seen[0]?.body ?? '')).toEqual(body);
+    expect(graph.service.seen[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('logs in with a credential that stands in the document', async () => {
+    await using graph = await startGraph(startRouter, { body: { access_token: 'a' } });
+    const { data } = await graph.ask(
+      'mutation { login(clientId: "k", credential: {refreshToken: "r"}) { accessToken } }',
+    );
+    expect(data).toEqual({ login: { accessToken: 'a' } });
+    expect(JSON.parse(graph.service.seen[0]?.body ?? '')).toEqual({
+      client_id: 'k',
+      refresh_token: 'r',
+    });
+  });
+
+  it('plans a named operation with fragments, aliases, directives and extensions of its own', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    const query = `
+      query Keys($first: Int = 1, $isWanted: Boolean!) {
+        apiKeys(first: $first) { ...Key }
+        trail: audit(first: 1) @include(if: $isWanted) { ...Events }
+      }
+      fragment Key on ApiKey { id: clientId one: audit(first: 1) { ...Events } }
+      fragment Events on AuditConnection { edges { node { id raw(pointer: "/actor/id") } } }`;
+    const { data } = await post(
+      graph.router,
+      JSON.stringify({
+        query,
+        operationName: 'Keys',
+        variables: { isWanted: true },
+        extensions: { client: { name: 'test' } },
+      }),
+      TOKEN,
+    );
+    const events = { edges: [{ node: { id: 'event-0', raw: 'demo-admin' } }] };
+    expect(data).toEqual({ apiKeys: [{ id: 'demo-admin', one: events }], trail: events });
+  });
+
+  it('takes PageInfo from whichever subgraph has the page', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    const { data } = await graph.ask(
+      `{ audit(first: 200) { pageInfo { hasNextPage hasPreviousPage } }
+         ownersConnection(first: 2) { pageInfo { hasNextPage endCursor } } }`,
+      TOKEN,
+    );
+    expect(data).toEqual({
+      audit: { pageInfo: { hasNextPage: false, hasPreviousPage: false } },
+      ownersConnection: { pageInfo: { hasNextPage: true, endCursor: 'team-2' } },
+    });
+  });
+});
+
+describe('Apollo Gateway', () => {
+  // Hive Gateway has made another number of it, and a string of that: client ids are to be sent as strings.
+  it('keeps the code and hides the address of a request that Keytrail refuses', async () => {
+    await using graph = await startGraph(ROUTERS['Apollo Gateway'], { status: 204 });
+    const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
+    const body = JSON.stringify({ query, variables: { key: 0 } });
+    const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
+    expect(codeOf(result)).toBe('BAD_REQUEST');
+    expect(result.text).not.toContain(graph.keytrail);
+    expect(graph.service.seen).toHaveLength(0);
+  });
+});
