@@ -22,6 +22,8 @@ export type Subgraphs = AsyncDisposable & {
   readonly toldOwners: readonly (readonly string[])[];
   /** Where Keytrail has GraphQL. */
   readonly keytrail: string;
+  /** Closes Keytrail, whose port then goes on answering that it is closed. */
+  readonly closeKeytrail: () => Promise<void>;
   /** Puts the addresses of these for those that the example's files name. */
   readonly moveHere: (text: string) => string;
   /** And back. */
@@ -55,6 +57,7 @@ export async function startSubgraphs(
     logged: gateway.logged,
     toldOwners,
     keytrail,
+    closeKeytrail: async () => gateway[Symbol.asyncDispose](),
     moveHere: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(from, to), text),
     moveBack: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(to, from), text),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
