@@ -49,6 +49,18 @@ describe('the README', () => {
     expect(blocks('ts', section('In tests'))).toEqual([read('examples/testing.test.ts')]);
   });
 
+  it('shows the routers’ settings as they are in the example', () => {
+    const example = (file: string) => read(`examples/federation/${file}`);
+    expect(blocks('yaml', section('Federation'))).toEqual([
+      example('apollo-router.yaml'),
+      example('cosmo/config.yaml'),
+    ]);
+    const [hive, apollo = ''] = blocks('ts', section('Federation'));
+    expect(hive).toBe(example('gateway.config.ts'));
+    expect(apollo.length).toBeGreaterThan(500);
+    expect(example('apollo-gateway.ts')).toContain(apollo);
+  });
+
   it('names every client of the examples', () => {
     const clients = readdirSync(new URL('../examples/clients', import.meta.url));
     const shared = ['session.ts', 'settings.ts'];
