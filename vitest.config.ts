@@ -5,6 +5,7 @@ const experimental = { viteModuleRunner: false };
 
 export default defineConfig({
   test: {
+    maxWorkers: '100%', // Vitest leaves a core unused, and most of the suite waits for processes and sockets
     projects: [
       {
         test: {
