@@ -202,6 +202,14 @@ describe('a gateway that was disposed', () => {
     await expect.poll(() => service.sockets()).toBe(0);
   });
 
+  it('has finished what had not even been sent', async () => {
+    await using service = await startService({ body: [] });
+    const gateway = createGateway({ upstream: { url: service.url } });
+    const answer = gateway.fetch('http://k/graphql', AUDIT);
+    await gateway[Symbol.asyncDispose]();
+    expect(await (await answer).json()).toEqual({ data: { audit: { totalCount: 0 } } });
+  });
+
   it('may be disposed twice', async () => {
     const gateway = createGateway({ upstream: UPSTREAM });
     await gateway[Symbol.asyncDispose]();

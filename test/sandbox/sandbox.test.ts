@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -217,5 +218,15 @@ describe('the sandbox', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it('goes on when a caller leaves in the middle of a request', async () => {
+    await using sandbox = await start();
+    const { hostname, port } = new URL(sandbox.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /api/v1/auth/login HTTP/1.1\r\nhost: s\r\ncontent-length: 9\r\n\r\n{');
+    await new Promise<void>((resolve) => socket.write(' ', () => resolve()));
+    socket.resetAndDestroy();
+    expect((await firstLogin(sandbox)).status).toBe(200);
   });
 });
