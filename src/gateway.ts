@@ -109,8 +109,7 @@ export function createGateway(options: GatewayParts): Gateway {
 
   return {
     fetch: async (input, init) => {
-      const isWhole = init === undefined && typeof input === 'object' && !(input instanceof URL);
-      const request = isWhole ? input : new Request(input, init);
+      const request = new Request(input, init);
       return answer(() => yoga.fetch(request));
     },
     handle: async (request, response) => {

@@ -24,10 +24,9 @@ export function createApolloClient(uri: string, session: Session): ApolloClient 
     ),
   );
   const renew = new ErrorLink(({ error, operation, forward }) => {
-    const { token, refused } = operation.getContext();
-    if (!isUnauthenticated(error) || refused !== undefined) return;
-    operation.setContext({ refused: token });
-    return forward(operation);
+    if (!isUnauthenticated(error)) return;
+    operation.setContext({ refused: operation.getContext()['token'] });
+    return forward(operation); // whose errors do not come here again
   });
   return new ApolloClient({
     link: ApolloLink.from([renew, authorize, new HttpLink({ uri })]),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, createGateway, type GatewayOptions } from '../../src/index.ts';
@@ -25,6 +26,7 @@ function problemsOf(options: unknown): readonly string[] {
 }
 
 const UPSTREAM = { url: URL_OF_NOTHING };
+const PEM = readFileSync(new URL('../fixtures/tls/ca.pem', import.meta.url), 'utf8');
 const URL_PROBLEM =
   'upstream.url must be an http or https URL without user, password, query or fragment.';
 
@@ -50,6 +52,10 @@ describe('createGateway', () => {
       ],
     ],
     [{ upstream: { ...UPSTREAM, tls: { ca: 'canary' } } }, [/^upstream\.tls must hold PEM texts/]],
+    [
+      { upstream: { ...UPSTREAM, tls: { cert: PEM } } },
+      [/^upstream\.tls must hold .* together\.$/],
+    ],
     [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is no option\.$/]],
     [{ upstream: UPSTREAM, port: 4000 }, [/^port is no option\.$/]],
     [

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import {
   AuditDocument,
@@ -94,6 +96,8 @@ describe('a testbed', () => {
     [{ lost: 'before' }, 'NOT_FOUND'],
     [{ lost: 'within' }, 'NOT_FOUND'],
     [{ status: 204, lost: 'before' }, undefined],
+    [{ body: {}, lost: 'before' }, undefined],
+    [{ headers: {}, lost: 'before' }, undefined],
   ])('loses the answer of a deletion by %j, and says whether it was done', async (answer, next) => {
     await using testbed = await createTestbed();
     const variables = { clientId: 'demo-old-ci' };
@@ -107,6 +111,11 @@ describe('a testbed', () => {
     let time = Date.UTC(2026, 10, 21);
     await using testbed = await createTestbed({ now: () => new Date(time) });
     expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
+    const again = await testbed.request(LoginDocument, {
+      clientId: testbed.clientId,
+      credential: { refreshToken: testbed.refreshToken },
+    });
+    expect(again.data?.login?.expiresAt).toBe('2026-11-21T00:15:00.000Z');
     time += 15 * 60_000;
     expect(errorOf(await testbed.request(AuditDocument, {}))?.code).toBe('UNAUTHENTICATED');
   });
@@ -129,6 +138,16 @@ describe('a testbed', () => {
     expect(one.requests).toEqual([]);
     const foreign = await one.request(AuditDocument, {}, { token: other.accessToken });
     expect(errorOf(foreign)?.code).toBe('UPSTREAM_ERROR');
+  });
+
+  it('leaves nothing behind that keeps a process running', async () => {
+    const url = new URL('../../src/testing/testbed.ts', import.meta.url);
+    const program = `
+      const { createTestbed } = await import('${url}');
+      await using testbed = await createTestbed({ upstream: { timeoutMs: 300 } });
+      testbed.answerNext({ delayMs: 600_000 });
+      await testbed.request('{ audit { totalCount } }', {});`;
+    await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 10_000 });
   });
 
   it('ends while an answer is late', async () => {
