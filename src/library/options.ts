@@ -19,13 +19,7 @@ export type UpstreamOptions = {
   /** The largest answer read, in bytes. Default 32 MB. */
   readonly maxBytes?: number | undefined;
   /** PEM texts: whom to trust instead of Node's own list, and the certificate to show, with its key. */
-  readonly tls?:
-    | {
-        readonly ca?: string | undefined;
-        readonly cert?: string | undefined;
-        readonly key?: string | undefined;
-      }
-    | undefined;
+  readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
 };
 
 /** What a gateway is made of. A library cannot know whether it runs in production: what is open there is off by default. */

@@ -15,13 +15,7 @@ export type RestClientOptions = {
   /** The largest answer taken, in bytes. */
   readonly maxBytes: number;
   /** PEM texts: whom to trust instead of Node's own list, and the certificate to show. */
-  readonly tls?:
-    | {
-        readonly ca?: string | undefined;
-        readonly cert?: string | undefined;
-        readonly key?: string | undefined;
-      }
-    | undefined;
+  readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
   /** Milliseconds since the epoch, for a Retry-After that is a date. */
   readonly now: () => number;
 };
