@@ -18,11 +18,11 @@ test('a deletion shows in the trail', async () => {
 });
 
 test('what the service does next can be scripted', async () => {
-  await using keytrail = await createTestbed({ upstream: { timeoutMs: 200 } });
+  await using keytrail = await createTestbed({ upstream: { timeoutMs: 1000 } });
   keytrail.answerNext(
     { status: 429, headers: { 'retry-after': '7' } },
     { body: { events: [{ action: 'made.up' }] } },
-    { delayMs: 1000 },
+    { delayMs: 3000 },
     { lost: 'before' }, // the key is deleted, and nobody learns of it
   );
 

@@ -17,7 +17,7 @@ export type Context = {
   readonly open: OpenCalls;
   /** Calls with the caller's token; without a well-formed one they throw UNAUTHENTICATED and send nothing. */
   readonly authorized: {
-    /** Gets a trail, page by page: each once, however many fields ask for it; again after a `delete`. Ends when the caller leaves. */
+    /** Gets a trail, page by page: each once, however many fields ask for it. Ends when the caller leaves. */
     getTrail(path: Path): OpenTrail;
     delete(path: Path): Promise<Answer>;
   };
@@ -66,14 +66,7 @@ export function createContext(
     authorized: {
       getTrail: (from) => async (step) =>
         trails.load({ path: toPath(client, from, step), from, step }),
-      delete: async (path) => {
-        const calls = authorized();
-        try {
-          return await calls.delete(path);
-        } finally {
-          trails.clearAll(); // what was read before is out of date
-        }
-      },
+      delete: async (path) => authorized().delete(path),
     },
     contract,
     now,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
+import { LRUCache } from 'lru-cache';
 import { createContext, type Service } from './context.ts';
 import { GatewayError, toResult } from './errors.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
@@ -7,6 +8,7 @@ import { refuseRequest } from './guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
+import { useLimits } from './plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
 import { useQuietErrors } from './plugins/use-quiet-errors.ts';
 import { useRequestId } from './plugins/use-request-id.ts';
@@ -38,6 +40,7 @@ export type GatewayParts = {
 };
 
 const MAX_BODY_BYTES = 65_536;
+const CACHED_CHARACTERS = 65_536;
 
 /** Builds a gateway. It opens no connection before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
@@ -66,8 +69,10 @@ export function createGateway(options: GatewayParts): Gateway {
       useRoutes({ draining }),
       useJsonRequests(),
       useIntrospection(options.introspection),
+      useLimits(),
       useQuietErrors(),
     ],
+    parserAndValidationCache: { documentCache: createCache(), errorCache: createCache() },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // useErrorCodes masks, knowing the table
@@ -131,6 +136,14 @@ export function createGateway(options: GatewayParts): Gateway {
 }
 
 const CLOSED = 'This gateway was closed: send the request to one that runs.';
+
+/** Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. */
+function createCache<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache({
+    maxSize: CACHED_CHARACTERS,
+    sizeCalculation: (_, text) => Math.max(1, text.length),
+  });
+}
 
 /** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */
 function allowOrigins(origins: readonly string[]) {

@@ -220,13 +220,13 @@ describe('one request', () => {
     ]);
   });
 
-  it('reads the trail anew after a deletion, and two requests share nothing', async () => {
+  it('shares nothing with another', async () => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? { body: [] } : {},
     );
     await using gateway = gatewayOver(service.url);
-    const query = `mutation { a: deleteApiKey(clientId: "k") { apiKey { audit { totalCount } } }
-      b: deleteApiKey(clientId: "l") { apiKey { audit { totalCount } } } }`;
+    const query = 'mutation { deleteApiKey(clientId: "k") { apiKey { audit { totalCount } } } }';
+    await ask(gateway, query, {}, { token: 't' });
     await ask(gateway, query, {}, { token: 't' });
     await ask(gateway, '{ audit { totalCount } }', {}, { token: 't' });
     expect(service.seen.map(({ method }) => method)).toEqual([

@@ -57,7 +57,10 @@ type CodedFailure = Pick<GatewayError, 'message' | 'extensions'> & {
 
 function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFailure {
   const cause = rootOf(error);
-  if (cause instanceof GatewayError) return cause;
+  if (cause instanceof GatewayError) {
+    const { message, extensions } = cause;
+    return { message, extensions, ...(error.path === undefined && { http: BAD_INPUT_HTTP }) };
+  }
   const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
   if (code !== undefined) {
     const { retryable } = FAILURES[code];

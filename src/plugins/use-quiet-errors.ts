@@ -30,7 +30,8 @@ export function useQuietErrors(): Plugin {
   return {
     onParse() {
       return ({ result, replaceParseResult }) => {
-        if (result instanceof GraphQLError) replaceParseResult(quietSyntaxError(result));
+        const isSyntaxError = result instanceof GraphQLError && !result.originalError;
+        if (isSyntaxError) replaceParseResult(quietSyntaxError(result));
       };
     },
     onValidate({ setValidationFn }) {
