@@ -85,10 +85,10 @@ const FAULTS: Readonly<
     'a credential that is neither': { ...loggingIn({}), variables: { credential: {} } },
   },
   OPERATION_TOO_COMPLEX: {
-    'two deletions at once': {
-      ...deleting({}),
-      query:
-        'mutation { a: deleteApiKey(clientId: "k") { outcome } b: deleteApiKey(clientId: "l") { outcome } }',
+    // Hive Gateway makes a request of its own of each field of a mutation.
+    'eleven trails at once': {
+      ...reading({}),
+      query: `{ ${Array.from({ length: 11 }, (_, i) => `a${i}: audit { totalCount }`).join(' ')} }`,
     },
   },
   UNAUTHENTICATED: {
