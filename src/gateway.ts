@@ -44,7 +44,8 @@ const CACHED_CHARACTERS = 65_536;
 
 /** Builds a gateway. It opens no connection before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
-  const { contract, playground, corsOrigins, log, now, clock, createId, draining } = options;
+  const { contract, playground, corsOrigins, now, clock, createId, draining } = options;
+  const log = toQuietLog(options.log);
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
   const reportBug = (bug: unknown, requestId: string) =>
     log.error({ requestId, ...describeBug(bug) }, 'bug');
@@ -84,6 +85,7 @@ export function createGateway(options: GatewayParts): Gateway {
 
   const underWay = new Set<Promise<Response>>();
   let isClosed = false;
+  const aborted = Promise.withResolvers<void>();
 
   const refuse = (refusal: GatewayError, status: number): Response => {
     const requestId = createId();
@@ -91,9 +93,12 @@ export function createGateway(options: GatewayParts): Gateway {
     return toResponse(refusal, status, requestId);
   };
 
-  const answer = async (work: () => Promise<Response> | Response): Promise<Response> => {
+  const answer = async (
+    work: () => Promise<Response> | Response,
+    signal?: AbortSignal,
+  ): Promise<Response> => {
     if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
-    const answering = orFailure(work);
+    const answering = orFailure(work, signal);
     underWay.add(answering);
     try {
       return await answering;
@@ -102,10 +107,14 @@ export function createGateway(options: GatewayParts): Gateway {
     }
   };
 
-  const orFailure = async (work: () => Promise<Response> | Response): Promise<Response> => {
+  const orFailure = async (
+    work: () => Promise<Response> | Response,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> => {
     try {
       return await work();
     } catch (bug) {
+      signal?.throwIfAborted(); // as the global `fetch` does
       const requestId = createId();
       reportBug(bug, requestId);
       return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
@@ -115,7 +124,8 @@ export function createGateway(options: GatewayParts): Gateway {
   return {
     fetch: async (input, init) => {
       const request = new Request(input, init);
-      return answer(() => yoga.fetch(request));
+      request.signal.throwIfAborted();
+      return answer(() => yoga.fetch(request), request.signal);
     },
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
@@ -126,16 +136,28 @@ export function createGateway(options: GatewayParts): Gateway {
       );
       await send(answered, response);
     },
-    abort: () => client.abort(),
+    abort: () => {
+      client.abort();
+      aborted.resolve();
+    },
     [Symbol.asyncDispose]: async () => {
       isClosed = true;
-      await Promise.all(underWay);
+      await Promise.race([Promise.allSettled(underWay), aborted.promise]);
       await client[Symbol.asyncDispose]();
     },
   };
 }
 
 const CLOSED = 'This gateway was closed: send the request to one that runs.';
+
+/** A log that fails must not take an answer along. */
+function toQuietLog(log: GatewayLog): GatewayLog {
+  const write =
+    (level: keyof GatewayLog): GatewayLog['info'] =>
+    (record, message) =>
+      void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
+  return { info: write('info'), warn: write('warn'), error: write('error') };
+}
 
 /** Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. */
 function createCache<Value extends object>(): LRUCache<string, Value> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { answer, problem, type RestAnswer } from './api.ts';
 import { type RestRequest, readRequest } from './request.ts';
-import { isWhole, type ScriptedAnswer, send } from './script.ts';
+import { checkScript, isWhole, type ScriptedAnswer, send } from './script.ts';
 import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
 import { openStore, type Store, type StoreOptions } from './store.ts';
 
@@ -37,10 +37,19 @@ export async function createSandbox({
 }: SandboxOptions): Promise<Sandbox> {
   const store = openStore(storeOptions);
   const closing = new AbortController();
+  const scriptFor = (request: RestRequest): ScriptedAnswer => {
+    try {
+      const script = onRequest?.(request) ?? {};
+      checkScript(script);
+      return script;
+    } catch {
+      return problem(500, 'The script of the answer failed.');
+    }
+  };
   const server = createServer(async (incoming, response) => {
     const request = await readRequest(incoming).catch(() => null); // its caller left
     if (request === null) return;
-    const script = onRequest?.(request) ?? {};
+    const script = scriptFor(request);
     const own = isWhole(script) ? {} : answerOrFail(store, request);
     await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
     send({ ...own, ...script }, response, script.lost);
@@ -57,6 +66,7 @@ export async function createSandbox({
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     clients: DEMO_CLIENTS,
     [Symbol.asyncDispose]: async () => {
+      if (closing.signal.aborted) return;
       closing.abort();
       const closed = once(server, 'close');
       server.close();

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RestAnswer } from './api.ts';
 
 /**
@@ -14,18 +14,36 @@ export type ScriptedAnswer = {
   readonly body?: unknown;
   /** How long the answer waits, in milliseconds. */
   readonly delayMs?: number;
-  /** The connection ends before any of the answer is sent, or in the middle of it. */
+  /** The connection ends before any of the answer is sent, or in the middle of it; without a body there is no middle. */
   readonly lost?: 'before' | 'within';
 };
 
+/**
+ * Checks that a script can be carried out.
+ * @throws TypeError that says what cannot be sent.
+ */
+export function checkScript({ status = 200, headers = {}, body, delayMs = 0 }: ScriptedAnswer) {
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw new TypeError('A scripted answer needs a status from 200 to 599.');
+  }
+  if (!(delayMs >= 0 && delayMs < 2 ** 31)) {
+    throw new TypeError('A scripted answer waits for 0 to 2147483647 milliseconds.');
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  JSON.stringify(body);
+}
+
 /** Whether a script leaves the sandbox nothing to do. */
-export function isWhole(script: ScriptedAnswer): boolean {
-  return 'status' in script || 'headers' in script || 'body' in script;
+export function isWhole({ status, headers, body }: ScriptedAnswer): boolean {
+  return status !== undefined || headers !== undefined || body !== undefined;
 }
 
 /** Sends an answer, or as much of it as should arrive. */
 export function send(
-  { status = 200, headers, body }: Partial<RestAnswer>,
+  { status = 200, headers = {}, body }: Partial<RestAnswer>,
   response: ServerResponse,
   lost?: ScriptedAnswer['lost'],
 ): void {
@@ -35,11 +53,13 @@ export function send(
   }
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = Buffer.from(text ?? '');
-  const type = text !== undefined && { 'content-type': 'application/json' };
+  response.statusCode = status;
+  if (text !== undefined) response.setHeader('content-type', 'application/json');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (lost === undefined) {
-    response.writeHead(status, { ...type, ...headers }).end(bytes);
+    response.end(bytes);
     return;
   }
-  response.writeHead(status, { ...type, ...headers, 'content-length': bytes.length + 1 });
+  response.setHeader('content-length', bytes.length + 1);
   response.write(bytes, () => response.destroy());
 }

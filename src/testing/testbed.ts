@@ -5,7 +5,7 @@ import type { GatewayOptions, UpstreamOptions } from '../library/options.ts';
 import { createSandbox } from '../library/sandbox.ts';
 import type { RestRequest } from '../sandbox/request.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { ScriptedAnswer } from '../sandbox/script.ts';
+import { checkScript, type ScriptedAnswer } from '../sandbox/script.ts';
 import { listen } from '../server.ts';
 
 export type { RestRequest } from '../sandbox/request.ts';
@@ -36,7 +36,10 @@ export type Testbed = AsyncDisposable & {
     variables: Variables,
     options?: { readonly token?: string | null },
   ): Promise<Result<Data>>;
-  /** Says how the service answers its next requests, one each; after them it answers by itself again. */
+  /**
+   * Says how the service answers its next requests, one each; after them it answers by itself again.
+   * @throws TypeError for what cannot be sent.
+   */
   answerNext(...answers: readonly ScriptedAnswer[]): void;
   /** What the service was sent since the login that came with the testbed, the first one first. */
   readonly requests: readonly RestRequest[];
@@ -67,7 +70,7 @@ export async function createTestbed({
       draining: draining.signal,
       ...options,
       now,
-      upstream: { timeoutMs: 2000, ...upstream, url: sandbox.url },
+      upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
   const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, fuseMs: 2000 };
@@ -83,7 +86,10 @@ export async function createTestbed({
     ...client,
     request: (document, variables, { token = client.accessToken } = {}) =>
       request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
-    answerNext: (...more) => void answers.push(...more),
+    answerNext: (...more) => {
+      for (const answer of more) checkScript(answer);
+      answers.push(...more);
+    },
     requests,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

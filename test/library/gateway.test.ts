@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, createGateway, type GatewayOptions } from '../../src/index.ts';
 import { onPort } from '../helpers/gateway.ts';
@@ -161,6 +162,56 @@ describe('createGateway', () => {
   const CANARY = { authorization: 'Bearer c4n4ry' };
 });
 
+describe('a caller of fetch who leaves', () => {
+  const DELETE = post('mutation { deleteApiKey(clientId: "k") { outcome } }', {
+    authorization: 'Bearer t',
+  });
+
+  it('has sent nothing when he left before', async () => {
+    await using service = await startService({ status: 204 });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    const signal = AbortSignal.abort(new Error('left'));
+    await expect(gateway.fetch('http://k/graphql', { ...DELETE, signal })).rejects.toThrow('left');
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it.each([AUDIT, DELETE])('gets his own reason, and nobody a bug', async (question) => {
+    const leaving = new AbortController();
+    await using service = await startService(async () => {
+      leaving.abort(new Error('left'));
+      return { status: 204 };
+    });
+    const bugs: string[] = [];
+    const log = {
+      info: () => {},
+      warn: () => {},
+      error: (_: object, text: string) => void bugs.push(text),
+    };
+    await using gateway = createGateway({ upstream: { url: service.url }, log });
+    const answer = gateway.fetch('http://k/graphql', { ...question, signal: leaving.signal });
+    await expect(answer).rejects.toThrow('left');
+    expect(bugs).toEqual([]);
+  });
+});
+
+describe('a log that fails', () => {
+  const fail = () => {
+    throw new Error('the disk is full');
+  };
+  it.each([
+    ['by throwing', fail],
+    ['later', async () => fail()],
+  ])('%s takes no answer along', async (_, write) => {
+    await using service = await startService({ body: [] });
+    const log = { info: write, warn: write, error: write };
+    const gateway = createGateway({ upstream: { url: service.url }, log });
+    const response = await gateway.fetch('http://k/graphql', AUDIT);
+    expect(await response.json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    await gateway[Symbol.asyncDispose]();
+    expect((await gateway.fetch('http://k/graphql', AUDIT)).status).toBe(503);
+  });
+});
+
 describe('a gateway that was disposed', () => {
   it('answers 503 to everything and sends nothing', async () => {
     await using service = await startService({ body: [] });
@@ -214,6 +265,21 @@ describe('a gateway that was disposed', () => {
     const answer = gateway.fetch('http://k/graphql', AUDIT);
     await gateway[Symbol.asyncDispose]();
     expect(await (await answer).json()).toEqual({ data: { audit: { totalCount: 0 } } });
+  });
+
+  it('does not wait for a caller who never ends his request, once it is told to abort', async () => {
+    const gateway = createGateway({ upstream: UPSTREAM });
+    await using server = createServer(gateway.handle);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const arrived = new Promise((resolve) => server.once('request', resolve));
+    const socket = connect(Object(server.address()).port, '127.0.0.1');
+    const head = 'host: k\r\ncontent-type: application/json\r\ncontent-length: 100';
+    socket.write(`POST /graphql HTTP/1.1\r\n${head}\r\n\r\n{`);
+    await arrived;
+    gateway.abort();
+    await gateway[Symbol.asyncDispose]();
+    socket.destroy();
+    server.closeAllConnections();
   });
 
   it('may be disposed twice', async () => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/library/sandbox.ts';
 
 let clock = Date.UTC(2026, 10, 21, 12);
 
@@ -218,6 +218,29 @@ describe('the sandbox', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it('answers 500 when whoever sees its requests fails, and may be disposed twice', async () => {
+    const sandbox = await createSandbox({
+      onRequest: ({ path }) => {
+        if (path === '/throws') throw new Error('no');
+        return { status: 99 };
+      },
+    });
+    for (const path of ['/throws', '/wrong']) {
+      const response = await fetch(`${sandbox.url}${path}`);
+      expect(await response.json()).toMatchObject({ status: 500 });
+    }
+    await sandbox[Symbol.asyncDispose]();
+    await sandbox[Symbol.asyncDispose]();
+  });
+
+  it('counts an option that is undefined as not given', async () => {
+    const options = { host: undefined, port: undefined, file: undefined, now: undefined };
+    // As JavaScript, or TypeScript without exactOptionalPropertyTypes, may give them.
+    await using sandbox = await createSandbox(options as object);
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect((await firstLogin(sandbox)).status).toBe(200);
   });
 
   it('goes on when a caller leaves in the middle of a request', async () => {

@@ -129,6 +129,27 @@ describe('a testbed', () => {
     expect(errorOf(schema)?.code).toBe('GRAPHQL_VALIDATION_FAILED');
   });
 
+  it.each<[ScriptedAnswer, RegExp]>([
+    [{ status: 99 }, /status from 200 to 599/],
+    [{ status: Number.NaN }, /status from 200 to 599/],
+    [{ headers: { 'x-a': 'b\r\nx: 1' } }, /Invalid character in header content/],
+    [{ headers: { 'no name': 'b' } }, /valid HTTP token/],
+    [{ body: 1n }, /BigInt/],
+    [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
+    [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
+  ])('refuses the script %s, and forgets it', async (answer, expected) => {
+    await using testbed = await createTestbed();
+    expect(() => testbed.answerNext({}, answer)).toThrow(expected);
+    expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
+  });
+
+  it('sends a scripted header instead of its own, however it is written', async () => {
+    await using testbed = await createTestbed();
+    testbed.answerNext({ headers: { 'Content-Type': 'text/plain' }, body: 'x' });
+    const response = await fetch(`${testbed.sandbox.url}/api/v1/audit`);
+    expect(response.headers.get('content-type')).toBe('text/plain');
+  });
+
   it('shares nothing with another', async () => {
     await using one = await createTestbed();
     await using other = await createTestbed();
