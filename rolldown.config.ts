@@ -1,7 +1,7 @@
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin } from 'rolldown';
 
-/** A map of lines instead of tokens: a stack names the line all the same, and the package is a quarter smaller. */
+/** A map of lines instead of tokens: a stack still names the place, and the package is a quarter smaller. */
 const mapLines: Plugin = {
   name: 'map-lines',
   generateBundle(_, bundle) {

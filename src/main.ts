@@ -3,6 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import manifest from '../package.json' with { type: 'json' };
 import { run } from './commands/run.ts';
 
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  process.stderr.write(`keytrail needs Node 24 or later, and this is ${process.version}.\n`);
+  process.exit(1);
+}
+
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => stopping.abort()); // a second one ends the process at once

@@ -65,7 +65,7 @@ describe('the README', () => {
     const clients = readdirSync(new URL('../examples/clients', import.meta.url));
     const shared = ['session.ts', 'settings.ts'];
     for (const file of clients.filter((name) => !shared.includes(name))) {
-      expect(section('In a program')).toContain(`| \`node examples/clients/${file}\` |`);
+      expect(section('In a program')).toContain(`| \`npx node examples/clients/${file}\` |`);
     }
   });
 

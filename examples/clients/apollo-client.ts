@@ -1,5 +1,5 @@
 // Apollo Client, without React, with a login that renews itself.
-// Run it: node examples/clients/apollo-client.ts
+// Run it: npx node examples/clients/apollo-client.ts
 import {
   ApolloClient,
   ApolloLink,
@@ -13,12 +13,16 @@ import { from, switchMap } from 'rxjs';
 import { createSession, type Session } from './session.ts';
 import { clientId, clientSecret, url } from './settings.ts';
 
-/** A client whose operations are sent again, once, with a renewed token when theirs was refused. */
+/**
+ * A client whose operations are sent again, once, with a renewed token when theirs was refused. Keytrail takes one
+ * field in a mutation, so what is sent again was refused as a whole.
+ */
 export function createApolloClient(uri: string, session: Session): ApolloClient {
   const authorize = new ApolloLink((operation, forward) =>
     from(session.token(operation.getContext()['refused'])).pipe(
       switchMap((token) => {
-        operation.setContext({ token, headers: { authorization: `Bearer ${token}` } });
+        const { headers } = operation.getContext();
+        operation.setContext({ token, headers: { ...headers, authorization: `Bearer ${token}` } });
         return forward(operation);
       }),
     ),

@@ -1,5 +1,5 @@
 // Nothing but fetch: logs in, then reads the newest events, patiently.
-// Run it: node examples/clients/plain-fetch.ts
+// Run it: npx node examples/clients/plain-fetch.ts
 import { setTimeout as wait } from 'node:timers/promises';
 import { clientId, clientSecret, url } from './settings.ts';
 

@@ -1,5 +1,5 @@
 // The typed client of the package: deletes a key and says what became of it.
-// Run it: node examples/clients/typed-client.ts
+// Run it: npx node examples/clients/typed-client.ts
 import { DeleteApiKeyDocument, LoginDocument, request } from 'keytrail/client';
 import { clientId, clientSecret, url } from './settings.ts';
 

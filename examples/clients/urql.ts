@@ -1,11 +1,15 @@
 // urql with a login that renews itself.
-// Run it: node examples/clients/urql.ts
+// Run it: npx node examples/clients/urql.ts
 import { Client, type CombinedError, fetchExchange, gql, type Operation } from '@urql/core';
 import { authExchange } from '@urql/exchange-auth';
 import { createSession, type Session } from './session.ts';
 import { clientId, clientSecret, url } from './settings.ts';
 
-/** A client whose operations are sent again, once, with a renewed token when theirs was refused. */
+/**
+ * A client whose operations are sent again, once, with a renewed token when theirs was refused. Keytrail takes one
+ * field in a mutation, so what is sent again was refused as a whole. urql knows operations by their text and variables:
+ * of two equal mutations at once the second may never be answered.
+ */
 export function createUrqlClient(url: string, session: Session): Client {
   const auth = authExchange(async ({ appendHeaders }) => {
     let token = await session.token();

@@ -19,6 +19,7 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
             request.http?.headers.set('authorization', authorization);
         },
         errorFromResponse: readRefusal,
+        didEncounterError: refuseToTell,
       }),
   });
   const server = new ApolloServer<Caller>({ gateway, includeStacktraceInErrorResponses: false });
@@ -34,6 +35,13 @@ async function readRefusal(response: { json(): Promise<unknown> }): Promise<Grap
   const body = Object(await response.json().catch(() => null));
   const [{ message = 'A subgraph failed.', extensions = {} } = {}] = body.errors ?? [];
   return new GraphQLError(message, { extensions });
+}
+
+/** A subgraph that cannot be reached: Apollo's own error shows its address. */
+function refuseToTell(error: Error): never {
+  if (error instanceof GraphQLError) throw error;
+  const extensions = { code: 'DOWNSTREAM_SERVICE_ERROR' };
+  throw new GraphQLError('A subgraph could not be reached.', { extensions });
 }
 
 if (import.meta.main) {

@@ -24,6 +24,7 @@ export async function serve(listener: RequestListener, port: number): Promise<Ru
   return {
     url: `http://127.0.0.1:${address.port}/graphql`,
     [Symbol.asyncDispose]: async () => {
+      if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();

@@ -54,7 +54,7 @@ const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. Failures that the gateway tells of are in `errors` of the result; it throws only when there is
- * no result: what `fetch` throws, or an Error when the answer is not GraphQL's.
+ * no result: what `fetch` throws, or an Error with the `status` in its `cause` when the answer is not GraphQL's.
  */
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
@@ -72,7 +72,10 @@ export async function request<Data, Variables>(
   });
   const result = parse(await response.text());
   if (isResult(result)) return result as Result<Data>; // the schema has typed the document
-  throw new Error(`The answer is not GraphQL's (HTTP ${response.status}). Is ${url} right?`);
+  const { status } = response;
+  throw new Error(`The answer is not GraphQL's (HTTP ${status}). Is the address right?`, {
+    cause: { status },
+  });
 }
 
 function parse(text: string): unknown {
@@ -84,5 +87,6 @@ function parse(text: string): unknown {
 }
 
 function isResult(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && ('data' in value || 'errors' in value);
+  if (typeof value !== 'object' || value === null) return false;
+  return 'data' in value || ('errors' in value && Array.isArray(value.errors));
 }

@@ -57,6 +57,7 @@ const FORGET = `<script>
     };
     Object.defineProperty(window, name, { value: storage });
   }
+  history.replaceState(null, '', location.pathname); // a link must not put a document of its own into a tab
   history.replaceState = () => {};
 </script>`;
 
@@ -75,15 +76,16 @@ const FILL_IN = `<script>
       );
     const inHeader = (token) => token;
     const inJson = (token) => JSON.stringify(token).slice(1, -1);
-    window.fetch = async (url, { headers, body, ...init } = {}) => {
+    window.fetch = async (url, options) => {
+      if (typeof url !== 'string') return send(url, options);
+      const { headers, body, ...init } = options ?? {};
       const filled = [...new Headers(headers)].map(([name, value]) => [name, fill(value, inHeader)]);
       const text = typeof body === 'string' ? fill(body, inJson) : body;
       const response = await send(url, { ...init, headers: filled, body: text });
-      const { data } = await response.clone().json().catch(() => ({}));
-      for (const payload of Object.values(data ?? {})) {
-        for (const token of ['accessToken', 'refreshToken']) {
-          if (typeof payload?.[token] === 'string') tokens[token] = payload[token];
-        }
+      const result = await response.clone().json().catch(() => null);
+      for (const token of ['accessToken', 'refreshToken']) {
+        const value = result?.data?.login?.[token];
+        if (typeof value === 'string') tokens[token] = value;
       }
       return response;
     };

@@ -61,13 +61,16 @@ describe('request', () => {
     expect(asked).toEqual(['http://127.0.0.1:4000/graphql']);
   });
 
-  it.each(['<html>', '', '[]', '"text"', '{}', 'null', '{"message": "no"}'])(
+  it.each(['<html>', '', '[]', '"text"', '{}', 'null', '{"message": "no"}', '{"errors": "no"}'])(
     'throws on %j, which is no result, and does not repeat it',
     async (body) => {
       await using service = await startService({ status: 502, body });
       const { url } = service;
       await expect(request(AuditDocument, {}, { url, token: 'c4n4ry' })).rejects.toThrow(
-        `The answer is not GraphQL's (HTTP 502). Is ${url} right?`,
+        expect.objectContaining({
+          message: "The answer is not GraphQL's (HTTP 502). Is the address right?",
+          cause: { status: 502 },
+        }),
       );
     },
   );

@@ -247,6 +247,15 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     expect(result.text).not.toContain(graph.keytrail);
   });
 
+  it('does not show the address of a subgraph that cannot be reached', async () => {
+    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await graph.stopOwners();
+    const query = '{ audit { totalCount } apiKeys(first: 1) { owner } }';
+    const { text, errors } = await graph.ask(query, TOKEN);
+    expect(errors?.length).toBeGreaterThan(0);
+    expect(text).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
+  });
+
   it('says that a router must forward Authorization when it does not come', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const { errors } = await graph.ask('{ audit { totalCount } }');

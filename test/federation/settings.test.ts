@@ -32,7 +32,10 @@ describe('the settings of the routers that do not run here', () => {
   });
 
   it('hand on what Keytrail says of a failure', () => {
-    expect(read('apollo-router.yaml')['include_subgraph_errors']).toEqual({ all: true });
+    expect(read('apollo-router.yaml')['include_subgraph_errors']).toEqual({
+      all: false,
+      subgraphs: { keytrail: true },
+    });
     const { subgraph_error_propagation: errors } = read('cosmo/config.yaml');
     expect(errors).toEqual({
       mode: 'pass-through',

@@ -24,6 +24,8 @@ export type Subgraphs = AsyncDisposable & {
   readonly keytrail: string;
   /** Closes Keytrail, whose port then goes on answering that it is closed. */
   readonly closeKeytrail: () => Promise<void>;
+  /** Closes the owners' port. */
+  readonly stopOwners: () => Promise<void>;
   /** Puts the addresses of these for those that the example's files name. */
   readonly moveHere: (text: string) => string;
   /** And back. */
@@ -41,12 +43,13 @@ export async function startSubgraphs(
   const keytrail = `${starting.use(await onPort(gateway)).url}/graphql`;
   const toldOwners: string[][] = [];
   const owners = createOwners();
-  const { url } = starting.use(
+  const ownersPort = starting.use(
     await serve((request, response) => {
       toldOwners.push(request.rawHeaders);
       void owners(request, response);
     }, 0),
   );
+  const { url } = ownersPort;
   const moves = [
     ['http://127.0.0.1:4000/graphql', keytrail],
     ['http://127.0.0.1:4002/graphql', url],
@@ -58,6 +61,7 @@ export async function startSubgraphs(
     toldOwners,
     keytrail,
     closeKeytrail: async () => gateway[Symbol.asyncDispose](),
+    stopOwners: async () => ownersPort[Symbol.asyncDispose](),
     moveHere: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(from, to), text),
     moveBack: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(to, from), text),
     [Symbol.asyncDispose]: () => running.disposeAsync(),

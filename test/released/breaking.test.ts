@@ -40,6 +40,16 @@ const BREAKING: readonly (readonly [string, string, string])[] = [
   ['type PageInfo @shareable {', 'type PageInfo {', 'PageInfo lost @shareable.'],
   ['input LoginCredential @oneOf {', 'input LoginCredential {', 'LoginCredential lost @oneOf.'],
   [
+    '  userAgent: String\n',
+    '  userAgent: String @inaccessible\n',
+    'AuditEvent.userAgent became @inaccessible.',
+  ],
+  [
+    'enum DeletionOutcome {',
+    'enum DeletionOutcome @inaccessible {',
+    'DeletionOutcome became @inaccessible.',
+  ],
+  [
     'input UpstreamParameter {',
     'input UpstreamParameter @oneOf {',
     'UpstreamParameter became @oneOf.',
@@ -53,6 +63,15 @@ const HARMLESS: readonly (readonly [string, string])[] = [
 ];
 
 describe('a change of the schema', () => {
+  it('of what an argument is when it is left out breaks', () => {
+    const present = RELEASED.replaceAll('first: Int = 50', 'first: Int = 100');
+    expect(findBreaks(RELEASED, present).toSorted()).toEqual(
+      ['ApiKey', 'Query'].map(
+        (type) => `${type}.audit arg first has changed defaultValue from 50 to 100.`,
+      ),
+    );
+  });
+
   it.each(BREAKING)('%j to %j breaks: %s', (line, replacement, expected) => {
     const breaks = findBreaks(RELEASED, change(line, replacement));
     expect(breaks).toEqual([expected]);
@@ -67,6 +86,14 @@ describe('a change of the schema', () => {
     ['under Unreleased', '## Unreleased\n\n- Breaking: `A.b` was\n  removed. Use c.\n', []],
     ['without the word', '## Unreleased\n\n- `A.b` was removed.\n', ['A.b was removed.']],
     ['of another field', '## Unreleased\n\n- Breaking: A.c was removed.\n', ['A.b was removed.']],
+    ['in bold', '## Unreleased\n\n* **Breaking:** `A.b` was removed.\n', []],
+    ['of a longer name', '## Unreleased\n\n- Breaking: AA.b was removed.\n', ['A.b was removed.']],
+    [
+      'denied',
+      '## Unreleased\n\n- Breaking: it is not so that A.b was removed.\n',
+      ['A.b was removed.'],
+    ],
+    ['after a release', '## 0.1.0\n\n- Breaking: A.b was removed.\n', ['A.b was removed.']],
     [
       'in an earlier release',
       '## Unreleased\n\n- Other.\n\n## 0.1.0\n\n- Breaking: A.b was removed.\n',

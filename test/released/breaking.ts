@@ -1,62 +1,88 @@
 import { readFileSync } from 'node:fs';
 import {
+  type ASTNode,
   buildASTSchema,
   type ConstDirectiveNode,
+  DangerousChangeType,
   type DocumentNode,
   findBreakingChanges,
-  Kind,
+  findDangerousChanges,
+  type NameNode,
   parse,
   print,
+  visit,
 } from 'graphql';
 
 /** Every change from one schema to another that breaks a client or a federated graph, each as one sentence. */
 export function findBreaks(released: string, present: string): readonly string[] {
   const [before, after] = [parse(released), parse(present)];
   const build = (document: DocumentNode) => buildASTSchema(document, { assumeValidSDL: true });
+  const [had, has] = [build(before), build(after)];
   return [
-    ...findBreakingChanges(build(before), build(after)).map(({ description }) => description),
-    ...findDirectiveBreaks(before, after),
+    ...findBreakingChanges(had, has).map(({ description }) => description),
+    // Who leaves an argument out gets another answer.
+    ...findDangerousChanges(had, has)
+      .filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE)
+      .map(({ description }) => description),
+    ...findDirectiveBreaks(directivesOf(before), directivesOf(after)),
   ];
 }
 
-/** Those that the part of a changelog which is not released yet does not declare. */
+/** Those that the part of a changelog under the heading `Unreleased` does not declare. */
 export function findUndeclared(breaks: readonly string[], changelog: string): readonly string[] {
-  const [, unreleased = ''] = changelog.split(/^## /m);
-  const declared = unreleased.split(/^- /m).filter((item) => item.startsWith('Breaking: '));
-  const plain = declared.map((item) => item.replaceAll('`', '').replace(/\s+/g, ' '));
-  return breaks.filter((each) => !plain.some((item) => item.includes(each)));
+  const sections = changelog.split(/^## /m);
+  const unreleased = sections.find((section) => /^Unreleased\s/.test(section)) ?? '';
+  const items = unreleased.split(/^[-*] /m).slice(1);
+  const plain = items.map((item) => item.replace(/[`*]/g, '').replace(/\s+/g, ' '));
+  return breaks.filter((each) => !plain.some((item) => item.startsWith(`Breaking: ${each}`)));
 }
 
+/** The directives of everything that has a name, by that: `Type`, `Type.field`, `Type.field.argument`. */
+type Directives = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What takes something from clients or from the graph where it is added, or is needed where it stands. */
+const NARROWING: ReadonlySet<string> = new Set(['@oneOf', '@inaccessible', '@external']);
+
 /** graphql-js compares no directives: a router needs those of federation, and a client `@oneOf`. */
-function findDirectiveBreaks(before: DocumentNode, after: DocumentNode): readonly string[] {
-  const now = directivesOf(after);
-  return [...directivesOf(before)].flatMap(([name, had]) => {
-    const has = now.get(name);
-    if (has === undefined) return []; // the type is gone, which has been said
-    const lost = [...had].filter((each) => !has.has(each)).map((each) => `${name} lost ${each}.`);
-    const narrowed = has.has('@oneOf') && !had.has('@oneOf') ? [`${name} became @oneOf.`] : [];
-    return [...lost, ...narrowed];
+function findDirectiveBreaks(before: Directives, after: Directives): readonly string[] {
+  return [...before].flatMap(([name, had]) => {
+    const has = after.get(name);
+    if (has === undefined) return []; // it is gone, which has been said
+    const lost = [...had].filter((each) => !has.has(each) && each !== '@inaccessible');
+    const added = [...has].filter((each) => !had.has(each) && NARROWING.has(each));
+    return [
+      ...lost.map((each) => `${name} lost ${each}.`),
+      ...added.map((each) => `${name} became ${each}.`),
+    ];
   });
 }
 
-function directivesOf(document: DocumentNode): ReadonlyMap<string, ReadonlySet<string>> {
-  const text = (directives: readonly ConstDirectiveNode[] = []) => new Set(directives.map(print));
-  return new Map(
-    document.definitions.flatMap((type): [string, ReadonlySet<string>][] => {
-      const isType =
-        type.kind === Kind.OBJECT_TYPE_DEFINITION ||
-        type.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION;
-      if (!isType) return [];
-      const fields = type.fields ?? [];
-      return [
-        [type.name.value, text(type.directives)],
-        ...fields.map((field): [string, ReadonlySet<string>] => [
-          `${type.name.value}.${field.name.value}`,
-          text(field.directives),
-        ]),
-      ];
-    }),
-  );
+function directivesOf(document: DocumentNode): Directives {
+  const found = new Map<string, Set<string>>();
+  const path: string[] = [];
+  visit(document, {
+    enter: (node) => {
+      if (!isDefinition(node)) return;
+      path.push(node.name.value);
+      const directives = found.get(path.join('.')) ?? new Set();
+      for (const directive of node.directives ?? []) directives.add(print(directive));
+      found.set(path.join('.'), directives);
+    },
+    leave: (node) => {
+      if (isDefinition(node)) path.pop();
+    },
+  });
+  return found;
+}
+
+type Definition = {
+  readonly name: NameNode;
+  readonly directives?: readonly ConstDirectiveNode[];
+};
+
+/** Of a type, a field, an argument or a value of an enum, `extend type` included. */
+function isDefinition(node: ASTNode): node is ASTNode & Definition {
+  return /(?:Definition|Extension)$/.test(node.kind) && 'name' in node && node.name !== undefined;
 }
 
 if (import.meta.main) {
