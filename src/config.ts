@@ -95,6 +95,10 @@ const settings = z.object({
       meaning: 'whose pages may read the answers in a browser; never with cookies',
       otherwise: 'none',
     }),
+  MAX_IN_FLIGHT: integer(1, 65_535).default(512).register(about, {
+    form: 'a whole number, 1 to 65535',
+    meaning: 'requests under way at once; more are answered with 503',
+  }),
   SHUTDOWN_DRAIN_MS: millis(0, 0, 'how long to go on serving, not ready, after SIGTERM'),
   SHUTDOWN_FUSE_MS: millis(1, 25_000, 'how long after SIGTERM whatever is left is cut off'),
   LOG_LEVEL: z

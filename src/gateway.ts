@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import { createAdmission } from './admission.ts';
 import { createContext, type Service } from './context.ts';
-import { GatewayError, toResult } from './errors.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
@@ -13,8 +13,9 @@ import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.
 import { useQuietErrors } from './plugins/use-quiet-errors.ts';
 import { useRequestId } from './plugins/use-request-id.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
-import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
+import { useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
+import { createReports } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { createSubgraph } from './schema.ts';
 
@@ -26,6 +27,8 @@ export type GatewayParts = {
   readonly contract: Service['contract'];
   /** What the playground's tabs hold; null turns it off. */
   readonly playground: PlaygroundOptions | null;
+  /** How many requests may be under way at once; more are answered with 503 before they are looked at. */
+  readonly maxInFlight: number;
   /** Origins whose pages may read the answers; never with credentials. */
   readonly corsOrigins: readonly string[];
   readonly log: GatewayLog;
@@ -45,29 +48,22 @@ const CACHED_CHARACTERS = 65_536;
 /** Builds a gateway. It opens no connection before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
   const { contract, playground, corsOrigins, now, clock, createId, draining } = options;
-  const log = toQuietLog(options.log);
+  const reports = createReports(options.log);
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
-  const reportBug = (bug: unknown, requestId: string) =>
-    log.error({ requestId, ...describeBug(bug) }, 'bug');
-
-  const drifted = new Map<string, number>(); // as many as the contract has entries
-  const reportDrift = (entries: readonly string[]) => {
-    for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
-    const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
-    log.warn({ answers }, 'entries of the contract lead to nothing');
-  };
+  const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
 
   const yoga = createYoga({
     schema: createSubgraph().schema,
-    context: ({ request }) => createContext({ client, contract, reportDrift, now }, request),
+    context: ({ request }) =>
+      createContext({ client, contract, reportDrift: reports.drift, now }, request),
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
-      useErrorCodes(reportBug),
-      useRequestLog((record) => log.info(record, 'request'), clock),
+      useErrorCodes(reports.bug),
+      useRequestLog(reports.request, clock),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
-      useRoutes({ draining }),
+      useRoutes({ draining, isShedding: admission.isShedding }),
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
@@ -83,80 +79,32 @@ export function createGateway(options: GatewayParts): Gateway {
     multipart: false,
   });
 
-  const underWay = new Set<Promise<Response>>();
-  let isClosed = false;
-  const aborted = Promise.withResolvers<void>();
-
-  const refuse = (refusal: GatewayError, status: number): Response => {
-    const requestId = createId();
-    log.info({ requestId, codes: refusal.extensions.code, status }, 'request');
-    return toResponse(refusal, status, requestId);
-  };
-
-  const answer = async (
-    work: () => Promise<Response> | Response,
-    signal?: AbortSignal,
-  ): Promise<Response> => {
-    if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
-    const answering = orFailure(work, signal);
-    underWay.add(answering);
-    try {
-      return await answering;
-    } finally {
-      underWay.delete(answering);
-    }
-  };
-
-  const orFailure = async (
-    work: () => Promise<Response> | Response,
-    signal: AbortSignal | undefined,
-  ): Promise<Response> => {
-    try {
-      return await work();
-    } catch (bug) {
-      signal?.throwIfAborted(); // as the global `fetch` does
-      const requestId = createId();
-      reportBug(bug, requestId);
-      return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
-    }
-  };
-
   return {
     fetch: async (input, init) => {
       const request = new Request(input, init);
-      request.signal.throwIfAborted();
-      return answer(() => yoga.fetch(request), request.signal);
+      const { signal, url } = request;
+      signal.throwIfAborted();
+      const isAsked = new URL(url).pathname === GRAPHQL_PATH;
+      return admission.answer(() => yoga.fetch(request), { isAsked, signal });
     },
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
-      const answered = await answer(() =>
+      const work = () =>
         refusal === undefined
           ? yoga.handleNodeRequestAndResponse(request, response)
-          : refuse(refusal, 400),
-      );
-      await send(answered, response);
+          : admission.refuse(refusal, 400);
+      const isAsked = request.url?.split('?', 1)[0] === GRAPHQL_PATH;
+      await send(await admission.answer(work, { isAsked }), response);
     },
     abort: () => {
       client.abort();
-      aborted.resolve();
+      admission.abort();
     },
     [Symbol.asyncDispose]: async () => {
-      isClosed = true;
-      await Promise.race([Promise.allSettled(underWay), aborted.promise]);
+      await admission[Symbol.asyncDispose]();
       await client[Symbol.asyncDispose]();
     },
   };
-}
-
-const CLOSED = 'This gateway was closed: send the request to one that runs.';
-
-/** A log that fails must not take an answer along. */
-function toQuietLog(log: GatewayLog): GatewayLog {
-  const write =
-    (level: keyof GatewayLog): GatewayLog['info'] =>
-    (record, message) =>
-      void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
-  return { info: write('info'), warn: write('warn'), error: write('error') };
 }
 
 /** Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. */
@@ -176,28 +124,9 @@ function allowOrigins(origins: readonly string[]) {
   };
 }
 
-/** A failure that happened outside Yoga, with the headers that its plugins would have set. */
-function toResponse(error: GatewayError, status: number, requestId: string): Response {
-  const headers = { ...RESPONSE_HEADERS, 'x-request-id': requestId };
-  return Response.json(toResult(error, requestId), { status, headers });
-}
-
 /** Yoga's own way of sending answers an error with its stack. */
 async function send(answer: Response, response: ServerResponse): Promise<void> {
   const body = await answer.text();
   if (response.destroyed) return;
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(body);
-}
-
-/** Where a bug is, without its message: that may quote what was being worked on. */
-function describeBug(bug: unknown): { readonly bug: string; readonly at: string } {
-  if (!(bug instanceof Error)) return { bug: typeof bug, at: '' };
-  const frames = bug.stack?.match(/^ {4}at .*$/gm) ?? [];
-  return {
-    bug: bug.name,
-    at: frames
-      .slice(0, 5)
-      .map((frame) => frame.trim())
-      .join(' < '),
-  };
 }

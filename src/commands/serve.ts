@@ -36,6 +36,7 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     contract,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
+    maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
     log: await createLog(host, config.LOG_LEVEL),
     now: host.now,

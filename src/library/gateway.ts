@@ -11,7 +11,7 @@ import { checkOptions, type GatewayOptions } from './options.ts';
  * @throws ConfigError that names everything that is wrong with the options.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { upstream, playground, log, draining, now, ...rest } = checkOptions(options);
+  const { upstream, playground, maxInFlight, log, draining, now, ...rest } = checkOptions(options);
   const defaults = loadConfig({});
   return assemble({
     ...rest,
@@ -23,6 +23,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       tls: upstream.tls,
     },
     playground: playground ? {} : null,
+    maxInFlight: maxInFlight ?? defaults.MAX_IN_FLIGHT,
     log: log ?? SILENT,
     now: now ?? (() => new Date()),
     clock: () => performance.now(),

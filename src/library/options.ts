@@ -31,6 +31,8 @@ export type GatewayOptions = {
   readonly introspection?: boolean | undefined;
   /** Whether a browser at /graphql gets GraphiQL. Default false. */
   readonly playground?: boolean | undefined;
+  /** Requests under way at once; more are answered with 503. Default 512. */
+  readonly maxInFlight?: number | undefined;
   /** Origins whose pages may read the answers in a browser; never with cookies. Default none. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Told of every request, of entries of the contract that lead to nothing, and of bugs. Default: nobody is. */
@@ -113,6 +115,7 @@ const schema = z.strictObject(
     contract: z.unknown().optional(),
     introspection: flag,
     playground: flag,
+    maxInFlight: wholeNumber(1, 65_535).optional(),
     corsOrigins: z
       .array(
         z

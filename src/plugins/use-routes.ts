@@ -6,12 +6,14 @@ export const GRAPHQL_PATH = '/graphql';
 
 /**
  * Answers the paths that are not GraphQL: `/health/live` while the process answers at all, `/health/ready` with 503
- * once it is draining; all else with 404.
+ * while it is draining or has more to do than it can; all else with 404.
  */
 export function useRoutes({
   draining,
+  isShedding,
 }: {
   readonly draining: AbortSignal;
+  readonly isShedding: () => boolean;
 }): Plugin<object, { requestId: string }> {
   return {
     onRequest({ url, serverContext, endResponse, fetchAPI }) {
@@ -23,8 +25,9 @@ export function useRoutes({
         case '/health/live':
           return answer(200, { status: 'live' });
         case '/health/ready':
-          return draining.aborted
-            ? answer(503, { status: 'draining' })
+          if (draining.aborted) return answer(503, { status: 'draining' });
+          return isShedding()
+            ? answer(503, { status: 'overloaded' })
             : answer(200, { status: 'ready' });
         default: {
           const message = `Nothing is here: GraphQL is at ${GRAPHQL_PATH}.`;

@@ -30,6 +30,7 @@ export function gatewayOver(
     contract: {},
     introspection: true,
     playground: null,
+    maxInFlight: 512,
     corsOrigins: [],
     log: pino({ base: null }, { write: (line: string) => void logged.push(line) }),
     now: () => new Date(),

@@ -1,0 +1,104 @@
+import { GatewayError, toResult } from './errors.ts';
+import { watchEventLoop } from './event-loop.ts';
+import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
+import type { Reports } from './reports.ts';
+
+/** What the admission of requests needs to know. */
+export type AdmissionOptions = {
+  readonly reports: Reports;
+  readonly createId: () => string;
+  /** Milliseconds from anywhere, never going back. */
+  readonly clock: () => number;
+  readonly maxInFlight: number;
+};
+
+/** Who gets in, and what is answered to the others. Disposing it waits for those who are in. */
+export type Admission = AsyncDisposable & {
+  /**
+   * Answers by some work, or with 503 when there is too much of it, or no more. Rejects only with the reason of an
+   * aborted signal; whatever else fails is a bug, and answered with 500.
+   */
+  answer(work: Work, request: RequestFacts): Promise<Response>;
+  /** Says that a request is wrong as HTTP. */
+  refuse(refusal: GatewayError, status: number): Response;
+  /** Whether requests for GraphQL are sent away just now. */
+  isShedding(): boolean;
+  /** Lets a disposal end at once. */
+  abort(): void;
+};
+
+type Work = () => Promise<Response> | Response;
+
+type RequestFacts = {
+  /** Whether it asks for GraphQL; health is always answered. */
+  readonly isAsked: boolean;
+  readonly signal?: AbortSignal;
+};
+
+/** Whoever waits that long in a queue is better off elsewhere. Reading the largest answer takes as long, now and then. */
+const MAX_LAG_MS = 1500;
+
+const CLOSED = 'This gateway was closed: send the request to one that runs.';
+
+/** Opens the door. */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { reports, createId, clock, maxInFlight } = options;
+  const underWay = new Set<Promise<Response>>();
+  const aborted = Promise.withResolvers<void>();
+  const eventLoop = watchEventLoop(clock);
+  let isClosed = false;
+
+  const isShedding = () => underWay.size >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
+
+  const refuse = (refusal: GatewayError, status: number): Response => {
+    const requestId = createId();
+    reports.request({ requestId, codes: refusal.extensions.code, status });
+    return toResponse(refusal, status, requestId);
+  };
+
+  const orFailure = async (work: Work, signal: AbortSignal | undefined): Promise<Response> => {
+    try {
+      return await work();
+    } catch (bug) {
+      signal?.throwIfAborted(); // as the global `fetch` does
+      const requestId = createId();
+      reports.bug(bug, requestId);
+      return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
+    }
+  };
+
+  return {
+    answer: async (work, { isAsked, signal }) => {
+      if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
+      if (isAsked && isShedding()) {
+        return refuse(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
+      }
+      const answering = orFailure(work, signal);
+      underWay.add(answering);
+      try {
+        return await answering;
+      } finally {
+        underWay.delete(answering);
+      }
+    },
+    refuse,
+    isShedding,
+    abort: aborted.resolve,
+    [Symbol.asyncDispose]: async () => {
+      isClosed = true;
+      eventLoop[Symbol.dispose]();
+      await Promise.race([Promise.allSettled(underWay), aborted.promise]);
+    },
+  };
+}
+
+/** A failure that happened outside Yoga, with the headers that its plugins would have set. */
+function toResponse(error: GatewayError, status: number, requestId: string): Response {
+  const { retryAfterSeconds } = error.extensions;
+  const headers = {
+    ...RESPONSE_HEADERS,
+    'x-request-id': requestId,
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  };
+  return Response.json(toResult(error, requestId), { status, headers });
+}

@@ -1,0 +1,40 @@
+import type { GatewayLog } from './gateway-types.ts';
+
+/** What a gateway says of itself. None of it is a value of a caller or a text of the service. */
+export type Reports = {
+  /** One line a request, of names out of the schema and the table of codes, numbers, and the id. */
+  request(record: object): void;
+  /** Which entries of the contract led to nothing in an answer. */
+  drift(entries: readonly string[]): void;
+  /** Where a bug is. */
+  bug(bug: unknown, requestId: string): void;
+};
+
+/** Reports to a log. What the log throws is dropped: it must not take an answer along. */
+export function createReports(log: GatewayLog): Reports {
+  const write = (level: keyof GatewayLog, record: object, message: string) =>
+    void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
+  const drifted = new Map<string, number>(); // as many as the contract has entries
+  return {
+    request: (record) => write('info', record, 'request'),
+    drift: (entries) => {
+      for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
+      const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
+      write('warn', { answers }, 'entries of the contract lead to nothing');
+    },
+    bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
+  };
+}
+
+/** Where a bug is, without its message: that may quote what was being worked on. */
+function describeBug(bug: unknown): { readonly bug: string; readonly at: string } {
+  if (!(bug instanceof Error)) return { bug: typeof bug, at: '' };
+  const frames = bug.stack?.match(/^ {4}at .*$/gm) ?? [];
+  return {
+    bug: bug.name,
+    at: frames
+      .slice(0, 5)
+      .map((frame) => frame.trim())
+      .join(' < '),
+  };
+}
