@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import { createContext, type Service } from './context.ts';
 import { GatewayError, toResult } from './errors.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
+import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
@@ -13,12 +14,17 @@ import { useRequestId } from './plugins/use-request-id.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
+import { readRemoteAddress } from './remote-address.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { createSubgraph } from './schema.ts';
 
 /** What a gateway is made of. */
 export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
+  /** Default: no limit. */
+  readonly loginGuard?: LoginGuardOptions;
+  /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
+  readonly trustedProxies?: number;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */
   readonly contract: Service['contract'];
@@ -39,10 +45,23 @@ export type GatewayParts = {
 
 const MAX_BODY_BYTES = 65_536;
 
-/** Builds a gateway. It opens no connection before the first request needs one. */
+/** Builds a gateway. It opens no connection to the service before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
-  const { contract, playground, corsOrigins, log, now, clock, createId, draining } = options;
+  const { trustedProxies = 0, contract, playground, corsOrigins, log } = options;
+  const { now, clock, createId, draining } = options;
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
+  const { observer, ...limits } = options.loginGuard ?? { perMinute: 0 };
+  const guard = createLoginGuard({
+    ...limits,
+    observer: {
+      ...observer,
+      onFallback: (isFallback) => {
+        if (isFallback) log.warn({}, 'Redis does not answer: each replica counts logins by itself');
+        else log.info({}, 'Redis answers again: replicas share the count of logins');
+        observer?.onFallback?.(isFallback);
+      },
+    },
+  });
   const reportBug = (bug: unknown, requestId: string) =>
     log.error({ requestId, ...describeBug(bug) }, 'bug');
 
@@ -53,9 +72,15 @@ export function createGateway(options: GatewayParts): Gateway {
     log.warn({ answers }, 'entries of the contract lead to nothing');
   };
 
-  const yoga = createYoga({
+  const service = { client, admitLogin: guard.admit, contract, reportDrift, now };
+  const yoga = createYoga<{ req?: IncomingMessage }>({
     schema: createSubgraph().schema,
-    context: ({ request }) => createContext({ client, contract, reportDrift, now }, request),
+    context: ({ request, req }) => {
+      const forwardedFor = request.headers.get('x-forwarded-for');
+      const peer = req?.socket.remoteAddress; // a request of `fetch` has no socket
+      const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
+      return createContext(service, request, address);
+    },
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
@@ -125,7 +150,7 @@ export function createGateway(options: GatewayParts): Gateway {
     [Symbol.asyncDispose]: async () => {
       isClosed = true;
       await Promise.all(underWay);
-      await client[Symbol.asyncDispose]();
+      await Promise.all([client, guard].map((part) => part[Symbol.asyncDispose]()));
     },
   };
 }
