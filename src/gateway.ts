@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import { createContext, type Service } from './context.ts';
 import { GatewayError, toResult } from './errors.ts';
@@ -73,11 +73,10 @@ export function createGateway(options: GatewayParts): Gateway {
   };
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift, now };
-  const yoga = createYoga<{ req?: IncomingMessage }>({
+  const yoga = createYoga<{ peer?: string | undefined }>({
     schema: createSubgraph().schema,
-    context: ({ request, req }) => {
+    context: ({ request, peer }) => {
       const forwardedFor = request.headers.get('x-forwarded-for');
-      const peer = req?.socket.remoteAddress; // a request of `fetch` has no socket
       const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
       return createContext(service, request, address);
     },
@@ -139,9 +138,10 @@ export function createGateway(options: GatewayParts): Gateway {
     },
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
+      const peer = request.socket.remoteAddress; // gone when the caller is
       const answered = await answer(() =>
         refusal === undefined
-          ? yoga.handleNodeRequestAndResponse(request, response)
+          ? yoga.handleNodeRequestAndResponse(request, response, { peer })
           : refuse(refusal, 400),
       );
       await send(answered, response);

@@ -39,7 +39,7 @@ const WINDOW_SECONDS = 60;
 /** Of each bucket in memory: about 10 MB for both. */
 const MAX_KEYS = 10_000;
 /** How long a login waits for Redis before it is counted in memory. */
-const REDIS_TIMEOUT_MS = 250;
+const REDIS_TIMEOUT_MS = 500;
 
 /** Makes a guard. With a Redis it starts to connect, and works until then and without it all the same. */
 export function createLoginGuard({ perMinute, redisUrl, observer }: LoginGuardOptions): LoginGuard {
