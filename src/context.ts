@@ -13,6 +13,8 @@ import type { OpenTrail } from './window/page.ts';
 
 /** What every resolver is given, for one request: nothing in it outlives the request or is shared with another. */
 export type Context = {
+  /** Counts a login of the caller; throws RATE_LIMITED when there were too many of that client or from where he is. */
+  readonly admitLogin: (clientId: string) => Promise<void>;
   /** Calls without a token. */
   readonly open: OpenCalls;
   /** Calls with the caller's token; without a well-formed one they throw UNAUTHENTICATED and send nothing. */
@@ -29,16 +31,19 @@ export type Context = {
 /** What the contexts of all requests have in common. */
 export type Service = {
   readonly client: RestClient;
+  /** Counts a login, by its address too where that is known; throws RATE_LIMITED when there were too many. */
+  readonly admitLogin: (clientId: string, address: string | null) => Promise<void>;
   readonly contract: ConfiguredContract;
   /** Is told which entries of the contract led to nothing. */
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
 };
 
-/** Makes the context of one request, from its headers and the signal that says that its caller left. */
+/** Makes the context of one request: from its headers, the signal that says that its caller left, and the address it came from. */
 export function createContext(
-  { client, contract, reportDrift, now }: Service,
+  { client, admitLogin, contract, reportDrift, now }: Service,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
+  address: string | null,
 ): Context {
   const authorized = () => client.authorized(readBearer(request.headers.get('authorization')));
 
@@ -62,6 +67,7 @@ export function createContext(
   );
 
   return {
+    admitLogin: (clientId) => admitLogin(clientId, address),
     open: client.open,
     authorized: {
       getTrail: (from) => async (step) =>

@@ -78,7 +78,8 @@ export type FailureReason =
   | 'NO_TOKEN'
   | 'NO_RECORDS'
   | 'PAGING_UNKNOWN'
-  | 'SAYS_IT_FAILED';
+  | 'SAYS_IT_FAILED'
+  | 'LOGIN_LIMIT';
 
 /** What a failure may tell beyond its code. None of it is ever taken from the service's text or the caller's values. */
 export type FailureDetails = {

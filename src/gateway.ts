@@ -5,6 +5,7 @@ import { createAdmission } from './admission.ts';
 import { createContext, type Service } from './context.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
+import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
@@ -15,6 +16,7 @@ import { useRequestId } from './plugins/use-request-id.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
 import { useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
+import { readRemoteAddress } from './remote-address.ts';
 import { createReports } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { createSubgraph } from './schema.ts';
@@ -22,6 +24,10 @@ import { createSubgraph } from './schema.ts';
 /** What a gateway is made of. */
 export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
+  /** Default: no limit. */
+  readonly loginGuard?: LoginGuardOptions;
+  /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
+  readonly trustedProxies?: number;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */
   readonly contract: Service['contract'];
@@ -45,17 +51,33 @@ export type GatewayParts = {
 const MAX_BODY_BYTES = 65_536;
 const CACHED_CHARACTERS = 65_536;
 
-/** Builds a gateway. It opens no connection before the first request needs one. */
+/** Builds a gateway. It opens no connection to the service before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
-  const { contract, playground, corsOrigins, now, clock, createId, draining } = options;
+  const { trustedProxies = 0, contract, playground, corsOrigins } = options;
+  const { now, clock, createId, draining } = options;
   const reports = createReports(options.log);
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
+  const { observer, ...limits } = options.loginGuard ?? { perMinute: 0 };
+  const guard = createLoginGuard({
+    ...limits,
+    observer: {
+      ...observer,
+      onFallback: (isFallback) => {
+        reports.fallback(isFallback);
+        observer?.onFallback?.(isFallback);
+      },
+    },
+  });
 
-  const yoga = createYoga({
+  const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
+  const yoga = createYoga<{ peer?: string | undefined }>({
     schema: createSubgraph().schema,
-    context: ({ request }) =>
-      createContext({ client, contract, reportDrift: reports.drift, now }, request),
+    context: ({ request, peer }) => {
+      const forwardedFor = request.headers.get('x-forwarded-for');
+      const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
+      return createContext(service, request, address);
+    },
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
@@ -89,9 +111,10 @@ export function createGateway(options: GatewayParts): Gateway {
     },
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
+      const peer = request.socket.remoteAddress; // gone when the caller is
       const work = () =>
         refusal === undefined
-          ? yoga.handleNodeRequestAndResponse(request, response)
+          ? yoga.handleNodeRequestAndResponse(request, response, { peer })
           : admission.refuse(refusal, 400);
       const isAsked = request.url?.split('?', 1)[0] === GRAPHQL_PATH;
       await send(await admission.answer(work, { isAsked }), response);
@@ -102,7 +125,7 @@ export function createGateway(options: GatewayParts): Gateway {
     },
     [Symbol.asyncDispose]: async () => {
       await admission[Symbol.asyncDispose]();
-      await client[Symbol.asyncDispose]();
+      await Promise.all([client, guard].map((part) => part[Symbol.asyncDispose]()));
     },
   };
 }

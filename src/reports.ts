@@ -6,6 +6,8 @@ export type Reports = {
   request(record: object): void;
   /** Which entries of the contract led to nothing in an answer. */
   drift(entries: readonly string[]): void;
+  /** That Redis is lost, or back. */
+  fallback(isFallback: boolean): void;
   /** Where a bug is. */
   bug(bug: unknown, requestId: string): void;
 };
@@ -21,6 +23,11 @@ export function createReports(log: GatewayLog): Reports {
       for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
       const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
       write('warn', { answers }, 'entries of the contract lead to nothing');
+    },
+    fallback: (isFallback) => {
+      if (isFallback)
+        write('warn', {}, 'Redis does not answer: each replica counts logins by itself');
+      else write('info', {}, 'Redis answers again: replicas share the count of logins');
     },
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };

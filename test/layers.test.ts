@@ -44,6 +44,8 @@ const REFUSED: readonly Plant[] = [
   ['src/plugins/new.ts', "export * from '../context.ts';"],
   ['src/schema.ts', "export * from './gateway.ts';"],
   ['src/guard.ts', "export * from './gateway.ts';"],
+  ['src/login-guard.ts', "export * from './remote-address.ts';"],
+  ['src/remote-address.ts', "export * from './errors.ts';"],
   ['src/gateway.ts', "export * from './operations/login.ts';"],
   ['src/gateway.ts', "export * from './config.ts';"],
   ['src/server.ts', "export * from './commands/serve.ts';"],

@@ -11,7 +11,8 @@ import { checkOptions, type GatewayOptions } from './options.ts';
  * @throws ConfigError that names everything that is wrong with the options.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { upstream, playground, maxInFlight, log, draining, now, ...rest } = checkOptions(options);
+  const { loginRateLimit, rateLimitRedisUrl, ...checked } = checkOptions(options);
+  const { upstream, playground, maxInFlight, log, draining, now, ...rest } = checked;
   const defaults = loadConfig({});
   return assemble({
     ...rest,
@@ -22,6 +23,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       maxBytes: upstream.maxBytes ?? defaults.UPSTREAM_MAX_BYTES,
       tls: upstream.tls,
     },
+    loginGuard: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
     maxInFlight: maxInFlight ?? defaults.MAX_IN_FLIGHT,
     log: log ?? SILENT,

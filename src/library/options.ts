@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { isBaseAddress, isOrigin, isPlainAndFar } from '../address.ts';
+import { isBaseAddress, isOrigin, isPlainAndFar, isRedisAddress } from '../address.ts';
 import { ConfigError } from '../config-error.ts';
 import { checkContract } from '../contract.ts';
 import type { GatewayLog } from '../gateway-types.ts';
@@ -27,6 +27,12 @@ export type GatewayOptions = {
   readonly upstream: UpstreamOptions;
   /** Where the service's answers hold what; what is left out is told from each answer. Default `{}`. */
   readonly contract?: ConfiguredContract | undefined;
+  /** Logins a minute for one client id, and as many for one address; 0 = no limit. Default 10. */
+  readonly loginRateLimit?: number | undefined;
+  /** A Redis in which gateways share that count, such as rediss://redis.example.com/0. Default: each counts by itself. */
+  readonly rateLimitRedisUrl?: string | undefined;
+  /** How many proxies before the gateway add to X-Forwarded-For, for the address that logins count by. Default 0: the socket's. `fetch` knows none. */
+  readonly trustedProxies?: number | undefined;
   /** Whether clients may ask for the schema. Default false. */
   readonly introspection?: boolean | undefined;
   /** Whether a browser at /graphql gets GraphiQL. Default false. */
@@ -47,6 +53,8 @@ export type GatewayOptions = {
 export type CheckedOptions = GatewayOptions & {
   readonly upstream: UpstreamOptions & { readonly url: URL };
   readonly contract: ConfiguredContract;
+  readonly loginRateLimit: number;
+  readonly trustedProxies: number;
   readonly introspection: boolean;
   readonly playground: boolean;
   readonly corsOrigins: readonly string[];
@@ -109,10 +117,18 @@ const upstream = z
       'must be https, unless it is on loopback: over plain http everybody on the way reads the tokens. `upstream.allowHttp: true` allows it all the same',
   });
 
+const REDIS_URL = 'must be a redis or rediss URL without query or fragment';
+
 const schema = z.strictObject(
   {
     upstream,
     contract: z.unknown().optional(),
+    loginRateLimit: wholeNumber(0, 10_000, ' of logins a minute').default(10),
+    rateLimitRedisUrl: z
+      .string({ error: REDIS_URL })
+      .refine(isRedisAddress, { error: REDIS_URL })
+      .optional(),
+    trustedProxies: wholeNumber(0, 10).default(0),
     introspection: flag,
     playground: flag,
     maxInFlight: wholeNumber(1, 65_535).optional(),

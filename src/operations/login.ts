@@ -18,7 +18,8 @@ builder.mutationField('login', (t) =>
         description: 'What proves that it is the client.',
       }),
     },
-    resolve: async (_, { clientId, credential }, { open, contract, now }) => {
+    resolve: async (_, { clientId, credential }, { admitLogin, open, contract, now }) => {
+      await admitLogin(clientId);
       const answer = await open.post(path`/api/v1/auth/login`, {
         client_id: clientId,
         ...toRest(credential),

@@ -67,6 +67,7 @@ export async function createTestbed({
   const gateway = stack.use(
     createGateway({
       introspection: true,
+      loginRateLimit: 0,
       draining: draining.signal,
       ...options,
       now,

@@ -27,6 +27,7 @@ export function gatewayOver(
       maxBytes: 2 ** 20,
       ...upstream,
     },
+    loginGuard: { perMinute: 0 },
     contract: {},
     introspection: true,
     playground: null,

@@ -63,6 +63,24 @@ describe('createGateway', () => {
       { upstream: UPSTREAM, introspection: 'on', playground: 1 },
       [/^introspection must be true or false\.$/, /^playground must be true or false\.$/],
     ],
+    [
+      { upstream: UPSTREAM, loginRateLimit: 10_001, trustedProxies: -1 },
+      [
+        /^loginRateLimit must be a whole number of logins a minute, 0 to 10000\.$/,
+        /^trustedProxies must be a whole number, 0 to 10\.$/,
+      ],
+    ],
+    ...[
+      'canary',
+      'http://canary',
+      'redis:///0',
+      'redis://canary?family=6',
+      'redis://canary/a',
+      7,
+    ].map((rateLimitRedisUrl): [unknown, readonly RegExp[]] => [
+      { upstream: UPSTREAM, rateLimitRedisUrl },
+      [/^rateLimitRedisUrl must be a redis or rediss URL without query or fragment\.$/],
+    ]),
     [{ upstream: UPSTREAM, corsOrigins: '*' }, [/^corsOrigins must be a list of origins/]],
     [{ upstream: UPSTREAM, corsOrigins: ['*'] }, [/^corsOrigins\.0 must be an origin/]],
     [{ upstream: UPSTREAM, log: { info: () => {} } }, [/^log must have the functions/]],
@@ -86,6 +104,8 @@ describe('createGateway', () => {
   it.each<GatewayOptions>([
     { upstream: { url: new URL('https://service.example/prefix') } },
     { upstream: { url: 'http://service.example', allowHttp: true } },
+    { upstream: UPSTREAM, loginRateLimit: 10_000, trustedProxies: 10 },
+    { upstream: UPSTREAM, rateLimitRedisUrl: 'rediss://user:secret@redis.example:6380/1' },
     {
       upstream: { url: 'http://[::1]:8080', timeoutMs: undefined, tls: { ca: undefined } },
       contract: undefined,
@@ -115,6 +135,23 @@ describe('createGateway', () => {
       inputs.map(() => 'Bearer t'),
     );
     await expect(gateway.fetch('/graphql', AUDIT)).rejects.toThrow(TypeError);
+  });
+
+  it('lets ten logins a minute through unless it is told', async () => {
+    await using service = await startService({ body: { access_token: 'a' } });
+    const login = post(
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { accessToken } }',
+    );
+    for (const [loginRateLimit, sent] of [
+      [undefined, 10],
+      [2, 2],
+      [0, 12],
+    ] as const) {
+      const before = service.seen.length;
+      await using gateway = createGateway({ upstream: { url: service.url }, loginRateLimit });
+      for (let count = 0; count < 12; count += 1) await gateway.fetch('http://k/graphql', login);
+      expect(service.seen.length - before).toBe(sent);
+    }
   });
 
   it('is a listener for a server', async () => {
