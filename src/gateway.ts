@@ -25,9 +25,9 @@ import { createSubgraph } from './schema.ts';
 export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   /** Default: no limit. */
-  readonly loginGuard?: LoginGuardOptions;
+  readonly loginGuard: LoginGuardOptions;
   /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
-  readonly trustedProxies?: number;
+  readonly trustedProxies: number;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */
   readonly contract: Service['contract'];
@@ -53,12 +53,12 @@ const CACHED_CHARACTERS = 65_536;
 
 /** Builds a gateway. It opens no connection to the service before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
-  const { trustedProxies = 0, contract, playground, corsOrigins } = options;
+  const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
   const reports = createReports(options.log);
   const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
-  const { observer, ...limits } = options.loginGuard ?? { perMinute: 0 };
+  const { observer, ...limits } = options.loginGuard;
   const guard = createLoginGuard({
     ...limits,
     observer: {

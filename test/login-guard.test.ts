@@ -117,18 +117,6 @@ describe('the limit of logins', () => {
     expect(codeOf(await logIn(http, 'd'))).toBe('RATE_LIMITED');
   });
 
-  it('counts each login of a document', async () => {
-    await using service = await startService(TOKEN);
-    await using gateway = gatewayOver(service.url, { loginGuard: { perMinute: 2 } });
-    const logins = times(
-      4,
-      (index) => `l${index}: login(clientId: "c", credential: {clientSecret: "s"}) { accessToken }`,
-    );
-    const { errors = [] } = await ask(gateway, `mutation { ${logins.join(' ')} }`);
-    expect(errors.map(({ path }) => path?.[0])).toEqual(['l2', 'l3']);
-    expect(service.seen).toHaveLength(2);
-  });
-
   it('is none at 0', async () => {
     await using service = await startService(TOKEN);
     await using gateway = gatewayOver(service.url, { loginGuard: { perMinute: 0 } });

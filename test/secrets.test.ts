@@ -43,6 +43,7 @@ describe('no secret', () => {
     });
     await using process = keytrail([], {
       PORT: '0',
+      LOGIN_RATE_LIMIT: '0',
       UPSTREAM_URL: service.url,
       LOG_LEVEL: 'trace',
     });

@@ -36,6 +36,8 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     contract,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
+    loginGuard: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
+    trustedProxies: config.TRUSTED_PROXIES,
     maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
     log: await createLog(host, config.LOG_LEVEL),

@@ -28,6 +28,7 @@ export function gatewayOver(
       ...upstream,
     },
     loginGuard: { perMinute: 0 },
+    trustedProxies: 0,
     contract: {},
     introspection: true,
     playground: null,
