@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from './helpers/gateway.ts';
@@ -309,5 +309,240 @@ describe('the observer', () => {
       'audit 5xx',
       'audit 2xx',
     ]);
+  });
+});
+
+describe('a service that has failed repeatedly', () => {
+  /** Enough failures to open the breaker. */
+  const ENOUGH = 20;
+
+  /** A gateway whose breaker has opened, over a service that answers as `now.answer` says. */
+  async function opened() {
+    const now: { answer: Answer | null } = { answer: { status: 500 } }; // null: it never answers
+    const service = await startService(() => now.answer ?? new Promise(() => {}));
+    const { gateway, events, time } = observed(service.url);
+    await times(ENOUGH, gateway, DELETE);
+    events.length = 0;
+    const asked = () => service.seen.length - ENOUGH;
+    const close = async () => {
+      gateway.abort();
+      await gateway[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    };
+    return { gateway, events, time, now, asked, [Symbol.asyncDispose]: close };
+  }
+
+  it.each(ALL)('is spared %s, and the caller is told when to come back', async (_, send) => {
+    await using bed = await opened();
+    bed.time.ms += 1500;
+    const { errors } = await send(bed.gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryable: true,
+      retryAfterSeconds: 3,
+    });
+    expect(errors?.[0]?.message).toMatch(/failed repeatedly.*not sent.*retryAfterSeconds/);
+    expect(bed.asked()).toBe(0);
+    expect(bed.events).toEqual([expect.stringContaining('rejected')]);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['by 5xx', (socket) => socket.end('HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n')],
+    ['by lost connections', (socket) => socket.resetAndDestroy()],
+    ['by not answering in time', () => {}],
+    [
+      'by answers cut short',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'),
+    ],
+    ['by not speaking HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
+  ])('%s opens the breaker', async (_, onRequest) => {
+    await using service = await startRaw(onRequest);
+    const { gateway, events } = observed(service.url, { timeoutMs: 250 });
+    await using _gateway = gateway;
+    await times(ENOUGH - 1, gateway, DELETE);
+    expect(events).not.toContain('open');
+    await DELETE(gateway);
+    expect(events.filter((event) => event === 'open')).toHaveLength(1);
+  });
+
+  it('by refusing connections opens the breaker', async () => {
+    const gone = await startService({});
+    await gone[Symbol.asyncDispose]();
+    const { gateway, events } = observed(gone.url);
+    await using _gateway = gateway;
+    for (let turn = 0; turn < ENOUGH; turn += 1) await LOG_IN(gateway);
+    expect(events).toContain('open');
+    expect(events.at(-1)).toBe('login rejected');
+  });
+
+  it('is asked by the next read after the cool-down, and by all when that went well', async () => {
+    await using bed = await opened();
+    bed.now.answer = WELL;
+    bed.time.ms += 3999;
+    expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    bed.time.ms += 1;
+    expect(codeOf(await READ(bed.gateway))).toBe('');
+    for (const [, send] of ALL) expect(codeOf(await send(bed.gateway))).toBe('');
+    expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'closed', 'audit 2xx']);
+    expect(bed.asked()).toBe(5);
+  });
+
+  it('is asked nothing else while that read is under way', async () => {
+    await using bed = await opened();
+    bed.time.ms += 4000;
+    bed.now.answer = null;
+    const probe = READ(bed.gateway);
+    await until(() => bed.asked() === 1);
+    for (const [, send] of ALL) {
+      expect(codeOf(await send(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    }
+    expect(bed.asked()).toBe(1);
+    bed.gateway.abort();
+    await probe;
+  });
+
+  it('is left alone again when that read fails, which is not repeated', async () => {
+    await using bed = await opened();
+    bed.time.ms += 4000;
+    bed.now.answer = { status: 503 };
+    expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_ERROR');
+    expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    expect(bed.asked()).toBe(1);
+    expect(bed.events).toEqual(['half-open', 'open', 'audit 5xx', 'audit rejected']);
+  });
+
+  it('is asked by another read when that one hangs for as long as the cool-down', async () => {
+    await using bed = await opened();
+    bed.time.ms += 4000;
+    bed.now.answer = null;
+    const hanging = READ(bed.gateway);
+    await until(() => bed.asked() === 1);
+    bed.time.ms += 4000;
+    bed.now.answer = WELL;
+    expect(codeOf(await READ(bed.gateway))).toBe('');
+    expect(codeOf(await LOG_IN(bed.gateway))).toBe('');
+    bed.gateway.abort();
+    await hanging;
+  });
+
+  it('is known to be back although the caller of that read has left', async () => {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    let arrived = false;
+    await using service = await startService(async ({ method }) => {
+      if (method !== 'GET') return { status: 500 };
+      arrived = true;
+      await go;
+      return WELL;
+    });
+    const { gateway, events, time } = observed(service.url);
+    await using _gateway = gateway;
+    await times(ENOUGH, gateway, DELETE);
+    time.ms += 4000;
+    const caller = new AbortController();
+    const left = read(gateway, caller.signal);
+    await until(() => arrived);
+    caller.abort();
+    release();
+    await left;
+    await until(() => events.at(-1) === 'audit 2xx');
+    expect(events.slice(-3)).toEqual(['half-open', 'closed', 'audit 2xx']);
+  });
+
+  it.each(WRITES)(
+    'is sent %s after the cool-down when no read came, which decides nothing',
+    async (_, send) => {
+      await using bed = await opened();
+      bed.now.answer = WELL;
+      bed.time.ms += 4000;
+      expect(codeOf(await send(bed.gateway))).toBe('');
+      expect(bed.events.some((event) => /open|closed/.test(event))).toBe(false);
+      expect(codeOf(await READ(bed.gateway))).toBe('');
+      expect(bed.events).toContain('half-open');
+    },
+  );
+
+  it('and still does so is left alone again, though no read came', async () => {
+    await using bed = await opened();
+    bed.time.ms += 4000;
+    expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_ERROR');
+    expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    expect(bed.asked()).toBe(1);
+  });
+
+  it('is not held against it later what began before', async () => {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    await using service = await startService(async ({ method, headers }) => {
+      if (headers.authorization === 'Bearer slow') await go;
+      return method === 'GET' ? WELL : { status: 500 };
+    });
+    const { gateway, events, time } = observed(service.url, { connections: 64 });
+    await using _gateway = gateway;
+    const slow: Send = (over) =>
+      ask(over, DeleteApiKeyDocument, { clientId: 'k' }, { token: 'slow' });
+    const begunBefore = times(30, gateway, slow);
+    await until(() => service.seen.length === 30);
+    await times(ENOUGH, gateway, DELETE);
+    expect(events).toContain('open');
+    time.ms += 4000;
+    expect(codeOf(await READ(gateway))).toBe('');
+    release();
+    await begunBefore;
+    expect(events.at(-1)).toBe('secrets 5xx');
+    expect(events.filter((event) => event === 'open')).toHaveLength(1);
+    expect(codeOf(await READ(gateway))).toBe('');
+  });
+});
+
+describe('the breaker stays closed', () => {
+  it.each([302, 400, 401, 403, 404, 409, 429])('whatever number of %s comes', async (status) => {
+    await using service = await startService({ status });
+    const { gateway, events } = observed(service.url);
+    await using _gateway = gateway;
+    for (const [, send] of ALL) await times(15, gateway, send);
+    expect(service.seen).toHaveLength(60);
+    expect(events.filter((event) => /open|rejected/.test(event))).toEqual([]);
+  });
+
+  it('whatever number of callers leaves', async () => {
+    await using service = await startService(async () => {
+      if (!isWell) {
+        await new Promise(() => {});
+      }
+      return WELL;
+    });
+    let isWell = false;
+    const { gateway, events } = observed(service.url, { connections: 64 });
+    await using _gateway = gateway;
+    const callers = Array.from({ length: 40 }, () => new AbortController());
+    const left = callers.map(({ signal }) => read(gateway, signal));
+    await until(() => service.seen.length === 40);
+    for (const caller of callers) caller.abort();
+    await Promise.all(left);
+    await until(() => events.length === 40);
+    isWell = true;
+    expect(codeOf(await READ(gateway))).toBe('');
+    expect(new Set(events)).toEqual(new Set(['audit none', 'audit 2xx']));
+  });
+
+  it('for half of the calls that fail, however many', async () => {
+    await using service = await startService(({ method }) =>
+      method === 'DELETE' ? { status: 500 } : WELL,
+    );
+    const { gateway, events } = observed(service.url);
+    await using _gateway = gateway;
+    for (let turn = 0; turn < 40; turn += 1) {
+      await LOG_IN(gateway);
+      await DELETE(gateway);
+    }
+    expect(service.seen).toHaveLength(80);
+    expect(events).not.toContain('open');
+  });
+
+  it('for answers that the gateway does not take', async () => {
+    await using service = await startService({ headers: { 'content-encoding': 'br' } });
+    const { gateway, events } = observed(service.url);
+    await using _gateway = gateway;
+    await times(40, gateway, DELETE);
+    expect(events).not.toContain('open');
   });
 });
