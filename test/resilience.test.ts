@@ -201,21 +201,16 @@ describe('a second try', () => {
   });
 
   it('is not made when the caller leaves while it waits', async () => {
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const caller = new AbortController();
     const events: string[] = [];
-    await using service = await startService({ status: 503, headers: { 'retry-after': '1' } });
+    await using service = await startService({ status: 503 });
     await using gateway = gatewayOver(service.url, {
       upstream: {
-        observe: { onCall: () => answer(), onRetry: (route) => void events.push(route) },
+        observe: { onCall: () => caller.abort(), onRetry: (route) => void events.push(route) },
       },
     });
-    const caller = new AbortController();
-    const leaving = read(gateway, caller.signal);
-    await answered;
-    caller.abort();
-    await leaving;
-    await until(() => gateway.logged.length === 1);
-    await gateway[Symbol.asyncDispose]();
+    await read(gateway, caller.signal);
+    await new Promise((resolve) => setTimeout(resolve, 100)); // longer than any second try waits
     expect(events).toEqual([]);
     expect(service.seen).toHaveLength(1);
   });
@@ -522,6 +517,24 @@ describe('the breaker stays closed', () => {
     isWell = true;
     expect(codeOf(await READ(gateway))).toBe('');
     expect(new Set(events)).toEqual(new Set(['audit none', 'audit 2xx']));
+  });
+
+  it('no longer than without callers who leave, as they say nothing for the service', async () => {
+    await using service = await startService(({ method }) =>
+      method === 'GET' ? new Promise(() => {}) : { status: 500 },
+    );
+    const { gateway, events } = observed(service.url, { connections: 64 });
+    await using _gateway = gateway;
+    const callers = Array.from({ length: 40 }, () => new AbortController());
+    const left = callers.map(({ signal }) => read(gateway, signal));
+    await until(() => service.seen.length === 40);
+    for (const caller of callers) caller.abort();
+    await Promise.all(left);
+    await until(() => events.length === 40);
+    await times(19, gateway, DELETE);
+    expect(events).not.toContain('open');
+    await DELETE(gateway);
+    expect(events).toContain('open');
   });
 
   it('for half of the calls that fail, however many', async () => {
