@@ -464,6 +464,32 @@ describe('a service that has failed repeatedly', () => {
     expect(bed.asked()).toBe(1);
   });
 
+  it('is known to be back by the read, whatever a login that went before it ends with', async () => {
+    const held = new Map<string, () => void>();
+    await using service = await startService(async ({ method }) => {
+      if (method === 'DELETE') return { status: 500 };
+      await new Promise<void>((resolve) => held.set(method, resolve));
+      return method === 'GET' ? WELL : { status: 500 };
+    });
+    const { gateway, events, time } = observed(service.url);
+    await using _gateway = gateway;
+    await times(ENOUGH, gateway, DELETE);
+    time.ms += 4000;
+    const login = LOG_IN(gateway);
+    await until(() => held.has('POST'));
+    const probe = READ(gateway);
+    await until(() => held.has('GET'));
+    held.get('POST')?.();
+    expect(codeOf(await login)).toBe('UPSTREAM_ERROR');
+    held.get('GET')?.();
+    expect(codeOf(await probe)).toBe('');
+    expect(events.filter((event) => /open|closed/.test(event))).toEqual([
+      'open',
+      'half-open',
+      'closed',
+    ]);
+  });
+
   it('is not held against it later what began before', async () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     await using service = await startService(async ({ method, headers }) => {
