@@ -42,6 +42,8 @@ export type GatewayParts = {
   readonly now: () => Date;
   /** Milliseconds from anywhere, never going back. */
   readonly clock: () => number;
+  /** A number from 0 up to 1, which spreads what is tried again. */
+  readonly random: () => number;
   /** Makes a request id. */
   readonly createId: () => string;
   /** Aborted when the gateway should no longer be sent requests: it is then alive and not ready. */
@@ -56,7 +58,12 @@ export function createGateway(options: GatewayParts): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
   const reports = createReports(options.log);
-  const client = createRestClient({ ...options.upstream, now: () => now().getTime() });
+  const client = createRestClient({
+    clock,
+    random: options.random,
+    ...options.upstream,
+    now: () => now().getTime(),
+  });
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
   const { observer, ...limits } = options.loginGuard;
   const guard = createLoginGuard({

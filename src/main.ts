@@ -31,6 +31,7 @@ const status = await run({
   version: manifest.version,
   now: () => new Date(),
   clock: () => performance.now(),
+  random: Math.random,
   createId: randomUUID,
   createToken: () => randomBytes(32).toString('base64url'),
   stopping: stopping.signal,

@@ -58,6 +58,9 @@ const STATUSES: Readonly<Record<number, string>> = {
   599: 'UPSTREAM_ERROR',
 };
 
+/** A read that meets one of these is tried once more. */
+const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
+
 describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
   it.each(Object.entries(STATUSES))(
     'answers status %s with %s, whatever the body, and repeats nothing of it',
@@ -74,7 +77,8 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
         expect(result.text).not.toContain(CANARY);
       }
       expect(gateway.logged.join()).not.toContain(CANARY);
-      expect(service.seen).toHaveLength(Object.keys(BODIES).length);
+      const tries = operation === 'audit' && PASSING.has(Number(status)) ? 2 : 1;
+      expect(service.seen).toHaveLength(Object.keys(BODIES).length * tries);
     },
   );
 

@@ -14,6 +14,8 @@ export type Host = {
   readonly now: () => Date;
   /** Milliseconds from anywhere, never going back. */
   readonly clock: () => number;
+  /** A number from 0 up to 1, which nobody needs to be surprised by. */
+  readonly random: () => number;
   /** Makes a UUID. */
   readonly createId: () => string;
   /** Makes a text that nobody can guess. */

@@ -43,6 +43,7 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     log: await createLog(host, config.LOG_LEVEL),
     now: host.now,
     clock: host.clock,
+    random: host.random,
     createId: host.createId,
     draining: draining.signal,
   });

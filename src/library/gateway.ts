@@ -29,6 +29,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log: log ?? SILENT,
     now: now ?? (() => new Date()),
     clock: () => performance.now(),
+    random: Math.random,
     createId: randomUUID,
     draining: draining ?? new AbortController().signal,
   });

@@ -1,14 +1,16 @@
 import { Pool } from 'undici';
 import type { Bearer } from './bearer.ts';
 import { type ExchangeRequest, exchange } from './exchange.ts';
+import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
+import { createResilience } from './resilience.ts';
 import { type Answer, type BodyKind, readAnswer, readFailure } from './response.ts';
 
 /** How to reach the service. */
 export type RestClientOptions = {
   /** Base address of the service; a path prefix is kept. */
   readonly url: URL;
-  /** Deadline of one call in milliseconds, waiting for a connection included. */
+  /** Deadline of one call in milliseconds, waiting for a connection and a second try included. */
   readonly timeoutMs: number;
   /** How many sockets at most. */
   readonly connections: number;
@@ -18,6 +20,12 @@ export type RestClientOptions = {
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
   /** Milliseconds since the epoch, for a Retry-After that is a date. */
   readonly now: () => number;
+  /** Milliseconds from anywhere, never going back, for deadlines and pauses; `now` unless given. */
+  readonly clock?: (() => number) | undefined;
+  /** From 0 up to 1, without 1, to spread second tries; always in the middle unless given. */
+  readonly random?: (() => number) | undefined;
+  /** Is told what happens on the way to the service. */
+  readonly observe?: Partial<RestObserver> | undefined;
 };
 
 /** The calls that carry no token: there is no way to give them one. */
@@ -58,17 +66,30 @@ export function createRestClient(options: RestClientOptions): RestClient {
     connect: { timeout: timeoutMs, ...tls },
   });
   const aborted = Promise.withResolvers<void>();
+  const isAborted = new AbortController();
   const prefix = url.pathname.replace(/\/+$/, '');
 
+  const send = createResilience(
+    {
+      timeoutMs,
+      connections,
+      now,
+      clock: options.clock ?? now,
+      random: options.random ?? (() => 0.5),
+      observe: options.observe ?? {},
+      aborted: isAborted.signal,
+    },
+    (request, remainingMs) => exchange(pool, request, { timeoutMs: remainingMs, maxBytes }),
+  );
+
   const call = async (request: ExchangeRequest, kind: BodyKind): Promise<Answer> => {
-    const response = await exchange(
-      pool,
+    const response = await send(
       {
         ...request,
         path: `${prefix}${request.path}` as Path, // the prefix comes from a URL, so it is encoded
         headers: { accept: 'application/json', 'accept-encoding': 'identity', ...request.headers },
       },
-      { timeoutMs, maxBytes },
+      routeOf(request.path),
     );
     if (response.status >= 300) {
       const isRead = request.method === 'GET';
@@ -97,7 +118,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
       delete: (path) => call({ method: 'DELETE', path, headers: { authorization } }, 'any'),
     }),
     follow: (link, from) => followLink(link, from, url),
-    abort: () => void pool.destroy().then(aborted.resolve),
+    abort: () => {
+      isAborted.abort();
+      void pool.destroy().then(aborted.resolve);
+    },
     // Once it was aborted there is nothing left to close, and undici says so by rejecting.
     [Symbol.asyncDispose]: () => Promise.race([aborted.promise, pool.close().catch(() => {})]),
   };

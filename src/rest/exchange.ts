@@ -1,5 +1,5 @@
 import { type Dispatcher, errors } from 'undici';
-import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
+import { type FailureReason, GatewayError } from '../errors.ts';
 import type { Path } from './path.ts';
 
 /** One request to the service. */
@@ -14,7 +14,7 @@ export type ExchangeRequest = {
 
 /** What bounds every exchange. */
 export type ExchangeLimits = {
-  /** From the call to the last byte of the answer, waiting for a connection included; milliseconds. */
+  /** From this try to the last byte of the answer, waiting for a connection included; milliseconds. */
   readonly timeoutMs: number;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
@@ -27,13 +27,31 @@ export type RawResponse = {
   readonly body: Buffer;
 };
 
+/** What took the answer away: its connection, its deadline, or that nobody wants it any more. */
+export type Loss = 'connection' | 'deadline' | 'caller';
+
+/** No answer came. Whether the request may be sent again depends on how it was lost. */
+export class LostExchange extends GatewayError {
+  readonly loss: Loss;
+  /** Whether the request went onto a connection; if not, the service cannot have seen it. */
+  readonly isSent: boolean;
+
+  constructor(loss: Loss, { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>) {
+    const code = loss === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
+    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { retryable: isRead });
+    this.loss = loss;
+    this.isSent = isSent;
+  }
+}
+
 /** How much of a body nobody will read is taken to keep its connection. */
 const DRAINED_BYTES = 65_536;
 
 /**
  * Sends one request and takes its whole answer. It speaks to undici's dispatcher directly, because only the
  * handler is told when the request goes onto a connection: that decides whether it may have been carried out.
- * @throws GatewayError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, OUTCOME_UNKNOWN or UPSTREAM_BAD_RESPONSE.
+ * @throws LostExchange when no answer came: UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -61,17 +79,12 @@ export function exchange(
       settle(() => reject(error)); // without effect where a failure status has already resolved
       controller?.abort(error);
     };
-    const lose = (code: ErrorCode) =>
-      fail(
-        isSent && !isRead
-          ? new GatewayError('OUTCOME_UNKNOWN')
-          : new GatewayError(code, { retryable: isRead }),
-      );
+    const lose = (loss: Loss) => fail(new LostExchange(loss, { isSent, isRead }));
     const refuse = (reason: FailureReason) =>
       fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
-    const leave = () => lose('UPSTREAM_UNAVAILABLE');
+    const leave = () => lose('caller');
 
-    const timer = setTimeout(() => lose('UPSTREAM_TIMEOUT'), timeoutMs);
+    const timer = setTimeout(() => lose('deadline'), timeoutMs);
     if (signal?.aborted) return leave();
     signal?.addEventListener('abort', leave);
 
@@ -109,7 +122,7 @@ export function exchange(
             fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
-          else lose('UPSTREAM_UNAVAILABLE');
+          else lose('connection');
         },
       },
     );

@@ -86,8 +86,8 @@ function parsePlain(text: string, isText: boolean): unknown {
   }
 }
 
-/** Retry-After in seconds or as a date (RFC 9110, section 10.2.3); anything else says nothing. */
-function readRetryAfter(
+/** Retry-After, given in seconds or as a date, in whole seconds (RFC 9110, section 10.2.3); anything else says nothing. */
+export function readRetryAfter(
   header: string | string[] | undefined,
   now: () => number,
 ): number | undefined {

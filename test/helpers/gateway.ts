@@ -37,6 +37,7 @@ export function gatewayOver(
     log: pino({ base: null }, { write: (line: string) => void logged.push(line) }),
     now: () => new Date(),
     clock: () => performance.now(),
+    random: Math.random,
     createId: randomUUID,
     draining: new AbortController().signal,
     ...rest,

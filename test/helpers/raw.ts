@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** Sends bytes to a server as they are and gives all that it answers until it closes; `connection: close` is up to the caller. */
@@ -9,4 +9,32 @@ export async function sendRaw(url: string, bytes: string): Promise<string> {
   await once(socket, 'connect');
   socket.write(bytes);
   return text(socket);
+}
+
+/** A service of raw bytes, for what an HTTP server cannot be made to send; on a free loopback port unless one is given. */
+export async function startRaw(onRequest: (socket: Socket) => void, port = 0) {
+  const sockets = new Set<Socket>();
+  let requests = 0;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      requests += 1;
+      onRequest(socket);
+    });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    requests: () => requests,
+    sockets: () => sockets.size,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }

@@ -62,8 +62,6 @@ describe('a testbed', () => {
     ],
     [{ delayMs: 5000 }, { code: 'UPSTREAM_TIMEOUT' }],
     [{ status: 200, delayMs: 5000 }, { code: 'UPSTREAM_TIMEOUT' }],
-    [{ lost: 'before' }, { code: 'UPSTREAM_UNAVAILABLE' }],
-    [{ status: 500, lost: 'before' }, { code: 'UPSTREAM_UNAVAILABLE' }],
     [{ lost: 'within' }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' }],
     [
       { body: [], lost: 'within' },
@@ -76,6 +74,21 @@ describe('a testbed', () => {
     const { data } = await testbed.request(AuditDocument, { first: 1 });
     expect(data?.audit?.totalCount).toBeGreaterThan(300);
   });
+
+  it.each<ScriptedAnswer>([{ lost: 'before' }, { status: 500, lost: 'before' }, { status: 503 }])(
+    'lets the service answer a read %j once, which the gateway mends, or twice',
+    async (answer) => {
+      await using testbed = await createTestbed();
+      testbed.answerNext(answer);
+      expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))).toBeUndefined();
+      expect(testbed.requests).toHaveLength(2);
+      testbed.answerNext(answer, answer);
+      expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))?.code).toMatch(
+        /^UPSTREAM_/,
+      );
+      expect(testbed.requests).toHaveLength(4);
+    },
+  );
 
   it('gives scripted answers in their order, and lets the sandbox do what they leave out', async () => {
     await using testbed = await createTestbed();

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bulkhead } from 'cockatiel';
+import { GatewayError } from '../errors.ts';
+import { createBreaker, type Pass, type Verdict } from './breaker.ts';
+import { type ExchangeRequest, LostExchange, type RawResponse } from './exchange.ts';
+import type { CallOutcome, RestObserver, Route } from './observer.ts';
+import { readRetryAfter } from './response.ts';
+
+/** What a call is protected by. */
+export type ResilienceOptions = {
+  /** Deadline of all tries of a call together, waiting included; milliseconds. */
+  readonly timeoutMs: number;
+  /** How many calls can go on at once. */
+  readonly connections: number;
+  /** Milliseconds since the epoch, for a Retry-After that is a date. */
+  readonly now: () => number;
+  /** Milliseconds from anywhere, never going back. */
+  readonly clock: () => number;
+  /** From 0 up to 1, without 1. */
+  readonly random: () => number;
+  readonly observe: Partial<RestObserver>;
+  /** Aborted when nothing should be sent any more. */
+  readonly aborted: AbortSignal;
+};
+
+/** Makes one try. */
+export type Send = (request: ExchangeRequest, timeoutMs: number) => Promise<RawResponse>;
+
+/** Makes a call: one try or two, or none. */
+export type Call = (request: ExchangeRequest, route: Route | null) => Promise<RawResponse>;
+
+type Outcome = { readonly response: RawResponse } | { readonly error: unknown };
+
+/** Calls at once, those that wait for a connection included: the last waits for 15 others, which is 0.6 s for each in 10 s. */
+const CALLS_PER_CONNECTION = 16;
+
+/** Before the second try, at random between the two: soon enough for a caller who waits, late enough for a restart behind a balancer. */
+const BACKOFF_MS = [10, 50] as const;
+
+/** "Later", for a read (RFC 9110, section 15.6). */
+const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/**
+ * Protects the service from repetition and the callers from a service that fails. What was never sent is tried once
+ * more; so is a read whose connection was lost before an answer, or that met 502, 503 or 504. A login or a
+ * deletion is never repeated once it may have been seen: a refresh token sent twice can revoke all that came of it
+ * (RFC 9700, section 4.14.2). All under one deadline and one budget.
+ * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was not made, or what its last try threw.
+ */
+export function createResilience(options: ResilienceOptions, send: Send): Call {
+  const { timeoutMs, connections, now, clock, random, observe, aborted } = options;
+  const breaker = createBreaker(clock, (state) => observe.onBreaker?.(state));
+  // Counts only: cockatiel's queue would keep a call beyond its deadline, undici's does not.
+  const slots = bulkhead(connections * CALLS_PER_CONNECTION);
+  const budget = createBudget();
+
+  const reject = (route: Route | null, error: GatewayError): never => {
+    if (route !== null) observe.onRejected?.(route);
+    throw error;
+  };
+
+  const attempt = async (
+    request: ExchangeRequest,
+    route: Route | null,
+    { pass, deadline }: { readonly pass: Pass; readonly deadline: number },
+  ): Promise<Outcome> => {
+    const begun = clock();
+    // A probe runs to its end, so that callers who leave cannot keep the breaker open.
+    const sent = pass.isProbe ? { ...request, signal: undefined } : request;
+    const outcome = await settle(send(sent, deadline - begun));
+    pass.report(judge(outcome));
+    if (route !== null) observe.onCall?.(route, classOf(outcome), (clock() - begun) / 1000);
+    return outcome;
+  };
+
+  const waitBeforeRetry = ({ method }: ExchangeRequest, outcome: Outcome): number | null => {
+    const isRead = method === 'GET';
+    const [least, most] = BACKOFF_MS;
+    const backoff = least + (most - least) * random();
+    if ('error' in outcome) {
+      const { error } = outcome;
+      if (!(error instanceof LostExchange) || error.loss !== 'connection') return null;
+      return isRead || !error.isSent ? backoff : null;
+    }
+    const { status, headers } = outcome.response;
+    if (!isRead || !PASSING.has(status)) return null;
+    return Math.max(backoff, 1000 * (readRetryAfter(headers['retry-after'], now) ?? 0));
+  };
+
+  const tryTwice = async (request: ExchangeRequest, route: Route | null): Promise<Outcome> => {
+    const deadline = clock() + timeoutMs;
+    const isRead = request.method === 'GET';
+    const pass = breaker.enter(isRead);
+    if (pass === null) return reject(route, resting(breaker.retryAfterSeconds()));
+    budget.earn();
+    const first = await attempt(request, route, { pass, deadline });
+    const waitMs = waitBeforeRetry(request, first);
+    if (waitMs === null || waitMs >= deadline - clock() || !budget.spend()) return first;
+    const isStillWanted = await pause(waitMs, [aborted, request.signal]);
+    if (!isStillWanted || clock() >= deadline) return first;
+    const secondPass = breaker.enter(isRead);
+    if (secondPass === null) return first;
+    if (route !== null) observe.onRetry?.(route);
+    return attempt(request, route, { pass: secondPass, deadline });
+  };
+
+  return async (request, route) => {
+    if (slots.executionSlots === 0) return reject(route, crowded());
+    const outcome = await slots.execute(() => tryTwice(request, route));
+    if ('error' in outcome) throw outcome.error;
+    return outcome.response;
+  };
+}
+
+function crowded(): GatewayError {
+  return new GatewayError('OVERLOADED', {
+    message:
+      'Too many calls to the service are under way: this one was not sent. Try again shortly.',
+  });
+}
+
+function resting(retryAfterSeconds: number): GatewayError {
+  return new GatewayError('UPSTREAM_UNAVAILABLE', {
+    message:
+      'The service has failed repeatedly, so the gateway spares it for a few seconds: this request was not sent. Try again after retryAfterSeconds.',
+    retryAfterSeconds,
+  });
+}
+
+/** At most ten retries in a row, and one for ten calls in the long run, so that an outage brings no second wave. */
+function createBudget() {
+  const cost = 10; // whole numbers, as ten times 0.1 is not 1
+  const most = 10 * cost;
+  let balance = most;
+  return {
+    earn: () => {
+      balance = Math.min(most, balance + 1);
+    },
+    spend: (): boolean => {
+      if (balance < cost) return false;
+      balance -= cost;
+      return true;
+    },
+  };
+}
+
+async function settle(trying: Promise<RawResponse>): Promise<Outcome> {
+  try {
+    return { response: await trying };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** 4xx are the caller's, and so is leaving; what we would not take says that the service answers. */
+function judge(outcome: Outcome): Verdict {
+  if ('response' in outcome) return outcome.response.status >= 500 ? 'down' : 'up';
+  const { error } = outcome;
+  if (error instanceof LostExchange) return error.loss === 'caller' ? null : 'down';
+  if (!(error instanceof GatewayError)) return null; // a bug of ours
+  return BROKEN.has(error.extensions.reason) ? 'down' : 'up';
+}
+
+const BROKEN: ReadonlySet<string | undefined> = new Set(['NOT_HTTP', 'TRUNCATED']);
+
+function classOf(outcome: Outcome): CallOutcome {
+  if ('error' in outcome) return 'none';
+  const { status } = outcome.response;
+  if (status >= 500) return '5xx';
+  if (status >= 400) return '4xx';
+  return status >= 300 ? '3xx' : '2xx';
+}
+
+/** Waits; false when it was cut short. */
+async function pause(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
+  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+  return sleep(ms, true, { signal }).catch(() => false);
+}
