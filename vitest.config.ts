@@ -11,7 +11,7 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/federation/**', 'test/package/**'],
+          exclude: ['test/browser/**', 'test/deploy/**', 'test/federation/**', 'test/package/**'],
           globalSetup: 'test/helpers/build.ts',
           experimental,
           testTimeout: 15_000,
@@ -39,6 +39,14 @@ export default defineConfig({
           include: ['test/federation/**/*.test.ts'],
           experimental,
           testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'deploy',
+          include: ['test/deploy/*.test.ts'],
+          experimental,
+          testTimeout: 120_000,
         },
       },
     ],

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
+import { constants } from 'node:os';
 import manifest from '../package.json' with { type: 'json' };
 import { run } from './commands/run.ts';
 
@@ -10,7 +11,11 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => stopping.abort()); // a second one ends the process at once
+  process.on(signal, () => {
+    // A second one ends it at once; said in words, since nothing ends the first process of a container by itself.
+    if (stopping.signal.aborted) process.exit(128 + constants.signals[signal]);
+    stopping.abort();
+  });
 }
 process.on('uncaughtException', (bug: unknown) => {
   const { name = typeof bug, stack = '' } = Object(bug);

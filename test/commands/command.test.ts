@@ -152,6 +152,23 @@ describe('keytrail serve', () => {
     expect(page.headers.get('content-type')).toContain('json');
   });
 
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('ends at once with a second %s', async (signal, status) => {
+    await using process = keytrail([], {
+      PORT: '0',
+      SHUTDOWN_DRAIN_MS: '600000',
+      SHUTDOWN_FUSE_MS: '600000',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.kill(signal);
+    const ready = async () => (await fetch(new URL('/health/ready', url))).status;
+    await expect.poll(ready).toBe(503);
+    process.child.kill(signal);
+    expect(await process.status).toBe(status);
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'after %s finishes what is under way, closes its connections and exits 0',
     async (signal) => {

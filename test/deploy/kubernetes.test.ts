@@ -1,0 +1,168 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
+import { Service } from 'kubernetes-models/v1/Service';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { loadConfig, SETTINGS } from '../../src/config.ts';
+import { gatewayOver } from '../helpers/gateway.ts';
+
+const exec = promisify(execFile);
+const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+/** A document as it stands in the file. */
+type Manifest = { readonly apiVersion: string; readonly kind: string };
+
+const MANIFESTS: readonly Manifest[] = parseAllDocuments(
+  readFileSync(path('../../deploy/kubernetes.yaml'), 'utf8'),
+  { strict: true, uniqueKeys: true },
+).map((document) => {
+  if (document.errors.length > 0) throw document.errors[0];
+  return document.toJS();
+});
+
+const MODELS = {
+  ConfigMap,
+  Deployment,
+  HorizontalPodAutoscaler,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service,
+};
+
+/** The one document of a kind, after the schema of Kubernetes has let it pass. */
+function only<Kind extends keyof typeof MODELS>(kind: Kind): InstanceType<(typeof MODELS)[Kind]> {
+  const [manifest, ...more] = MANIFESTS.filter((one) => one.kind === kind);
+  expect(more).toEqual([]);
+  const model = new MODELS[kind](Object(manifest));
+  model.validate();
+  return model as InstanceType<(typeof MODELS)[Kind]>; // TypeScript does not follow the key
+}
+
+const pod = only('Deployment').spec?.template.spec;
+const [container, ...others] = pod?.containers ?? [];
+const given = { ...only('ConfigMap').data };
+for (const { name, value = '' } of container?.env ?? []) given[name] = value;
+const config = loadConfig(given);
+const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const;
+
+describe('deploy/kubernetes.yaml', () => {
+  it.each(MANIFESTS)('fits the schema of Kubernetes: $kind', ({ apiVersion, kind }) => {
+    const [known] = Object.entries(MODELS).filter(([name]) => name === kind);
+    expect(known?.[1].apiVersion).toBe(apiVersion);
+    expect(only(kind as keyof typeof MODELS)).toMatchObject({ kind }); // it was just found there
+  });
+
+  it('has no field that Kubernetes does not know', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keytrail-kubernetes-'));
+    const check = async (manifests: readonly Manifest[]) => {
+      const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
+        const from = `kubernetes-models/${apiVersion}/${kind}`;
+        const value = JSON.stringify({ apiVersion, kind, ...rest });
+        return `import type { I${kind} as T${index} } from '${from}';\nexport const m${index}: T${index} = ${value};\n`;
+      });
+      await writeFile(join(folder, 'manifests.ts'), lines.join(''));
+      return exec(path('../../node_modules/.bin/tsc'), ['-p', folder, '--pretty', 'false']).then(
+        () => '',
+        ({ stdout }) => String(stdout),
+      );
+    };
+    try {
+      await symlink(path('node_modules'), join(folder, 'node_modules'));
+      await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+      await writeFile(
+        join(folder, 'tsconfig.json'),
+        '{"compilerOptions": {"module": "nodenext", "strict": true, "noEmit": true, "skipLibCheck": true, "types": []}}',
+      );
+      expect(await check(MANIFESTS)).toBe('');
+      const misspelt = JSON.stringify(MANIFESTS).replace('periodSeconds', 'periodSecond');
+      expect(await check(JSON.parse(misspelt))).toMatch(/'"periodSecond"' does not exist/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('gives settings that exist, and that Keytrail starts with in production', () => {
+    const names = SETTINGS.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(Object.keys(given)));
+    expect(config).toMatchObject({ NODE_ENV: 'production', HOST: '0.0.0.0' });
+    expect(container?.envFrom).toEqual([
+      { configMapRef: { name: only('ConfigMap').metadata?.name } },
+    ]);
+    expect(others).toEqual([]);
+  });
+
+  it('kills after the fuse, which is after the drain and a call of the service', () => {
+    const { SHUTDOWN_DRAIN_MS: drain, SHUTDOWN_FUSE_MS: fuse, UPSTREAM_TIMEOUT_MS: call } = config;
+    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThan(fuse);
+    expect(fuse).toBeGreaterThan(drain + call);
+  });
+
+  it('drains for longer than the readiness probe takes to notice', () => {
+    const { periodSeconds = 10, failureThreshold = 3 } = container?.readinessProbe ?? {};
+    expect(config.SHUTDOWN_DRAIN_MS).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
+  });
+
+  it.each(PROBES)('asks a path that answers, on the port that is listened on: %s', async (name) => {
+    const { path: asked = '', port } = container?.[name]?.httpGet ?? { port: '' };
+    expect(container?.ports).toEqual([{ name: port, containerPort: config.PORT }]);
+    const draining = new AbortController();
+    await using gateway = gatewayOver('http://127.0.0.1:1', { draining: draining.signal });
+    const ask = async () => (await gateway.fetch(`http://keytrail${asked}`)).status;
+    expect(await ask()).toBe(200);
+    draining.abort();
+    expect(await ask()).toBe(name === 'readinessProbe' ? 503 : 200);
+  });
+
+  it('lets the pod do nothing but serve', () => {
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    });
+    expect(container?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container?.resources).toEqual({
+      requests: { cpu: expect.any(String), memory: expect.any(String) },
+      limits: { cpu: expect.any(String), memory: expect.any(String) },
+    });
+  });
+
+  it('runs two pods at least, of which one at a time may be taken away', () => {
+    const { minReplicas, scaleTargetRef } = only('HorizontalPodAutoscaler').spec ?? {};
+    expect(minReplicas).toBeGreaterThanOrEqual(2);
+    expect(scaleTargetRef?.name).toBe(only('Deployment').metadata?.name);
+    expect(only('Deployment').spec?.replicas).toBeUndefined();
+    expect(only('PodDisruptionBudget').spec?.maxUnavailable).toBe(1);
+  });
+
+  it('means the same pods and the same port everywhere', () => {
+    const labels = only('Deployment').spec?.template.metadata?.labels;
+    expect(labels).toBeDefined();
+    expect(only('Service').spec?.selector).toEqual(labels);
+    for (const selector of [
+      only('Deployment').spec?.selector,
+      only('PodDisruptionBudget').spec?.selector,
+      only('NetworkPolicy').spec?.podSelector,
+      ...(pod?.topologySpreadConstraints ?? []).map((constraint) => constraint.labelSelector),
+    ]) {
+      expect(selector).toEqual({ matchLabels: labels });
+    }
+    const [port] = container?.ports ?? [];
+    expect(only('Service').spec?.ports?.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
+    const [ingress] = only('NetworkPolicy').spec?.ingress ?? [];
+    expect(ingress?.ports?.map((open) => open.port)).toEqual([port?.name]);
+  });
+});
