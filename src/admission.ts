@@ -75,10 +75,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
       }
       const answering = orFailure(work, signal);
       underWay.add(answering);
+      reports.inFlight(1);
       try {
         return await answering;
       } finally {
         underWay.delete(answering);
+        reports.inFlight(-1);
       }
     },
     refuse,

@@ -113,6 +113,11 @@ export const settings = z.object({
     form: 'a whole number, 0 to 10',
     meaning: 'how many proxies in front add to X-Forwarded-For, by which addresses are told',
   }),
+  METRICS_PORT: integer(0, 65_535).optional().register(about, {
+    form: 'a port number, 0 to 65535, where 0 takes any free one',
+    meaning: 'where Prometheus finds /metrics, on loopback only',
+    otherwise: 'off',
+  }),
   SHUTDOWN_DRAIN_MS: millis(0, 0, 'how long to go on serving, not ready, after SIGTERM'),
   SHUTDOWN_FUSE_MS: millis(1, 25_000, 'how long after SIGTERM whatever is left is cut off'),
   LOG_LEVEL: z

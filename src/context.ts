@@ -9,6 +9,7 @@ import { readBearer } from './rest/bearer.ts';
 import type { OpenCalls, RestClient } from './rest/client.ts';
 import { type Path, withParameter } from './rest/path.ts';
 import type { Answer } from './rest/response.ts';
+import type { Trace } from './rest/trace.ts';
 import type { OpenTrail } from './window/page.ts';
 
 /** What every resolver is given, for one request: nothing in it outlives the request or is shared with another. */
@@ -39,13 +40,14 @@ export type Service = {
   readonly now: () => Date;
 };
 
-/** Makes the context of one request: from its headers, the signal that says that its caller left, and the address it came from. */
+/** Makes the context of one request: from its headers, the signal that says that its caller left, the address it came from, and its trace. */
 export function createContext(
   { client, admitLogin, contract, reportDrift, now }: Service,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
-  address: string | null,
+  { address, trace }: { readonly address: string | null; readonly trace: Trace },
 ): Context {
-  const authorized = () => client.authorized(readBearer(request.headers.get('authorization')));
+  const calls = client.of(trace);
+  const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
 
   const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
     const answer = await authorized().get(path, request.signal);
@@ -68,7 +70,7 @@ export function createContext(
 
   return {
     admitLogin: (clientId) => admitLogin(clientId, address),
-    open: client.open,
+    open: calls.open,
     authorized: {
       getTrail: (from) => async (step) =>
         trails.load({ path: toPath(client, from, step), from, step }),

@@ -6,6 +6,7 @@ import { createContext, type Service } from './context.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
 import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
+import type { GatewayObserver } from './observer.ts';
 import { useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
@@ -19,6 +20,7 @@ import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
 import { readRemoteAddress } from './remote-address.ts';
 import { createReports } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
+import { readTrace } from './rest/trace.ts';
 import { createSubgraph } from './schema.ts';
 
 /** What a gateway is made of. */
@@ -26,6 +28,8 @@ export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   /** Default: no limit. */
   readonly loginGuard: LoginGuardOptions;
+  /** Is told what happens; nobody unless given. */
+  readonly observer?: GatewayObserver | undefined;
   /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
   readonly trustedProxies: number;
   readonly introspection: boolean;
@@ -57,33 +61,30 @@ const CACHED_CHARACTERS = 65_536;
 export function createGateway(options: GatewayParts): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
-  const reports = createReports(options.log);
+  const reports = createReports(options.log, options.observer);
   const client = createRestClient({
     clock,
     random: options.random,
+    observe: options.observer?.rest,
     ...options.upstream,
     now: () => now().getTime(),
   });
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
-  const { observer, ...limits } = options.loginGuard;
   const guard = createLoginGuard({
-    ...limits,
-    observer: {
-      ...observer,
-      onFallback: (isFallback) => {
-        reports.fallback(isFallback);
-        observer?.onFallback?.(isFallback);
-      },
-    },
+    observer: { ...options.observer?.login, onFallback: reports.fallback },
+    ...options.loginGuard,
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
-  const yoga = createYoga<{ peer?: string | undefined }>({
+  const yoga = createYoga<{ peer?: string | undefined; requestId?: string }>({
     schema: createSubgraph().schema,
-    context: ({ request, peer }) => {
+    context: ({ request, peer, requestId = '' }) => {
       const forwardedFor = request.headers.get('x-forwarded-for');
       const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
-      return createContext(service, request, address);
+      return createContext(service, request, {
+        address,
+        trace: readTrace(request.headers, requestId),
+      });
     },
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [

@@ -3,8 +3,15 @@ import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/clien
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
-/** Headers that HTTP itself or the gateway needs; whatever else arrives was taken from the caller. */
-const OWN_HEADERS = ['accept', 'accept-encoding', 'connection', 'content-length', 'host'];
+/** Headers that HTTP itself or the gateway needs, and the request's id; whatever else arrives was taken from the caller. */
+const OWN_HEADERS = [
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'host',
+  'x-request-id',
+];
 
 const NOISE = {
   cookie: 'session=1',
@@ -60,6 +67,47 @@ describe('login', () => {
       expect(service.seen).toHaveLength(0);
     },
   );
+});
+
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+describe('the trace of a request', () => {
+  it('goes to the service: its id, given or made, and what W3C Trace Context says', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const traced = {
+      'x-request-id': 'from-the-caller',
+      traceparent: TRACEPARENT,
+      tracestate: 'a=1,b=2',
+    };
+    await ask(gateway, AuditDocument, {}, { token: 't', headers: traced });
+    const { headers } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(service.seen[0]?.headers).toMatchObject(traced);
+    expect(service.seen[1]?.headers['x-request-id']).toBe(headers.get('x-request-id'));
+    expect(service.seen[1]?.headers).not.toHaveProperty('traceparent');
+  });
+
+  it.each([
+    { traceparent: 'c4n4ry', tracestate: 'a=1' },
+    { traceparent: TRACEPARENT.toUpperCase() },
+    { tracestate: 'a=1' },
+    { traceparent: `${TRACEPARENT}-more`, tracestate: 'a=1' },
+  ])('is left out when it is %j', async (headers) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    await ask(gateway, AuditDocument, {}, { token: 't', headers });
+    const [seen] = service.seen;
+    expect(Object.keys(seen?.headers ?? {}).filter((name) => name.startsWith('trace'))).toEqual([]);
+  });
+
+  it('keeps its parent without a state that is too long', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const headers = { traceparent: TRACEPARENT, tracestate: 'a'.repeat(513) };
+    await ask(gateway, AuditDocument, {}, { token: 't', headers });
+    expect(service.seen[0]?.headers['traceparent']).toBe(TRACEPARENT);
+    expect(service.seen[0]?.headers).not.toHaveProperty('tracestate');
+  });
 });
 
 describe('audit', () => {

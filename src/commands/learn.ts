@@ -62,7 +62,10 @@ async function fetchTrail(host: Host, commandLine: CommandLine): Promise<Answer>
     tls,
     now: () => host.now().getTime(),
   });
-  return await client.authorized(readBearer(`Bearer ${token}`)).get(path`/api/v1/audit`);
+  return await client
+    .of({})
+    .authorized(readBearer(`Bearer ${token}`))
+    .get(path`/api/v1/audit`);
 }
 
 /**

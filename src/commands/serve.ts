@@ -6,6 +6,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { listen } from '../server.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Host, untilStopped } from './host.ts';
+import { type MetricsServer, serveMetrics } from './metrics.ts';
 import { startSandbox } from './sandbox.ts';
 import { loadSettings } from './settings.ts';
 
@@ -24,6 +25,10 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     config.UPSTREAM_URL === undefined
       ? await startSandbox(host, { host: '127.0.0.1', port: 0, file: commandLine.data })
       : null;
+  const metrics =
+    config.METRICS_PORT === undefined ? undefined : (await import('../metrics.ts')).createMetrics();
+  await using metricsServer =
+    metrics === undefined ? null : await serveMetrics(metrics, config.METRICS_PORT ?? 0);
   const upstreamUrl = config.UPSTREAM_URL ?? new URL(sandbox?.url ?? '');
   await using gateway = createGateway({
     upstream: {
@@ -38,6 +43,7 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     loginGuard: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
     trustedProxies: config.TRUSTED_PROXIES,
+    observer: metrics?.observer,
     maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
     log: await createLog(host, config.LOG_LEVEL),
@@ -56,7 +62,14 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
   });
 
   host.stderr.write(
-    greet(host.version, `${server.url}${GRAPHQL_PATH}`, upstreamUrl, config.PLAYGROUND, sandbox),
+    greet(
+      host.version,
+      `${server.url}${GRAPHQL_PATH}`,
+      upstreamUrl,
+      config.PLAYGROUND,
+      sandbox,
+      metricsServer,
+    ),
   );
   await untilStopped(host);
   // A deletion runs on when its caller has left, but not for longer than that.
@@ -86,6 +99,7 @@ function greet(
   upstream: URL,
   playground: boolean,
   sandbox: Sandbox | null,
+  metrics: MetricsServer | null,
 ): string {
   const lines = [
     `Keytrail ${version}`,
@@ -93,6 +107,7 @@ function greet(
     `  GraphQL      ${url}`,
     ...(playground ? [`  Playground   ${url} (in a browser)`] : []),
     `  Forwards to  ${upstream.href.replace(/\/$/, '')}`,
+    ...(metrics === null ? [] : [`  Metrics      ${metrics.url}`]),
     ...(sandbox === null ? [] : greetSandbox(url, sandbox, playground)),
   ];
   return `${lines.join('\n')}\n\n`;

@@ -5,6 +5,7 @@ import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
 import { createResilience } from './resilience.ts';
 import { type Answer, type BodyKind, readAnswer, readFailure } from './response.ts';
+import type { Trace } from './trace.ts';
 
 /** How to reach the service. */
 export type RestClientOptions = {
@@ -41,12 +42,18 @@ export type AuthorizedCalls = {
   delete(path: Path): Promise<Answer>;
 };
 
+/** The calls that one request can make. */
+export type Calls = {
+  readonly open: OpenCalls;
+  authorized(bearer: Bearer): AuthorizedCalls;
+};
+
 /** The service over HTTP. Disposing it closes the connections when the calls under way are done. */
 export type RestClient = AsyncDisposable & {
   /** Cuts off every call under way. */
   abort(): void;
-  readonly open: OpenCalls;
-  authorized(bearer: Bearer): AuthorizedCalls;
+  /** The calls of one request, which carry its trace. */
+  of(trace: Trace): Calls;
   /** Where a link in the answer from a path leads; null when that is not the same path on the service's own origin. */
   follow(link: string, from: Path): Path | null;
 };
@@ -100,22 +107,20 @@ export function createRestClient(options: RestClientOptions): RestClient {
   };
 
   return {
-    open: {
-      post: (path, body) =>
-        call(
-          {
-            method: 'POST',
-            path,
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          },
-          'json',
-        ),
-    },
-    authorized: (authorization) => ({
-      get: (path, signal) =>
-        call({ method: 'GET', path, headers: { authorization }, signal }, 'json'),
-      delete: (path) => call({ method: 'DELETE', path, headers: { authorization } }, 'any'),
+    of: (trace) => ({
+      open: {
+        post: (path, body) => {
+          const headers = { ...trace, 'content-type': 'application/json' };
+          return call({ method: 'POST', path, headers, body: JSON.stringify(body) }, 'json');
+        },
+      },
+      authorized: (authorization) => {
+        const headers = { ...trace, authorization };
+        return {
+          get: (path, signal) => call({ method: 'GET', path, headers, signal }, 'json'),
+          delete: (path) => call({ method: 'DELETE', path, headers }, 'any'),
+        };
+      },
     }),
     follow: (link, from) => followLink(link, from, url),
     abort: () => {

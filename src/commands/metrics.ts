@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Metrics } from '../metrics.ts';
+
+/** A port on loopback with nothing but `/metrics`. */
+export type MetricsServer = AsyncDisposable & { readonly url: string };
+
+/**
+ * Serves metrics to whoever is on this machine.
+ * @throws what Node says when the port cannot be had.
+ */
+export async function serveMetrics(metrics: Metrics, port: number): Promise<MetricsServer> {
+  const server = createServer(async (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': metrics.contentType });
+    response.end(await metrics.text());
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${address.port}/metrics`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { LoginObserver } from './login-guard.ts';
+import type { RestObserver } from './rest/observer.ts';
+
+/** What is told of a request that was answered. */
+export type AnsweredRequest = {
+  readonly requestId: string;
+  /** query or mutation; left out when no operation was reached. */
+  readonly operation?: string;
+  /** Names of root fields, by comma. */
+  readonly fields?: string;
+  /** Codes of errors, by comma. */
+  readonly codes?: string;
+  readonly status: number;
+  readonly durationMs?: number;
+};
+
+/** Is told what happens in a gateway, never a value of a caller or a text of the service. It must not throw. */
+export type GatewayObserver = {
+  onRequest(request: AnsweredRequest): void;
+  /** One more is under way, or one less. */
+  onInFlight(change: 1 | -1): void;
+  /** Entries of the contract led to nothing in an answer. */
+  onDrift(entries: readonly string[]): void;
+  readonly rest: Partial<RestObserver>;
+  readonly login: LoginObserver;
+};

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../src/metrics.ts';
+import { ask, gatewayOver } from './helpers/gateway.ts';
+import { keytrail } from './helpers/keytrail.ts';
+import { startService } from './helpers/service.ts';
+
+describe('metrics', () => {
+  it('count requests, calls, retries, refusals and drift by few labels, and nobody’s values', async () => {
+    await using service = await startService(({ method, url }) => {
+      if (url.includes('again')) return { status: service.seen.length === 1 ? 503 : 200, body: [] };
+      return method === 'GET' ? { body: [{ id: 'c4n4ry' }] } : { status: 404 };
+    });
+    const { observer, text } = createMetrics();
+    await using gateway = gatewayOver(service.url, {
+      observer,
+      contract: { audit: { event: { id: '/Ref' } } },
+      loginGuard: { perMinute: 1 },
+    });
+    const token = { token: 'c4n4ry-token' };
+    await ask(
+      gateway,
+      '{ audit(parameters: [{name: "again", value: "c4n4ry"}]) { totalCount } }',
+      {},
+      token,
+    );
+    await ask(
+      gateway,
+      '{ a: audit { nodes { id } } b: audit { totalCount } __typename }',
+      {},
+      token,
+    );
+    await ask(gateway, 'mutation { deleteApiKey(clientId: "c4n4ry") { outcome } }', {}, token);
+    const login =
+      'mutation { login(clientId: "c4n4ry", credential: {clientSecret: "c4n4ry"}) { tokenType } }';
+    await ask(gateway, login);
+    await ask(gateway, login);
+    await ask(gateway, '{ nope }');
+
+    const told = await text();
+    const lines = told.split('\n');
+    for (const line of [
+      'keytrail_requests_total{operation="audit",code="OK"} 1',
+      'keytrail_requests_total{operation="several",code="OK"} 1',
+      'keytrail_requests_total{operation="deleteApiKey",code="NOT_FOUND"} 1',
+      'keytrail_requests_total{operation="login",code="NOT_FOUND"} 1',
+      'keytrail_requests_total{operation="login",code="RATE_LIMITED"} 1',
+      'keytrail_requests_total{operation="none",code="GRAPHQL_VALIDATION_FAILED"} 1',
+      'keytrail_requests_in_flight 0',
+      'keytrail_upstream_calls_total{route="audit",outcome="5xx"} 1',
+      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
+      'keytrail_upstream_calls_total{route="secrets",outcome="4xx"} 1',
+      'keytrail_upstream_calls_total{route="login",outcome="4xx"} 1',
+      'keytrail_upstream_retries_total{route="audit"} 1',
+      'keytrail_breaker_state{state="closed"} 1',
+      'keytrail_breaker_state{state="open"} 0',
+      'keytrail_logins_refused_total{by="client"} 1',
+      'keytrail_contract_drift_total{entry="audit.event.id"} 1',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(told).toContain('nodejs_eventloop_lag_seconds');
+    expect(told).not.toContain('c4n4ry');
+  });
+
+  it('are served on loopback when a port is given, and end with the process', async () => {
+    await using process = keytrail([], { PORT: '0', METRICS_PORT: '0' });
+    const [, url = ''] = await process.until(/Metrics +(http:\S+)/);
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toContain('text/plain');
+    expect(await response.text()).toContain('keytrail_requests_in_flight 0');
+    expect((await fetch(new URL('/', url))).status).toBe(404);
+    process.child.kill('SIGTERM');
+    expect(await process.status).toBe(0);
+  });
+});
