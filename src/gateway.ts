@@ -66,7 +66,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useRoutes({ draining }),
       useJsonRequests(),
       useIntrospection(options.introspection),
-      useQuietErrors(),
+      useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,

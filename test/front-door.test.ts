@@ -493,6 +493,19 @@ describe('introspection', () => {
       expect((await ask(gateway, '{ __typename }')).data).toEqual({ __typename: 'Query' });
     },
   );
+
+  it.each([
+    '{ audits }',
+    '{ audit(frist: 1) { totalCount } }',
+    'query ($f: AuditFiltre) { audit(filter: $f) { totalCount } }',
+    '{ audit(filter: {actr: "a"}) { totalCount } }',
+  ])('suggests a name only when it is on: %s', async (query) => {
+    await using open = gatewayOver(NOWHERE);
+    await using closed = gatewayOver(NOWHERE, { introspection: false });
+    expect(codeOf(await ask(closed, query))).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect((await ask(closed, query)).text).not.toContain('Did you mean');
+    expect((await ask(open, query)).text).toContain('Did you mean');
+  });
 });
 
 describe('the log', () => {
