@@ -11,8 +11,16 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/federation/**', 'test/package/**'],
+          exclude: ['test/browser/**', 'test/federation/**', 'test/package/**', 'test/security/**'],
           globalSetup: 'test/helpers/build.ts',
+          experimental,
+          testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          name: 'security',
+          include: ['test/security/**/*.test.ts'],
           experimental,
           testTimeout: 15_000,
         },
