@@ -19,7 +19,6 @@ export type Reply = {
 export type Bench = {
   /** Where GraphQL is. */
   readonly url: string;
-  readonly serviceUrl: string;
   /** What the service saw since the case began. */
   readonly seen: () => readonly Seen[];
   /** Sockets that are open at the service. */
@@ -29,6 +28,8 @@ export type Bench = {
   send(init: RequestInit & { readonly duplex?: 'half' }, url?: string): Promise<Reply>;
   /** Sends a document with the canary for a token, unless headers say otherwise. */
   ask(query: string, variables?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Lets the service be gone while something is done: its port refuses connections. */
+  withoutService(work: () => Promise<void>): Promise<void>;
   /** Sends bytes, and gives the bytes that come back. */
   raw(bytes: string): Promise<string>;
 };
@@ -71,9 +72,11 @@ export async function withstand(
   overrides: Overrides = {},
 ): Promise<void> {
   let isCase = false;
-  await using service = await startService((seen, ...rest) =>
-    isCase && behave !== null ? behave(seen, ...rest) : { body: [] },
-  );
+  const handler: Handler = (...request) =>
+    isCase && behave !== null ? behave(...request) : { body: [] };
+  let service = await startService(handler);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => service[Symbol.asyncDispose]());
   await using gateway = gatewayOver(service.url, { introspection: false, ...overrides });
   await using server = await onPort(gateway);
   const url = `${server.url}/graphql`;
@@ -107,12 +110,16 @@ export async function withstand(
   isCase = true;
   await act({
     url,
-    serviceUrl: service.url,
     seen: () => service.seen.slice(before),
-    sockets: service.sockets,
+    sockets: () => service.sockets(),
     logged: gateway.logged,
     send,
     ask,
+    withoutService: async (work) => {
+      await service[Symbol.asyncDispose]();
+      await work();
+      service = await startService(handler, Number(new URL(service.url).port));
+    },
     raw: async (bytes) => {
       const answer = await sendRaw(server.url, bytes);
       replies.push(answer);
@@ -122,7 +129,7 @@ export async function withstand(
   });
   isCase = false;
   await expectServed();
-  await expect.poll(service.sockets, { timeout: 5000 }).toBeLessThanOrEqual(sockets);
+  await expect.poll(() => service.sockets(), { timeout: 5000 }).toBeLessThanOrEqual(sockets);
   expectNoCanary([...replies, ...gateway.logged].join('\n'));
 }
 
