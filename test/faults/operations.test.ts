@@ -19,7 +19,7 @@ describe('a document that asks for too much', () => {
     ],
     [
       'A3: two deletions, one of which is skipped,',
-      `mutation ($v: Boolean = true) { a: ${DELETE} b: ${DELETE} @skip(if: $v) }`,
+      `mutation ($v: Boolean = true) { a: ${DELETE} b: ${DELETE.replace('{', '@skip(if: $v) {')} }`,
     ],
   ])('%s is OPERATION_TOO_COMPLEX, and nothing is sent', (_, document) =>
     withstand(null, async ({ ask, seen }) => {
@@ -69,7 +69,7 @@ describe('a document that asks for too much', () => {
     }),
   );
 
-  it.runIf(LANDED.limits)('A10: fragments that fan out to 2^20 are over within 50 ms', () =>
+  it('A10: fragments that fan out to 2^20 are over within 50 ms', () =>
     withstand(null, async (bench) => {
       const fan = Array.from(
         { length: 20 },
@@ -79,8 +79,7 @@ describe('a document that asks for too much', () => {
       const [milliseconds, { status }] = await fastest(bench, document);
       expect(status).toBeLessThan(500);
       expect(milliseconds).toBeLessThan(50 * PATIENCE);
-    }),
-  );
+    }));
 });
 
 describe('logins of one client id', () => {
