@@ -11,8 +11,18 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', 'test/deploy/**', 'test/federation/**', 'test/package/**'],
+          exclude: ['browser', 'deploy', 'federation', 'package', 'security'].map(
+            (folder) => `test/${folder}/**`,
+          ),
           globalSetup: 'test/helpers/build.ts',
+          experimental,
+          testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          name: 'security',
+          include: ['test/security/**/*.test.ts'],
           experimental,
           testTimeout: 15_000,
         },

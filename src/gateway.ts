@@ -97,7 +97,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
-      useQuietErrors(),
+      useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: createCache(), errorCache: createCache() },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),

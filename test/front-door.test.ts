@@ -57,22 +57,6 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(data).toEqual({ __typename: 'Query' });
   });
 
-  it('is refused with 405 when it is a mutation by GET, and nothing is sent', async () => {
-    await using service = await startService({ status: 204 });
-    await using gateway = gatewayOver(service.url);
-    const query = encodeURIComponent('mutation { deleteApiKey(clientId: "k") { outcome } }');
-    const response = await gateway.fetch(
-      new Request(`http://gateway.test/graphql?query=${query}`, {
-        headers: { authorization: 'Bearer t' },
-      }),
-    );
-    expect(response.status).toBe(405);
-    expect(await response.json()).toMatchObject({
-      errors: [{ extensions: { code: 'BAD_REQUEST' } }],
-    });
-    expect(service.seen).toHaveLength(0);
-  });
-
   it('is refused when the variables of a GET are no JSON, without repeating them', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const response = await gateway.fetch(
@@ -99,16 +83,6 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(result.status).toBe(406);
     expect(codeOf(result)).toBe('BAD_REQUEST');
     expect(service.seen).toHaveLength(0);
-  });
-
-  it('is refused with 413 above 64 KB', async () => {
-    await using gateway = gatewayOver(NOWHERE);
-    const result = await post(
-      gateway,
-      JSON.stringify({ query: `{__typename}${' '.repeat(70_000)}` }),
-    );
-    expect(result.status).toBe(413);
-    expect(codeOf(result)).toBe('BAD_REQUEST');
   });
 
   it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('is refused with 405 by %s', async (method) => {
@@ -493,6 +467,19 @@ describe('introspection', () => {
       expect((await ask(gateway, '{ __typename }')).data).toEqual({ __typename: 'Query' });
     },
   );
+
+  it.each([
+    '{ audits }',
+    '{ audit(frist: 1) { totalCount } }',
+    'query ($f: AuditFiltre) { audit(filter: $f) { totalCount } }',
+    '{ audit(filter: {actr: "a"}) { totalCount } }',
+  ])('suggests a name only when it is on: %s', async (query) => {
+    await using open = gatewayOver(NOWHERE);
+    await using closed = gatewayOver(NOWHERE, { introspection: false });
+    expect(codeOf(await ask(closed, query))).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect((await ask(closed, query)).text).not.toContain('Did you mean');
+    expect((await ask(open, query)).text).toContain('Did you mean');
+  });
 });
 
 describe('the log', () => {

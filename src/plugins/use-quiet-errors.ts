@@ -24,9 +24,9 @@ const MAX_ERRORS = 5;
 
 /**
  * Says where a document or a variable is wrong without repeating what stands there: graphql-js quotes the value,
- * which may be a secret.
+ * which may be a secret. Where the schema is not told, no name of it is suggested either.
  */
-export function useQuietErrors(): Plugin {
+export function useQuietErrors({ hideSuggestions }: { readonly hideSuggestions: boolean }): Plugin {
   return {
     onParse() {
       return ({ result, replaceParseResult }) => {
@@ -41,7 +41,7 @@ export function useQuietErrors(): Plugin {
             schema,
             document,
             rules?.map((rule) => (rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule)),
-            { maxErrors: MAX_ERRORS },
+            { maxErrors: MAX_ERRORS, hideSuggestions },
           ),
       );
     },

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request as the service saw it. */
@@ -14,6 +14,8 @@ export type Seen = {
 /** How the service answers: what is left out is 200, no headers, an empty body. */
 export type Answer = {
   readonly status?: number;
+  /** Node's own text for the status, unless given. */
+  readonly statusText?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** A string goes as it is, anything else as JSON. */
   readonly body?: unknown;
@@ -36,8 +38,8 @@ export type Service = AsyncDisposable & {
   readonly connections: () => number;
 };
 
-/** Starts a service that answers by a handler, or always the same. */
-export async function startService(handler: Handler | Answer): Promise<Service> {
+/** Starts a service that answers by a handler, or always the same, on a free port or a given one. */
+export async function startService(handler: Handler | Answer, at = 0): Promise<Service> {
   const seen: Seen[] = [];
   let sockets = 0;
   let connections = 0;
@@ -49,8 +51,11 @@ export async function startService(handler: Handler | Answer): Promise<Service> 
     seen.push(now);
     const answer = typeof handler === 'function' ? await handler(now, response, request) : handler;
     if (answer === undefined) return;
-    const { status = 200, body = '' } = answer;
-    response.writeHead(status, { 'content-type': 'application/json', ...answer.headers });
+    const { status = 200, statusText = STATUS_CODES[status] ?? '', body = '' } = answer;
+    response.writeHead(status, statusText, {
+      'content-type': 'application/json',
+      ...answer.headers,
+    });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
   server.on('connection', (socket) => {
@@ -60,7 +65,7 @@ export async function startService(handler: Handler | Answer): Promise<Service> 
       sockets -= 1;
     });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(at, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { OPERATIONS, run, withstand } from '../helpers/bench.ts';
+import { CANARY, planted } from '../helpers/canary.ts';
+import { type Handler, startService } from '../helpers/service.ts';
+
+/** Deadline of the cases that run into it, and what the table allows beside it, on a machine that does much else. */
+const DEADLINE_MS = 600;
+const BESIDE_MS = 150 * 8;
+
+const hang: Handler = () => undefined;
+
+const drip: Handler = (_, response) => {
+  response.writeHead(200, { 'x-note': CANARY.upstreamHeader });
+  response.write(`["${CANARY.upstreamBody}"`);
+  const dripping = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(dripping));
+  return undefined;
+};
+
+const reset: Handler = (_, response) => {
+  response.socket?.resetAndDestroy();
+  return undefined;
+};
+
+describe('a service', () => {
+  it.each([302, 307])(
+    'A27: that sends elsewhere with %s is not followed by any operation',
+    async (status) => {
+      await using other = await startService({ body: [] });
+      const location = `${other.url}/${CANARY.upstreamHeader}`;
+      await withstand(
+        () => planted({ status, headers: { location } }),
+        async (bench) => {
+          for (const operation of OPERATIONS) {
+            const { code, errors } = await run(bench, operation);
+            expect(code).toBe('UPSTREAM_BAD_RESPONSE');
+            expect(errors[0]?.extensions.reason).toBe('REDIRECT');
+          }
+          expect(bench.seen()).toHaveLength(3);
+        },
+      );
+      expect(other.connections()).toBe(0);
+    },
+  );
+
+  it.each([
+    ['A28: that hangs before its headers', hang],
+    ['A29: that drips', drip],
+  ])('%s ends with UPSTREAM_TIMEOUT at the deadline, and its socket closed', (_, behave) =>
+    withstand(
+      behave,
+      async (bench) => {
+        const start = performance.now();
+        const { code } = await run(bench, 'audit');
+        const milliseconds = performance.now() - start;
+        expect(code).toBe('UPSTREAM_TIMEOUT');
+        expect(milliseconds).toBeGreaterThan(DEADLINE_MS - 150);
+        expect(milliseconds).toBeLessThan(DEADLINE_MS + BESIDE_MS);
+        await expect.poll(bench.sockets).toBe(0);
+        for (const operation of ['login', 'deleteApiKey'] as const) {
+          expect((await run(bench, operation)).code).toBe('OUTCOME_UNKNOWN');
+        }
+        await expect.poll(bench.sockets).toBe(0);
+      },
+      { upstream: { timeoutMs: DEADLINE_MS } },
+    ),
+  );
+
+  it('A30: that resets an audit once is asked once more, and serves it', () => {
+    let isFirst = true;
+    return withstand(
+      (...request) => {
+        if (!isFirst) return { body: [] };
+        isFirst = false;
+        return reset(...request);
+      },
+      async (bench) => {
+        expect((await run(bench, 'audit')).data).toEqual({ audit: { nodes: [] } });
+        expect(bench.seen()).toHaveLength(2);
+      },
+    );
+  });
+
+  it.each(['login', 'deleteApiKey'] as const)(
+    'A30: that resets a %s leaves OUTCOME_UNKNOWN, and sees it once',
+    (operation) =>
+      withstand(reset, async (bench) => {
+        expect((await run(bench, operation)).code).toBe('OUTCOME_UNKNOWN');
+        expect(bench.seen()).toHaveLength(1);
+      }),
+  );
+
+  it.each(['login', 'deleteApiKey'] as const)(
+    'A31: that answers a %s with 503 sees it once',
+    (operation) =>
+      withstand(
+        () => planted({ status: 503 }),
+        async (bench) => {
+          expect((await run(bench, operation)).code).toBe('UPSTREAM_ERROR');
+          expect(bench.seen()).toHaveLength(1);
+        },
+      ),
+  );
+
+  it('A31: that answers an audit with 503 once is asked once more', () => {
+    let isFirst = true;
+    return withstand(
+      () => {
+        if (!isFirst) return { body: [] };
+        isFirst = false;
+        return planted({ status: 503 });
+      },
+      async (bench) => {
+        expect((await run(bench, 'audit')).data).toEqual({ audit: { nodes: [] } });
+        expect(bench.seen()).toHaveLength(2);
+      },
+    );
+  });
+
+  it('A31: that answers every audit with 503 sees it twice at most', () =>
+    withstand(
+      () => planted({ status: 503 }),
+      async (bench) => {
+        expect((await run(bench, 'audit')).code).toBe('UPSTREAM_ERROR');
+        expect(bench.seen().length).toBeLessThanOrEqual(2);
+      },
+    ));
+
+  it('A32: that refuses connections is UPSTREAM_UNAVAILABLE within 100 ms, and served when it is back', () =>
+    withstand(null, async (bench) => {
+      await bench.withoutService(async () => {
+        for (const operation of OPERATIONS) {
+          const start = performance.now();
+          expect((await run(bench, operation)).code).toBe('UPSTREAM_UNAVAILABLE');
+          expect(performance.now() - start).toBeLessThan(100 * 8);
+        }
+      });
+    }));
+});

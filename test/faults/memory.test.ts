@@ -1,0 +1,97 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { CANARY } from '../helpers/canary.ts';
+import { type Measured, startMeasured } from '../helpers/measured.ts';
+import { startService } from '../helpers/service.ts';
+
+const MEGABYTE = 2 ** 20;
+/** With a literal of 2 KB, 3 KB that no limit refuses: 10 aliases, and about 250 tokens. */
+const SELECTION = Array.from(
+  { length: 10 },
+  (_, index) =>
+    `nodes${index}: nodes { id occurredAt action outcome ipAddress userAgent actor { id name type } target { id name type } }`,
+).join('\n');
+const LITERAL = CANARY.literal.repeat(140);
+const READ = '{ audit { nodes { id } } }';
+
+describe('memory', () => {
+  it('A11: is kept from 2,000 documents of 3 KB, and from 500 of 30 KB that are none', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = await startMeasured(service.url);
+    await warmUp(gateway);
+    const before = await gateway.measure();
+    await inTurns(2000, (n) =>
+      ask(gateway, `query Q${n} { audit(filter: {actor: "${LITERAL}"}) { ${SELECTION} } }`, null),
+    );
+    await inTurns(500, (n) => ask(gateway, `query Q${n} { ${'a '.repeat(15_000)}`, null));
+    const after = await gateway.measure();
+    expect((after.alive - before.alive) / MEGABYTE).toBeLessThan(30);
+    await expectServed(gateway);
+  }, 60_000);
+
+  it('A37: is not taken by a gzip bomb, which cannot be read', async () => {
+    const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE, ' '));
+    let isBomb = false;
+    await using service = await startService((_, response) => {
+      if (!isBomb) return { body: [] };
+      response.writeHead(200, { 'content-encoding': 'gzip', 'x-note': CANARY.upstreamHeader });
+      response.end(bomb);
+      return undefined;
+    });
+    await using gateway = await startMeasured(service.url);
+    await warmUp(gateway);
+    const before = await gateway.measure();
+    const sockets = service.sockets();
+    isBomb = true;
+    const { errors } = await ask(gateway, READ);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'UPSTREAM_BAD_RESPONSE',
+      reason: 'CONTENT_ENCODING',
+    });
+    const after = await gateway.measure();
+    expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(20);
+    isBomb = false;
+    await expectServed(gateway);
+    await expect.poll(service.sockets).toBeLessThanOrEqual(sockets);
+  });
+});
+
+/** What is loaded, compiled and cached by the first requests is not what a case costs. */
+async function warmUp(gateway: Measured): Promise<void> {
+  await inTurns(200, (n) => ask(gateway, `${READ} # ${n}`));
+}
+
+async function expectServed(gateway: Measured): Promise<void> {
+  expect((await ask(gateway, READ)).data).toEqual({ audit: { nodes: [] } });
+}
+
+type Result = {
+  readonly data?: unknown;
+  readonly errors?: readonly { readonly extensions: object }[];
+};
+
+/** Without a token nothing is asked of the service. */
+async function ask(
+  { url }: Measured,
+  query: string,
+  token: string | null = CANARY.accessToken,
+): Promise<Result> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query }),
+  });
+  return JSON.parse(await response.text());
+}
+
+/** Does something a number of times, eight at once. */
+async function inTurns(times: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  const rounds = Array.from({ length: times }, (_, index) => index).values();
+  const worker = async () => {
+    for (const index of rounds) await work(index);
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { type Bench, type Reply, withstand } from '../helpers/bench.ts';
+import { CANARY } from '../helpers/canary.ts';
+
+const LOGIN = `login(clientId: "${CANARY.literal}", credential: {clientSecret: "${CANARY.literal}"}) { tokenType }`;
+const DELETE = `deleteApiKey(clientId: "${CANARY.literal}") { outcome }`;
+
+describe('a document that asks for too much', () => {
+  it.each([
+    ['A1: two logins under aliases', `mutation { a: ${LOGIN} b: ${LOGIN} }`],
+    [
+      'A2: fifty deletions under aliases',
+      `mutation { ${Array.from({ length: 50 }, (_, i) => `d${i}: ${DELETE}`).join(' ')} }`,
+    ],
+    [
+      'A3: two deletions, in a fragment and in an inline fragment,',
+      `mutation { ...F ... on Mutation { b: ${DELETE} } } fragment F on Mutation { a: ${DELETE} }`,
+    ],
+    [
+      'A3: two deletions, one of which is skipped,',
+      `mutation ($v: Boolean = true) { a: ${DELETE} b: ${DELETE.replace('{', '@skip(if: $v) {')} }`,
+    ],
+  ])('%s is OPERATION_TOO_COMPLEX, and nothing is sent', (_, document) =>
+    withstand(null, async ({ ask, seen }) => {
+      expect((await ask(document)).code).toBe('OPERATION_TOO_COMPLEX');
+      expect(seen()).toHaveLength(0);
+    }),
+  );
+
+  it('A4: but one login under an alias is carried out', () =>
+    withstand(
+      () => ({ body: { access_token: 'granted' } }),
+      async ({ ask, seen }) => {
+        const { data } = await ask(`mutation { mine: ${LOGIN} }`);
+        expect(data).toEqual({ mine: { tokenType: 'Bearer' } });
+        expect(seen()).toHaveLength(1);
+      },
+    ));
+
+  it('A8: 10,000 aliases are refused within 20 ms', () =>
+    withstand(null, async (bench) => {
+      // 10,000 are a body over 64 KB; 3,000 are not.
+      for (const [length, refusal] of [
+        [10_000, 'BAD_REQUEST'],
+        [3000, 'OPERATION_TOO_COMPLEX'],
+      ] as const) {
+        const aliases = Array.from({ length }, (_, index) => `a${index}:__typename`);
+        const [milliseconds, { code }] = await fastest(bench, `{ ${aliases.join(' ')} }`);
+        expect(code).toBe(refusal);
+        expect(milliseconds).toBeLessThan(20 * PATIENCE);
+      }
+    }));
+
+  it.each([
+    ['selections 2,000 deep', `{ audit ${'{ nodes '.repeat(2000)} ${'}'.repeat(2000)} }`],
+    [
+      'a list 20,000 deep',
+      `{ audit(parameters: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { totalCount } }`,
+    ],
+    ['inline fragments 2,000 deep', `{ ${'... { '.repeat(2000)} __typename ${'}'.repeat(2000)} }`],
+  ])('A9: %s are refused with a code, and no stack overflows', (_, document) =>
+    withstand(null, async ({ ask, logged }) => {
+      expect((await ask(document)).code).toMatch(
+        /^(?:OPERATION_TOO_COMPLEX|GRAPHQL_PARSE_FAILED)$/,
+      );
+      expect(logged.join()).not.toMatch(/RangeError|"bug"/);
+    }),
+  );
+
+  it('A10: fragments that fan out to 2^20 are over within 50 ms', () =>
+    withstand(null, async (bench) => {
+      const fan = Array.from(
+        { length: 20 },
+        (_, level) => `fragment F${level} on Query { ...F${level + 1} ...F${level + 1} }`,
+      );
+      const document = `{ ...F0 } ${fan.join(' ')} fragment F20 on Query { __typename }`;
+      const [milliseconds, { status }] = await fastest(bench, document);
+      expect(status).toBeLessThan(500);
+      expect(milliseconds).toBeLessThan(50 * PATIENCE);
+    }));
+});
+
+describe('logins of one client id', () => {
+  it('A6: thirty in a second are served at first, then RATE_LIMITED', () =>
+    withstand(
+      () => ({ body: { access_token: 'granted' } }),
+      async ({ ask, seen }) => {
+        const codes: string[] = [];
+        for (let round = 0; round < 30; round += 1) {
+          const { code, errors } = await ask(`mutation { ${LOGIN} }`);
+          codes.push(code);
+          if (code === '') continue;
+          expect(code).toBe('RATE_LIMITED');
+          expect(errors[0]?.extensions.retryAfterSeconds).toBeGreaterThan(0);
+        }
+        const served = codes.findIndex((code) => code !== '');
+        expect(served).toBeGreaterThan(0);
+        expect(seen()).toHaveLength(served);
+      },
+      { loginGuard: { perMinute: 10 } },
+    ));
+});
+
+/** By how much a time of the table may be exceeded on a machine that does much else. */
+const PATIENCE = 5;
+
+/** Asks a few times: how long the fastest answer took, and that answer. */
+async function fastest({ ask }: Bench, document: string): Promise<readonly [number, Reply]> {
+  const answers: (readonly [number, Reply])[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const start = performance.now();
+    const reply = await ask(`${document} # ${round}`);
+    answers.push([performance.now() - start, reply]);
+  }
+  return answers.toSorted(([a], [b]) => a - b)[0] ?? expect.unreachable();
+}

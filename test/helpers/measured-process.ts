@@ -1,0 +1,26 @@
+import { createGateway } from '../../src/library/gateway.ts';
+import { listen } from '../../src/server.ts';
+import type { Memory } from './measured.ts';
+
+const [, , url = ''] = process.argv;
+const gateway = createGateway({ upstream: { url } });
+const draining = new AbortController();
+const server = await listen(gateway, {
+  host: '127.0.0.1',
+  port: 0,
+  draining,
+  drainMs: 0,
+  fuseMs: 1000,
+});
+
+process.once('disconnect', () => process.exit()); // whoever measures has gone
+process.on('message', () => {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  const memory: Memory = {
+    alive: heapUsed + external,
+    peak: process.resourceUsage().maxRSS * 1024,
+  };
+  process.send?.(memory);
+});
+process.send?.(`${server.url}/graphql`);
