@@ -71,8 +71,15 @@ export function createGateway(options: GatewayParts): Gateway {
   });
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
   const guard = createLoginGuard({
-    observer: { ...options.observer?.login, onFallback: reports.fallback },
     ...options.loginGuard,
+    observer: {
+      ...options.observer?.login,
+      ...options.loginGuard.observer,
+      onFallback: (isFallback) => {
+        reports.fallback(isFallback);
+        options.loginGuard.observer?.onFallback?.(isFallback);
+      },
+    },
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
