@@ -27,9 +27,9 @@ import { createSubgraph } from './schema.ts';
 export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   /** Default: no limit. */
-  readonly loginGuard: LoginGuardOptions;
+  readonly loginGuard: Omit<LoginGuardOptions, 'observer'>;
   /** Is told what happens; nobody unless given. */
-  readonly observer?: GatewayObserver | undefined;
+  readonly observer?: Partial<GatewayObserver> | undefined;
   /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
   readonly trustedProxies: number;
   readonly introspection: boolean;
@@ -72,14 +72,7 @@ export function createGateway(options: GatewayParts): Gateway {
   const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
   const guard = createLoginGuard({
     ...options.loginGuard,
-    observer: {
-      ...options.observer?.login,
-      ...options.loginGuard.observer,
-      onFallback: (isFallback) => {
-        reports.fallback(isFallback);
-        options.loginGuard.observer?.onFallback?.(isFallback);
-      },
-    },
+    observer: { ...options.observer?.login, onFallback: reports.fallback },
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };

@@ -16,24 +16,24 @@ export type Reports = {
 };
 
 /** Reports to a log and to whoever counts. What the log throws is dropped: it must not take an answer along. */
-export function createReports(log: GatewayLog, observer?: GatewayObserver): Reports {
+export function createReports(log: GatewayLog, observer: Partial<GatewayObserver> = {}): Reports {
   const write = (level: keyof GatewayLog, record: object, message: string) =>
     void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
   const drifted = new Map<string, number>(); // as many as the contract has entries
   return {
     request: (record) => {
-      observer?.onRequest(record);
+      observer.onRequest?.(record);
       write('info', record, 'request');
     },
-    inFlight: (change) => observer?.onInFlight(change),
+    inFlight: (change) => observer.onInFlight?.(change),
     drift: (entries) => {
-      observer?.onDrift(entries);
+      observer.onDrift?.(entries);
       for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
       const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
       write('warn', { answers }, 'entries of the contract lead to nothing');
     },
     fallback: (isFallback) => {
-      observer?.login.onFallback?.(isFallback);
+      observer.login?.onFallback?.(isFallback);
       if (isFallback)
         write('warn', {}, 'Redis does not answer: each replica counts logins by itself');
       else write('info', {}, 'Redis answers again: replicas share the count of logins');

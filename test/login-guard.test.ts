@@ -44,7 +44,8 @@ describe('the limit of logins', () => {
     await using service = await startService(TOKEN);
     const refused: string[] = [];
     await using gateway = gatewayOver(service.url, {
-      loginGuard: { perMinute: 10, observer: { onRefused: (by) => void refused.push(by) } },
+      loginGuard: { perMinute: 10 },
+      observer: { login: { onRefused: (by) => void refused.push(by) } },
     });
     const burst = await codesOf(times(30, () => logIn(gateway, 'c')));
     expect(burst.admitted).toBe(10);

@@ -117,8 +117,11 @@ function over(
   limits: { readonly perMinute: number },
 ): TestGateway & { readonly fallbacks: readonly boolean[] } {
   const fallbacks: boolean[] = [];
-  const observer = { onFallback: (isFallback: boolean) => void fallbacks.push(isFallback) };
-  const gateway = gatewayOver(service.url, { loginGuard: { ...limits, redisUrl, observer } });
+  const login = { onFallback: (isFallback: boolean) => void fallbacks.push(isFallback) };
+  const gateway = gatewayOver(service.url, {
+    loginGuard: { ...limits, redisUrl },
+    observer: { login },
+  });
   return { ...gateway, fallbacks };
 }
 
