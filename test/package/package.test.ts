@@ -65,8 +65,12 @@ describe('the package', () => {
 
   it('is under 300 kB when it is installed', async () => {
     const home = join(folder, 'node_modules/keytrail');
-    const files = await readdir(home, { recursive: true });
-    const sizes = await Promise.all(files.map(async (file) => (await stat(join(home, file))).size));
+    const files = await readdir(home, { recursive: true, withFileTypes: true });
+    const sizes = await Promise.all(
+      files.map(async (file) =>
+        file.isFile() ? (await stat(join(file.parentPath, file.name))).size : 0,
+      ),
+    );
     const total = sizes.reduce((sum, size) => sum + size, 0);
     expect(total).toBeGreaterThan(100_000);
     expect(total).toBeLessThan(MAX_BYTES);
