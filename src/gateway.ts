@@ -26,11 +26,11 @@ import { createSubgraph } from './schema.ts';
 /** What a gateway is made of. */
 export type GatewayParts = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
-  /** Default: no limit. */
+  /** How often one client, and one address, may log in, and where replicas share the count. */
   readonly loginGuard: Omit<LoginGuardOptions, 'observer'>;
   /** Is told what happens; nobody unless given. */
   readonly observer?: Partial<GatewayObserver> | undefined;
-  /** How many proxies before the gateway add to X-Forwarded-For. Default 0: logins count by the address of the socket. */
+  /** How many proxies before the gateway add to X-Forwarded-For; with 0 logins count by the address of the socket. */
   readonly trustedProxies: number;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */

@@ -37,7 +37,8 @@ export type Testbed = AsyncDisposable & {
     options?: { readonly token?: string | null },
   ): Promise<Result<Data>>;
   /**
-   * Says how the service answers its next requests, one each; after them it answers by itself again.
+   * Says how the service answers its next requests, one each; after them it answers by itself again. A read that is
+   * lost, or answered with 502, 503 or 504, is tried once more: it takes two of these to fail.
    * @throws TypeError for what cannot be sent.
    */
   answerNext(...answers: readonly ScriptedAnswer[]): void;
