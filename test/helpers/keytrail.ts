@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,6 +21,16 @@ export function keytrail(
   environment: Readonly<Record<string, string>> = {},
 ): Process {
   return watch(spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env: environment }));
+}
+
+/** Starts a command of a package that was installed in a folder. */
+export function start(
+  folder: string,
+  command: string,
+  environment: Readonly<Record<string, string>>,
+): Process {
+  const PATH = dirname(process.execPath);
+  return watch(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
 }
 
 /** Starts it as users do. */
