@@ -1,8 +1,8 @@
 // Exists because a plain question that was asked before needs little of what Yoga does for all the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
 import type { PreparedOperation, PreparedOperations } from './operations.ts';
+import type { PlanResult } from './plan.ts';
 
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
@@ -16,7 +16,7 @@ export type LaneOptions = {
   readonly begin: (requestId: string, caller: Caller) => RequestReport;
   readonly createContext: (caller: Caller, report: RequestReport) => unknown;
   /** Gives errors their codes. */
-  readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
+  readonly toCoded: (result: PlanResult, requestId: string) => PlanResult;
   /** On every answer. */
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -32,6 +32,8 @@ export type Caller = {
 /** Answers a request, or says that Yoga must: then its body, if it was read, stands on it where Yoga looks for it. */
 export type Lane = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
+type Execute = NonNullable<ReturnType<PreparedOperation['ready']>>;
+
 type Question = {
   readonly query: string;
   readonly operationName: string | null;
@@ -45,13 +47,13 @@ export function createLane(options: LaneOptions): Lane {
   const answer = async (
     caller: Caller,
     response: ServerResponse,
-    { contentType, operation, fields, execute }: PreparedOperation,
-    { variables }: Question,
+    { contentType, operation, fields }: PreparedOperation,
+    execute: Execute,
   ): Promise<void> => {
     const requestId = toRequestId(caller.headers.get('x-request-id'));
     const report = begin(requestId, caller);
     const context = createContext(caller, report);
-    const result = toCoded(await execute(context, variables), requestId);
+    const result = toCoded(await execute(context), requestId);
     const body = Buffer.from(JSON.stringify(result));
     if (!response.destroyed) {
       const own = { 'content-type': contentType, 'content-length': body.length };
@@ -64,6 +66,7 @@ export function createLane(options: LaneOptions): Lane {
       fields,
       ...(codes.size > 0 && { codes: [...codes].join(',') }),
       status: 200,
+      prepared: true,
       ...(caller.signal.aborted && { aborted: true }),
     });
   };
@@ -75,12 +78,10 @@ export function createLane(options: LaneOptions): Lane {
     if (body === null) return true; // the caller left before he had asked
     const question = readQuestion(body);
     const prepared = question && find({ ...question, accept: request.headers.accept ?? '' });
-    if (question && prepared?.takes(question.variables)) {
-      await answer(caller, response, prepared, question);
-      return true;
-    }
-    Object.assign(request, { body });
-    return false;
+    const execute = question && prepared?.ready(question.variables);
+    if (prepared && execute) await answer(caller, response, prepared, execute);
+    else Object.assign(request, { body });
+    return Boolean(execute);
   };
 }
 

@@ -1,14 +1,15 @@
-// Exists because to parse, validate and plan a document takes longer than to carry it out: what was once valid is kept, ready.
-
+// Exists because to parse, validate and plan a document takes longer than to carry it out.
 import {
   type DocumentNode,
-  type ExecutionResult,
-  GraphQLError,
+  type FragmentDefinitionNode,
   type GraphQLSchema,
-  getOperationAST,
   getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { createPlan, type Plan, type PlanResult, type Variables } from './plan.ts';
 
 /** By what a request is known again, letter for letter. */
 export type Question = {
@@ -22,56 +23,49 @@ export type Question = {
 export type Learned = {
   /** Parsed, within the limits, and valid. */
   readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  /** Names of its root fields, by comma. */
+  readonly fields: string;
   /** Of the answer. */
   readonly contentType: string;
-  /** For the log: query or mutation, and the names of its root fields. */
-  readonly operation: string;
-  readonly fields: string;
 };
 
 /** An operation that only has to be carried out. */
-export type PreparedOperation = Omit<Learned, 'document'> & {
-  /** Whether its variables can have these values. */
-  takes(variables: Variables): boolean;
-  execute(context: unknown, variables: Variables): Promise<ExecutionResult>;
+export type PreparedOperation = Pick<Learned, 'fields' | 'contentType'> & {
+  /** query or mutation */
+  readonly operation: string;
+  /** What carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
+  ready(
+    variables: Readonly<Record<string, unknown>>,
+  ): ((context: unknown) => Promise<PlanResult>) | null;
 };
 
-type Variables = Readonly<Record<string, unknown>>;
-
-/** The operations that were asked before. They hold documents only: nothing of a caller but the literals in them, no token and no answer. */
+/** The operations that were asked before, of whomever: documents, with nothing of a caller but the literals in them. */
 export type PreparedOperations = {
   /** Keeps what a question came to. */
   learn(question: Question, learned: Learned): void;
-  /** Undefined for what was not asked before, and while it is being planned. */
+  /** Undefined for what was not asked before. */
   find(question: Question): PreparedOperation | undefined;
 };
-
-type Entry = { readonly learned: Learned; prepared: PreparedOperation | 'begun' | undefined };
 
 /** Characters of documents: parsed and planned, one takes up to 500 bytes for each. */
 const MAX_CHARACTERS = 65_536;
 
-/** Begins empty. An operation is planned when it is asked for the second time, as many never are. */
+/** A document with more choices of `@skip` and `@include` than that goes the long way for the others. */
+const MAX_PLANS = 8;
+
+/** Begins empty. An operation is planned when it is asked for the second time: many never are. */
 export function createPreparedOperations(schema: GraphQLSchema): PreparedOperations {
-  const entries = new LRUCache<string, Entry>({
+  const operations = new LRUCache<string, PreparedOperation>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_, key) => key.length,
   });
   return {
     learn: (question, learned) => {
       const key = keyOf(question);
-      if (!entries.has(key)) entries.set(key, { learned, prepared: undefined });
+      if (!operations.has(key)) operations.set(key, prepare(schema, learned));
     },
-    find: (question) => {
-      const entry = entries.get(keyOf(question));
-      if (entry === undefined || entry.prepared === 'begun') return undefined;
-      if (entry.prepared !== undefined) return entry.prepared;
-      entry.prepared = 'begun';
-      void prepare(schema, entry.learned, question.operationName).then((prepared) => {
-        if (prepared !== null) entry.prepared = prepared; // else it goes the long way for ever
-      });
-      return undefined;
-    },
+    find: (question) => operations.get(keyOf(question)),
   };
 }
 
@@ -79,38 +73,47 @@ function keyOf({ query, operationName, accept }: Question): string {
   return [accept, operationName === null ? '' : `=${operationName}`, query].join('\n');
 }
 
-/** graphql-jit is imported when it is needed: serving begins without it. Null for what it cannot plan. */
-async function prepare(
+function prepare(
   schema: GraphQLSchema,
-  { document, ...facts }: Learned,
-  operationName: string | null,
-): Promise<PreparedOperation | null> {
-  const { compileQuery } = await import('graphql-jit');
-  const compiled = compileQuery(schema, document, operationName ?? undefined, {
-    disablingCapturingStackErrors: true,
-    useExperimentalPathBasedSkipInclude: true,
-  });
-  const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
-  if (!('query' in compiled)) return null;
+  { document, operation, ...facts }: Learned,
+): PreparedOperation {
+  const definitions = operation.variableDefinitions ?? [];
+  const fragments = Object.fromEntries(
+    document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
+  );
+  const conditions = conditionsOf(document);
+  const plans = new Map<string, Plan | null>();
+  const planFor = (variables: Variables): Plan | null => {
+    const choice = conditions.map((name) => variables[name]).join();
+    const known = plans.get(choice);
+    if (known !== undefined) return known;
+    const plan =
+      plans.size < MAX_PLANS ? createPlan({ schema, operation, fragments }, variables) : null;
+    if (plans.size < MAX_PLANS) plans.set(choice, plan);
+    return plan;
+  };
   return {
     ...facts,
-    // graphql-jit looks at them too, but does not know of `@oneOf`.
-    takes: (variables) => getVariableValues(schema, definitions, variables).errors === undefined,
-    execute: async (context, variables) => {
-      const { errors, ...rest } = await compiled.query(undefined, context, variables);
-      if (errors === undefined) return rest;
-      return { errors: errors.map((error) => toGraphQLError(error, document)), ...rest };
+    operation: operation.operation,
+    ready: (given) => {
+      const { coerced } = getVariableValues(schema, definitions, given);
+      const plan = coerced === undefined ? null : planFor(coerced);
+      return coerced === undefined || plan === null ? null : (context) => plan(context, coerced);
     },
   };
 }
 
-/** graphql-jit's errors look like those of graphql-js, and are none. */
-function toGraphQLError(
-  { message, path, locations = [], originalError }: GraphQLError,
-  { loc }: DocumentNode,
-): GraphQLError {
-  const breaks = [...(loc?.source.body ?? '').matchAll(/\r\n|[\n\r]/g)];
-  const starts = [0, ...breaks.map((match) => match.index + match[0].length)];
-  const positions = locations.map(({ line, column }) => (starts[line - 1] ?? 0) + column - 1);
-  return new GraphQLError(message, { path, originalError, source: loc?.source, positions });
+/** The variables that decide what is selected. */
+function conditionsOf(document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive: (directive) => {
+      visit(directive, { Variable: ({ name }) => void names.add(name.value) });
+    },
+  });
+  return [...names];
+}
+
+function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
+  return node.kind === Kind.FRAGMENT_DEFINITION;
 }

@@ -1,11 +1,10 @@
-import type { DocumentNode } from 'graphql';
+import { type DocumentNode, getOperationAST } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import type { PreparedOperations } from './operations.ts';
 
 /** What is found on the server context when the answer is there. */
 type Facts = {
   params: GraphQLParams;
-  operation?: string;
   fields?: string;
   executed?: DocumentNode;
 };
@@ -16,17 +15,15 @@ export function usePreparation({ learn }: Pick<PreparedOperations, 'learn'>): Pl
     onExecute({ args: { document, contextValue } }) {
       contextValue.executed = document;
     },
-    onResponse({ request, response, serverContext }) {
-      const { executed, params, operation, fields = '' } = serverContext;
+    onResponse({ request, response, serverContext: { executed: document, params, fields = '' } }) {
       const contentType = response.headers.get('content-type');
-      if (executed === undefined || operation === undefined || contentType === null) return;
+      if (document === undefined || contentType === null) return;
       if (request.method !== 'POST' || response.status !== 200) return;
       const { query = '', operationName = null } = params;
+      const operation = getOperationAST(document, operationName);
       const accept = request.headers.get('accept') ?? '';
-      learn(
-        { query, operationName, accept },
-        { document: executed, contentType, operation, fields },
-      );
+      if (operation)
+        learn({ query, operationName, accept }, { document, operation, fields, contentType });
     },
   };
 }
