@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { MadeUp } from './documents.ts';
 import { gatewayOver, onPort, type TestGateway } from './gateway.ts';
 import { type Handler, startService } from './service.ts';
+import { createTelemetry } from './telemetry.ts';
 
 const EVENTS = ['key.delete', 'client.login', 'key.create'].map((action, index) => ({
   id: `e${index}`,
@@ -46,6 +47,10 @@ type Seen = {
   readonly result: unknown;
   /** What the service was sent. */
   readonly sent: readonly string[];
+  /** What was logged, without what differs each time. */
+  readonly logged: unknown;
+  /** Spans, with their attributes. */
+  readonly spans: unknown;
 };
 
 const HEADERS = ['content-type', 'cache-control', 'x-content-type-options', 'x-request-id'];
@@ -53,26 +58,41 @@ const HEADERS = ['content-type', 'cache-control', 'x-content-type-options', 'x-r
 /** Sends requests by both ways, to `fetch` and to a port until they are prepared, expects the same, and gives how many were prepared. */
 export async function compareWays(requests: Iterable<MadeUp>): Promise<number> {
   await using service = await startService(behave);
-  await using gateway: TestGateway = gatewayOver(service.url, { now: () => NOW });
+  const telemetry = createTelemetry();
+  await using gateway: TestGateway = gatewayOver(service.url, {
+    ...telemetry.parts,
+    now: () => NOW,
+  });
   await using server = await onPort(gateway);
   const ask = async (
     send: typeof fetch,
     body: string,
     init: Record<string, string>,
   ): Promise<Seen> => {
-    const before = service.seen.length;
+    const before = [service.seen.length, gateway.logged.length, telemetry.spans().length];
+    const [sentBefore, loggedBefore, spansBefore] = before;
     const headers = { 'content-type': 'application/json', 'x-request-id': 'r', ...init };
     const response = await send(`${server.url}/graphql`, { method: 'POST', headers, body });
     const sent = service.seen
-      .slice(before)
+      .slice(sentBefore)
       .map(({ method, url, headers: { authorization }, body: text }) =>
         [method, url, authorization, text].join(' '),
       );
+    const result: unknown = await response.json();
     return {
       status: response.status,
       headers: Object.fromEntries(HEADERS.map((name) => [name, response.headers.get(name)])),
-      result: await response.json(),
+      result,
       sent: sent.sort(),
+      logged: gateway.logged.slice(loggedBefore).map((line) => {
+        const { time: _, durationMs: __, prepared: ___, ...told } = JSON.parse(line);
+        return told;
+      }),
+      spans: telemetry
+        .spans()
+        .slice(spansBefore)
+        .map(({ name, attributes }) => JSON.stringify([name, attributes]))
+        .sort(),
     };
   };
   let index = 0;
