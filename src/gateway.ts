@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { createAdmission } from './admission.ts';
@@ -18,10 +19,11 @@ import { useRequestLog } from './plugins/use-request-log.ts';
 import { useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
 import { readRemoteAddress } from './remote-address.ts';
-import { createReports } from './reports.ts';
+import { createReports, type RequestReport } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
-import { readTrace } from './rest/trace.ts';
+import { NO_TRACE } from './rest/trace.ts';
 import { createSubgraph } from './schema.ts';
+import { createTracing } from './tracing.ts';
 
 /** What a gateway is made of. */
 export type GatewayParts = {
@@ -42,6 +44,8 @@ export type GatewayParts = {
   /** Origins whose pages may read the answers; never with credentials. */
   readonly corsOrigins: readonly string[];
   readonly log: GatewayLog;
+  /** Makes spans. */
+  readonly tracer: Tracer;
   /** The time of day. */
   readonly now: () => Date;
   /** Milliseconds from anywhere, never going back. */
@@ -61,7 +65,12 @@ const CACHED_CHARACTERS = 65_536;
 export function createGateway(options: GatewayParts): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
-  const reports = createReports(options.log, options.observer);
+  const reports = createReports({
+    log: options.log,
+    observer: options.observer,
+    beginSpan: createTracing(options.tracer, options.upstream.url),
+    clock,
+  });
   const client = createRestClient({
     clock,
     random: options.random,
@@ -76,21 +85,20 @@ export function createGateway(options: GatewayParts): Gateway {
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
-  const yoga = createYoga<{ peer?: string | undefined; requestId?: string }>({
+  const yoga = createYoga<{ peer?: string | undefined; report?: RequestReport }>({
     schema: createSubgraph().schema,
-    context: ({ request, peer, requestId = '' }) => {
+    context: ({ request, peer, report }) => {
       const forwardedFor = request.headers.get('x-forwarded-for');
       const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
-      return createContext(service, request, {
-        address,
-        trace: readTrace(request.headers, requestId),
-      });
+      return createContext(service, request, { address, trace: report?.trace ?? NO_TRACE });
     },
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
       useErrorCodes(reports.bug),
-      useRequestLog(reports.request, clock),
+      useRequestLog((requestId, { headers }, { pathname }) =>
+        reports.begin({ requestId, headers, isAsked: pathname === GRAPHQL_PATH }),
+      ),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
       useRoutes({ draining, isShedding: admission.isShedding }),

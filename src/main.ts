@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
+import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
 import { run } from './commands/run.ts';
 
@@ -39,6 +40,7 @@ const status = await run({
   random: Math.random,
   createId: randomUUID,
   createToken: () => randomBytes(32).toString('base64url'),
+  tracer: trace.getTracer('keytrail', manifest.version),
   stopping: stopping.signal,
 });
 process.exitCode ??= status;

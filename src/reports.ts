@@ -1,8 +1,13 @@
 import type { GatewayLog } from './gateway-types.ts';
 import type { AnsweredRequest, GatewayObserver } from './observer.ts';
+import type { RequestOutcome } from './plugins/use-request-log.ts';
+import { NO_TRACE } from './rest/trace.ts';
+import type { OperationSpan, TracedRequest } from './tracing.ts';
 
 /** What a gateway says of itself. None of it is a value of a caller or a text of the service. */
 export type Reports = {
+  /** A request has come. */
+  begin(request: BegunRequest): RequestReport;
   /** One line a request, of names out of the schema and the table of codes, numbers, and the id. */
   request(record: AnsweredRequest): void;
   /** One more request is under way, or one less. */
@@ -15,16 +20,52 @@ export type Reports = {
   bug(bug: unknown, requestId: string): void;
 };
 
+/** What a request is known by when it comes. */
+type BegunRequest = TracedRequest & {
+  /** Whether it asks for GraphQL. */
+  readonly isAsked: boolean;
+};
+
+/** What is told of one request. */
+export type RequestReport = Pick<OperationSpan, 'trace'> & {
+  /** It was answered. */
+  end(outcome: RequestOutcome): void;
+};
+
+/** To whom is reported. */
+export type ReportOptions = {
+  readonly log: GatewayLog;
+  readonly observer?: Partial<GatewayObserver> | undefined;
+  /** Begins the span of an operation. */
+  readonly beginSpan: (request: TracedRequest) => OperationSpan;
+  /** Milliseconds from anywhere, never going back. */
+  readonly clock: () => number;
+};
+
 /** Reports to a log and to whoever counts. What the log throws is dropped: it must not take an answer along. */
-export function createReports(log: GatewayLog, observer: Partial<GatewayObserver> = {}): Reports {
+export function createReports({ log, observer = {}, beginSpan, clock }: ReportOptions): Reports {
   const write = (level: keyof GatewayLog, record: object, message: string) =>
     void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
   const drifted = new Map<string, number>(); // as many as the contract has entries
+  const request = (record: AnsweredRequest) => {
+    observer.onRequest?.(record);
+    write('info', record, 'request');
+  };
   return {
-    request: (record) => {
-      observer.onRequest?.(record);
-      write('info', record, 'request');
+    begin: ({ isAsked, ...traced }) => {
+      const begun = clock();
+      const span = isAsked ? beginSpan(traced) : UNTRACED;
+      return {
+        trace: span.trace,
+        end: (outcome) => {
+          const durationMs = Math.round((clock() - begun) * 10) / 10;
+          const record = { requestId: traced.requestId, ...outcome, durationMs };
+          span.end(record);
+          request(record);
+        },
+      };
     },
+    request,
     inFlight: (change) => observer.onInFlight?.(change),
     drift: (entries) => {
       observer.onDrift?.(entries);
@@ -41,6 +82,9 @@ export function createReports(log: GatewayLog, observer: Partial<GatewayObserver
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
 }
+
+/** Probes of health would hide the traces that somebody looks for. */
+const UNTRACED: OperationSpan = { trace: NO_TRACE, end: () => {} };
 
 /** Where a bug is, without its message: that may quote what was being worked on. */
 function describeBug(bug: unknown): { readonly bug: string; readonly at: string } {

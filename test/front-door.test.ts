@@ -427,6 +427,8 @@ describe('every answer', () => {
     );
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+    expect(response.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
+    expect(gateway.logged).toEqual([]);
   });
 });
 

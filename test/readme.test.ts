@@ -47,6 +47,7 @@ describe('the README', () => {
   it('shows a program and a test that the suite runs', () => {
     expect(blocks('ts', section('In a program'))).toEqual([read('examples/library.ts')]);
     expect(blocks('ts', section('In tests'))).toEqual([read('examples/testing.test.ts')]);
+    expect(blocks('js', section('Settings'))).toEqual([read('examples/tracing.js')]);
   });
 
   it('shows the routers’ settings as they are in the example', () => {

@@ -24,7 +24,7 @@ const ANSWERS: readonly Answer[] = [
 ];
 
 describe('no secret', () => {
-  it('is in the log, in an error or in a greeting, whatever goes wrong', async () => {
+  it('is in the log, a metric, a span, an error or a greeting, whatever goes wrong', async () => {
     let answer: Answer | 'reset' = {};
     await using service = await startService((_, response) => {
       if (answer === 'reset') {
@@ -46,8 +46,11 @@ describe('no secret', () => {
       LOGIN_RATE_LIMIT: '0',
       UPSTREAM_URL: service.url,
       LOG_LEVEL: 'trace',
+      METRICS_PORT: '0',
+      NODE_OPTIONS: '--import ./test/helpers/print-spans.ts',
     });
     const [, url = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
+    const [, metricsUrl = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/metrics)/);
     const errors: string[] = [];
     const post = async (body: unknown) => {
       const response = await fetch(url, {
@@ -90,11 +93,15 @@ describe('no secret', () => {
     await post(`{"query": "${secret}`);
     await post({ query: `{ audit(after: "${literal}") { totalCount } }` });
 
+    const metrics = await (await fetch(metricsUrl)).text();
+    expect(metrics).toContain('keytrail_upstream_calls_total{route="secrets",outcome="4xx"}');
     process.child.kill('SIGTERM');
     expect(await process.status).toBe(0);
     expect(errors.length).toBeGreaterThan(4 * ANSWERS.length);
     const { stdout, stderr } = process.output;
     expect(stdout.trim().split('\n').length).toBeGreaterThan(4 * ANSWERS.length);
-    expect(stdout + stderr + errors.join()).not.toContain('canary');
+    expect(stdout).toContain('\nCLIENT DELETE /api/v1/secrets/{client_id} {');
+    expect(stdout).toContain('\nSERVER mutation deleteApiKey {');
+    expect(stdout + stderr + errors.join() + metrics).not.toContain('canary');
   });
 });

@@ -1,3 +1,4 @@
+import type { Tracer } from '@opentelemetry/api';
 import type { Environment } from '../config.ts';
 
 /** The process, as the commands see it: all that they take from the world comes through here. */
@@ -20,6 +21,8 @@ export type Host = {
   readonly createId: () => string;
   /** Makes a text that nobody can guess. */
   readonly createToken: () => string;
+  /** Makes spans, where the process has an SDK of OpenTelemetry. */
+  readonly tracer: Tracer;
   /** Aborted when the process is asked to stop. */
   readonly stopping: AbortSignal;
 };

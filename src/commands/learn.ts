@@ -10,6 +10,7 @@ import { readBearer } from '../rest/bearer.ts';
 import { createRestClient } from '../rest/client.ts';
 import { parseJson } from '../rest/json.ts';
 import { path } from '../rest/path.ts';
+import { NO_TRACE } from '../rest/trace.ts';
 import type { CommandLine } from './command-line.ts';
 import type { Host } from './host.ts';
 import { describeReading } from './learn-table.ts';
@@ -63,7 +64,7 @@ async function fetchTrail(host: Host, commandLine: CommandLine): Promise<Answer>
     now: () => host.now().getTime(),
   });
   return await client
-    .of({})
+    .of(NO_TRACE)
     .authorized(readBearer(`Bearer ${token}`))
     .get(path`/api/v1/audit`);
 }

@@ -50,6 +50,7 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<void>
     now: host.now,
     clock: host.clock,
     random: host.random,
+    tracer: host.tracer,
     createId: host.createId,
     draining: draining.signal,
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { trace } from '@opentelemetry/api';
 import { loadConfig } from '../config.ts';
 import { createGateway as assemble } from '../gateway.ts';
 import type { Gateway, GatewayLog } from '../gateway-types.ts';
@@ -30,6 +31,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     now: now ?? (() => new Date()),
     clock: () => performance.now(),
     random: Math.random,
+    tracer: trace.getTracer('keytrail'),
     createId: randomUUID,
     draining: draining ?? new AbortController().signal,
   });

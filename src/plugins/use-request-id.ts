@@ -14,6 +14,8 @@ export function useRequestId(createId: () => string): Plugin<object, RequestFact
       serverContext.requestId = given !== null && WELL_FORMED.test(given) ? given : createId();
     },
     onResponse({ response, serverContext }) {
+      // Yoga answers the preflights of CORS before any plugin sees them.
+      serverContext.requestId ??= createId();
       response.headers.set('x-request-id', serverContext.requestId);
     },
   };

@@ -1,9 +1,8 @@
 import { type FragmentDefinitionNode, getOperationAST, Kind, type SelectionSetNode } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 
-/** All that is ever written about a request: names out of the schema and the table of codes, numbers, and the id. */
-export type RequestRecord = {
-  readonly requestId: string;
+/** What is known of a request when it is answered: names out of the schema and the table of codes, numbers. */
+export type RequestOutcome = {
   /** query or mutation; left out when no operation was reached. */
   readonly operation?: string;
   /** Names of root fields, by comma. */
@@ -11,28 +10,29 @@ export type RequestRecord = {
   /** Codes of errors, by comma. */
   readonly codes?: string;
   readonly status: number;
-  readonly durationMs: number;
   /** True when the caller left before the answer. */
   readonly aborted?: true;
 };
 
-/** What the log needs to remember of a request until its answer. */
-type Facts = {
+/** What is to be told of a request. */
+type Report = { end(outcome: RequestOutcome): void };
+
+/** What is remembered of a request until its answer. */
+type Facts<Begun> = {
   requestId: string;
-  startedAt: number;
+  report?: Begun;
   operation?: string;
   fields?: string;
   codes?: string;
 };
 
-/** Writes one record a request. `clock` counts milliseconds from anywhere. */
-export function useRequestLog(
-  write: (record: RequestRecord) => void,
-  clock: () => number,
-): Plugin<Facts, Facts> {
+/** Reports each request: `begin` when it comes, `end` when it is answered. What was begun stays on the context. */
+export function useRequestLog<Begun extends Report>(
+  begin: (requestId: string, request: Request, url: URL) => Begun,
+): Plugin<Facts<Begun>, Facts<Begun>> {
   return {
-    onRequest({ serverContext }) {
-      serverContext.startedAt = clock();
+    onRequest({ request, url, serverContext }) {
+      serverContext.report = begin(serverContext.requestId, request, url);
     },
     onExecute({ args: { document, operationName, contextValue } }) {
       // Only a valid document comes this far, so these names are names of the schema.
@@ -48,14 +48,13 @@ export function useRequestLog(
       if (codes.size > 0) serverContext.codes = [...codes].join(',');
     },
     onResponse({ request, response, serverContext }) {
-      const { requestId, startedAt, operation, fields, codes } = serverContext;
-      write({
-        requestId,
+      const { report, operation, fields, codes } = serverContext;
+      // Nothing was begun for a preflight of CORS, which asks nothing.
+      report?.end({
         ...(operation !== undefined && { operation }),
         ...(fields !== undefined && { fields }),
         ...(codes !== undefined && { codes }),
         status: response.status,
-        durationMs: Math.round((clock() - startedAt) * 10) / 10,
         ...(request.signal.aborted && { aborted: true }),
       });
     },

@@ -1,9 +1,9 @@
 import { Pool } from 'undici';
 import type { Bearer } from './bearer.ts';
-import { type ExchangeRequest, exchange } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
-import { createResilience } from './resilience.ts';
+import { createResilience, type TracedRequest } from './resilience.ts';
 import { type Answer, type BodyKind, readAnswer, readFailure } from './response.ts';
 import type { Trace } from './trace.ts';
 
@@ -52,7 +52,7 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Cuts off every call under way. */
   abort(): void;
-  /** The calls of one request, which carry its trace. */
+  /** The calls of one request, which are part of its trace. */
   of(trace: Trace): Calls;
   /** Where a link in the answer from a path leads; null when that is not the same path on the service's own origin. */
   follow(link: string, from: Path): Path | null;
@@ -89,7 +89,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     (request, remainingMs) => exchange(pool, request, { timeoutMs: remainingMs, maxBytes }),
   );
 
-  const call = async (request: ExchangeRequest, kind: BodyKind): Promise<Answer> => {
+  const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
     const response = await send(
       {
         ...request,
@@ -110,15 +110,15 @@ export function createRestClient(options: RestClientOptions): RestClient {
     of: (trace) => ({
       open: {
         post: (path, body) => {
-          const headers = { ...trace, 'content-type': 'application/json' };
-          return call({ method: 'POST', path, headers, body: JSON.stringify(body) }, 'json');
+          const headers = { 'content-type': 'application/json' };
+          return call({ method: 'POST', path, headers, trace, body: JSON.stringify(body) }, 'json');
         },
       },
       authorized: (authorization) => {
-        const headers = { ...trace, authorization };
+        const headers = { authorization };
         return {
-          get: (path, signal) => call({ method: 'GET', path, headers, signal }, 'json'),
-          delete: (path) => call({ method: 'DELETE', path, headers }, 'any'),
+          get: (path, signal) => call({ method: 'GET', path, headers, trace, signal }, 'json'),
+          delete: (path) => call({ method: 'DELETE', path, headers, trace }, 'any'),
         };
       },
     }),

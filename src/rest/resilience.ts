@@ -5,6 +5,7 @@ import { createBreaker, type Pass, type Verdict } from './breaker.ts';
 import { type ExchangeRequest, LostExchange, type RawResponse } from './exchange.ts';
 import type { CallOutcome, RestObserver, Route } from './observer.ts';
 import { readRetryAfter } from './response.ts';
+import type { CallTrace, Trace } from './trace.ts';
 
 /** What a call is protected by. */
 export type ResilienceOptions = {
@@ -27,7 +28,10 @@ export type ResilienceOptions = {
 export type Send = (request: ExchangeRequest, timeoutMs: number) => Promise<RawResponse>;
 
 /** Makes a call: one try or two, or none. */
-export type Call = (request: ExchangeRequest, route: Route | null) => Promise<RawResponse>;
+export type Call = (request: TracedRequest, route: Route | null) => Promise<RawResponse>;
+
+/** A request, and what it is a part of. */
+export type TracedRequest = ExchangeRequest & { readonly trace: Trace };
 
 type Outcome = { readonly response: RawResponse } | { readonly error: unknown };
 
@@ -60,15 +64,18 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
   };
 
   const attempt = async (
-    request: ExchangeRequest,
+    { trace, ...request }: TracedRequest,
     route: Route | null,
-    { pass, deadline }: { readonly pass: Pass; readonly deadline: number },
+    { pass, deadline, isRetry }: Readonly<{ pass: Pass; deadline: number; isRetry: boolean }>,
   ): Promise<Outcome> => {
     const begun = clock();
+    const traced = trace.begin({ method: request.method, route, isRetry });
+    const headers = { ...request.headers, ...traced.headers };
     // A probe runs to its end, so that callers who leave cannot keep the breaker open.
-    const sent = pass.isProbe ? { ...request, signal: undefined } : request;
-    const outcome = await settle(send(sent, deadline - begun));
+    const signal = pass.isProbe ? undefined : request.signal;
+    const outcome = await settle(send({ ...request, headers, signal }, deadline - begun));
     pass.report(judge(outcome));
+    traced.end(resultOf(outcome));
     if (route !== null) observe.onCall?.(route, classOf(outcome), (clock() - begun) / 1000);
     return outcome;
   };
@@ -87,13 +94,13 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     return Math.max(backoff, 1000 * (readRetryAfter(headers['retry-after'], now) ?? 0));
   };
 
-  const tryTwice = async (request: ExchangeRequest, route: Route | null): Promise<Outcome> => {
+  const tryTwice = async (request: TracedRequest, route: Route | null): Promise<Outcome> => {
     const deadline = clock() + timeoutMs;
     const isRead = request.method === 'GET';
     const pass = breaker.enter(isRead);
     if (pass === null) return reject(route, resting(breaker.retryAfterSeconds()));
     budget.earn();
-    const first = await attempt(request, route, { pass, deadline });
+    const first = await attempt(request, route, { pass, deadline, isRetry: false });
     const waitMs = waitBeforeRetry(request, first);
     if (waitMs === null || waitMs >= deadline - clock() || !budget.spend()) return first;
     const isStillWanted = await pause(waitMs, [aborted, request.signal]);
@@ -101,7 +108,7 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     const secondPass = breaker.enter(isRead);
     if (secondPass === null) return first;
     if (route !== null) observe.onRetry?.(route);
-    return attempt(request, route, { pass: secondPass, deadline });
+    return attempt(request, route, { pass: secondPass, deadline, isRetry: true });
   };
 
   return async (request, route) => {
@@ -169,6 +176,14 @@ function classOf(outcome: Outcome): CallOutcome {
   if (status >= 500) return '5xx';
   if (status >= 400) return '4xx';
   return status >= 300 ? '3xx' : '2xx';
+}
+
+function resultOf(outcome: Outcome): Parameters<CallTrace['end']>[0] {
+  if ('response' in outcome) return { status: outcome.response.status };
+  const { error } = outcome;
+  return {
+    failure: error instanceof GatewayError ? error.extensions.code : 'INTERNAL_SERVER_ERROR',
+  };
 }
 
 /** Waits; false when it was cut short. */

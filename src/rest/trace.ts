@@ -1,22 +1,31 @@
-/** The headers by which a request is found again in the logs and traces of the service. */
-export type Trace = Readonly<
+import type { Route } from './observer.ts';
+
+/** The trace that a request belongs to. */
+export type Trace = {
+  /** A try begins, which is a part of it. */
+  begin(call: TracedCall): CallTrace;
+};
+
+/** What a trace is told of a try before it is made. */
+export type TracedCall = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** null for a path that no route is known for. */
+  readonly route: Route | null;
+  readonly isRetry: boolean;
+};
+
+/** One try in a trace. */
+export type CallTrace = {
+  /** By which it is found again in the logs and traces of the service. */
+  readonly headers: TraceHeaders;
+  /** It has ended: with a status, or without an answer that could be taken. */
+  end(result: { readonly status?: number; readonly failure?: string }): void;
+};
+
+/** What the service is told of the request that a try is made for. */
+export type TraceHeaders = Readonly<
   Partial<Record<'x-request-id' | 'traceparent' | 'tracestate', string>>
 >;
 
-/** W3C Trace Context, section 3.2.2. */
-const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
-
-/** W3C Trace Context, section 3.3.1: what may stand in a list, and as much of it as must be passed on. */
-const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
-
-/** Takes the caller's trace, if it is well-formed, and gives the request its id. */
-export function readTrace(headers: { get(name: string): string | null }, requestId: string): Trace {
-  const traceparent = headers.get('traceparent') ?? '';
-  const tracestate = headers.get('tracestate') ?? '';
-  const isTraced = TRACEPARENT.test(traceparent);
-  return {
-    'x-request-id': requestId,
-    ...(isTraced && { traceparent }),
-    ...(isTraced && TRACESTATE.test(tracestate) && { tracestate }),
-  };
-}
+/** Of calls that nobody asked for by a request. */
+export const NO_TRACE: Trace = { begin: () => ({ headers: {}, end: () => {} }) };

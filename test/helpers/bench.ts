@@ -3,6 +3,7 @@ import { CANARY, expectNoCanary } from './canary.ts';
 import { gatewayOver, type Overrides, onPort, type WireError } from './gateway.ts';
 import { sendRaw } from './raw.ts';
 import { type Handler, type Seen, startService } from './service.ts';
+import { createTelemetry } from './telemetry.ts';
 
 /** What came back over the port. */
 export type Reply = {
@@ -63,7 +64,7 @@ export function run({ ask }: Pick<Bench, 'ask'>, operation: Operation): Promise<
 
 /**
  * Runs a case: the service behaves as it says while `act` runs, and well before and after. Whatever the case is, no
- * canary was logged or came back, every answer forbids to be stored, the next request is served, and the sockets
+ * canary was logged, counted, traced or came back, every answer forbids to be stored, the next request is served, and the sockets
  * to the service are back to where they were.
  */
 export async function withstand(
@@ -77,7 +78,12 @@ export async function withstand(
   let service = await startService(handler);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => service[Symbol.asyncDispose]());
-  await using gateway = gatewayOver(service.url, { introspection: false, ...overrides });
+  const telemetry = createTelemetry();
+  await using gateway = gatewayOver(service.url, {
+    introspection: false,
+    ...telemetry.parts,
+    ...overrides,
+  });
   await using server = await onPort(gateway);
   const url = `${server.url}/graphql`;
   const replies: string[] = [];
@@ -130,7 +136,8 @@ export async function withstand(
   isCase = false;
   await expectServed();
   await expect.poll(() => service.sockets(), { timeout: 5000 }).toBeLessThanOrEqual(sockets);
-  expectNoCanary([...replies, ...gateway.logged].join('\n'));
+  expect(telemetry.spans()).not.toEqual([]);
+  expectNoCanary([...replies, ...gateway.logged, await telemetry.text()].join('\n'));
 }
 
 function readResult(text: string): Pick<Reply, 'data' | 'errors' | 'code'> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { TypedDocumentString } from '../../src/client/graphql.ts';
 import { createGateway, type GatewayParts } from '../../src/gateway.ts';
@@ -38,6 +39,7 @@ export function gatewayOver(
     now: () => new Date(),
     clock: () => performance.now(),
     random: Math.random,
+    tracer: trace.getTracer('keytrail'),
     createId: randomUUID,
     draining: new AbortController().signal,
     ...rest,

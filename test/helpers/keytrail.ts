@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../src/commands/run.ts';
 
@@ -28,6 +29,16 @@ export function keytrail(
 ): Process {
   const env = { ...CACHED, ...environment };
   return watchProcess(spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env }));
+}
+
+/** Starts a command of a package that was installed in a folder. */
+export function start(
+  folder: string,
+  command: string,
+  environment: Readonly<Record<string, string>>,
+): Process {
+  const PATH = dirname(process.execPath);
+  return watch(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
 }
 
 /** Starts it as users do. */

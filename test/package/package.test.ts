@@ -5,6 +5,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { start } from '../helpers/keytrail.ts';
+import { startService } from '../helpers/service.ts';
 
 const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -121,6 +123,38 @@ describe('the package', () => {
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
     const { stdout } = await run(folder, 'node', '--test', 'testing.test.ts');
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
+  });
+
+  it('sends its spans to a collector with the SDK that the README sets up', async () => {
+    await cp(join(ROOT, 'examples/tracing.js'), join(folder, 'tracing.js'));
+    await run(
+      folder,
+      'npm',
+      'install',
+      '--no-audit',
+      '--no-fund',
+      '@opentelemetry/sdk-node@0.301.0',
+    );
+    await using collector = await startService({ body: {} });
+    await using keytrail = start(folder, 'node_modules/.bin/keytrail', {
+      PORT: '0',
+      NODE_OPTIONS: '--import ./tracing.js',
+      OTEL_SERVICE_NAME: 'keytrail',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
+    });
+    const [url = ''] = await keytrail.until(/http:\/\/127\.0\.0\.1:\d+\/graphql/);
+    const query = 'mutation { deleteApiKey(clientId: "c4n4ry") { outcome } }';
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer c4n4ry' };
+    await fetch(url, { method: 'POST', headers, body: JSON.stringify({ query }) });
+    keytrail.child.kill('SIGTERM');
+    expect(await keytrail.status).toBe(0);
+    const sent = collector.seen.map(({ body }) => body).join();
+    expect(sent).toContain('"name":"mutation deleteApiKey"');
+    expect(sent).toContain('"name":"DELETE /api/v1/secrets/{client_id}"');
+    expect(sent).not.toContain('c4n4ry');
   });
 
   it.each([

@@ -1,0 +1,5 @@
+import { NodeSDK } from '@opentelemetry/sdk-node';
+
+const sdk = new NodeSDK();
+sdk.start();
+process.once('beforeExit', () => sdk.shutdown()); // sends what is left
