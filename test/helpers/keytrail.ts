@@ -3,11 +3,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { trace } from '@opentelemetry/api';
 import { run } from '../../src/commands/run.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Node keeps there what it compiled, which takes a third off the next start. */
+/** Where Node keeps what it compiled, which takes a third off the next start. */
 export const CACHED = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
 
 /** A running `keytrail`. */
@@ -38,7 +39,7 @@ export function start(
   environment: Readonly<Record<string, string>>,
 ): Process {
   const PATH = dirname(process.execPath);
-  return watch(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
+  return watchProcess(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
 }
 
 /** Starts it as users do. */
@@ -68,6 +69,7 @@ export function keytrailHere(
     random: Math.random,
     createId: randomUUID,
     createToken: () => randomBytes(32).toString('base64url'),
+    tracer: trace.getTracer('keytrail'),
     stopping: stopping.signal,
   });
   return {
