@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import { GatewayError } from '../errors.ts';
 import { createBreaker, type Pass, type Verdict } from './breaker.ts';
-import { type ExchangeRequest, LostExchange, type RawResponse } from './exchange.ts';
+import {
+  type ExchangeLimits,
+  type ExchangeRequest,
+  LostExchange,
+  type RawResponse,
+} from './exchange.ts';
 import type { CallOutcome, RestObserver, Route } from './observer.ts';
 import { readRetryAfter } from './response.ts';
 
@@ -23,8 +28,11 @@ export type ResilienceOptions = {
   readonly aborted: AbortSignal;
 };
 
-/** Makes one try. */
-export type Send = (request: ExchangeRequest, timeoutMs: number) => Promise<RawResponse>;
+/** Makes one try, unless it may no longer be sent when it gets a connection. */
+export type Send = (
+  request: ExchangeRequest,
+  limits: Pick<ExchangeLimits, 'timeoutMs' | 'maySend'>,
+) => Promise<RawResponse>;
 
 /** Makes a call: one try or two, or none. */
 export type Call = (request: ExchangeRequest, route: Route | null) => Promise<RawResponse>;
@@ -58,16 +66,20 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     if (route !== null) observe.onRejected?.(route);
     throw error;
   };
+  const spare = (route: Route | null) => reject(route, resting(breaker.retryAfterSeconds()));
 
+  /** Null when the breaker opened before it was sent. */
   const attempt = async (
     request: ExchangeRequest,
     route: Route | null,
     { pass, deadline }: { readonly pass: Pass; readonly deadline: number },
-  ): Promise<Outcome> => {
+  ): Promise<Outcome | null> => {
     const begun = clock();
     // A probe runs to its end, so that callers who leave cannot keep the breaker open.
     const sent = pass.isProbe ? { ...request, signal: undefined } : request;
-    const outcome = await settle(send(sent, deadline - begun));
+    const limits = { timeoutMs: deadline - begun, maySend: pass.isValid };
+    const outcome = await settle(send(sent, limits));
+    if (isSpared(outcome)) return null;
     pass.report(judge(outcome));
     if (route !== null) observe.onCall?.(route, classOf(outcome), (clock() - begun) / 1000);
     return outcome;
@@ -91,9 +103,10 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     const deadline = clock() + timeoutMs;
     const isRead = request.method === 'GET';
     const pass = breaker.enter(isRead);
-    if (pass === null) return reject(route, resting(breaker.retryAfterSeconds()));
+    if (pass === null) return spare(route);
     budget.earn();
     const first = await attempt(request, route, { pass, deadline });
+    if (first === null) return spare(route);
     const waitMs = waitBeforeRetry(request, first);
     if (waitMs === null || waitMs >= deadline - clock() || !budget.spend()) return first;
     const isStillWanted = await pause(waitMs, [aborted, request.signal]);
@@ -101,7 +114,7 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     const secondPass = breaker.enter(isRead);
     if (secondPass === null) return first;
     if (route !== null) observe.onRetry?.(route);
-    return attempt(request, route, { pass: secondPass, deadline });
+    return (await attempt(request, route, { pass: secondPass, deadline })) ?? first;
   };
 
   return async (request, route) => {
@@ -150,6 +163,12 @@ async function settle(trying: Promise<RawResponse>): Promise<Outcome> {
   } catch (error) {
     return { error };
   }
+}
+
+function isSpared(outcome: Outcome): boolean {
+  return (
+    'error' in outcome && outcome.error instanceof LostExchange && outcome.error.loss === 'breaker'
+  );
 }
 
 /** 4xx are the caller's, and so is leaving; what we would not take says that the service answers. */
