@@ -14,12 +14,16 @@ export type Process = AsyncDisposable & {
   readonly status: Promise<number | null>;
 };
 
-/** Starts the command in a process of its own, with no environment but what is given. Disposing it kills it. */
+/**
+ * Starts the command in a process of its own, from the sources unless another script is named, with no environment but
+ * what is given. Disposing it kills it.
+ */
 export function keytrail(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  script = 'src/main.ts',
 ): Process {
-  return watch(spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env: environment }));
+  return watch(spawn(process.execPath, [script, ...args], { cwd: ROOT, env: environment }));
 }
 
 /** Starts it as users do. */
