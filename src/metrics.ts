@@ -54,6 +54,12 @@ export function createMetrics(): Metrics {
     }
   };
   setBreaker('closed');
+  // At 0 from the start: of a counter that appears at 1, Prometheus sees no rise.
+  requests.inc({ operation: 'none', code: 'OVERLOADED' }, 0);
+  for (const by of ['client', 'address']) refused.inc({ by }, 0);
+  for (const route of ['login', 'audit', 'secrets']) {
+    for (const rare of [retries, rejected]) rare.inc({ route }, 0);
+  }
 
   return {
     observer: {

@@ -47,9 +47,14 @@ export async function listen(
       requireHostHeader: false, // the guard says it in JSON
     },
     (request, response) => {
+      if (draining.signal.aborted) {
+        // Behind an answer that closes the connection nothing is answered, so nothing is begun (RFC 9112, section 9.6).
+        const { socket } = request;
+        if (!socket.writable || [...unanswered].some(({ req }) => req.socket === socket)) return;
+        response.shouldKeepAlive = false;
+      }
       unanswered.add(response);
       response.once('close', () => unanswered.delete(response));
-      response.shouldKeepAlive &&= !draining.signal.aborted;
       void handle(request, response);
     },
   );
@@ -68,8 +73,9 @@ export async function listen(
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);
-      // A keep-alive client would otherwise go on asking on the connection it has.
-      for (const response of unanswered) response.shouldKeepAlive = false;
+      // A keep-alive client would otherwise go on asking on the connection it has. Of pipelined answers the last closes it.
+      const last = new Map([...unanswered].map((response) => [response.req.socket, response]));
+      for (const response of last.values()) response.shouldKeepAlive = false;
       await wait(Math.min(drainMs, fuseMs));
       const closed = once(server, 'close');
       server.close();

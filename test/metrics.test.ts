@@ -62,6 +62,18 @@ describe('metrics', () => {
     expect(told).not.toContain('c4n4ry');
   });
 
+  it('tell of what is rare before its first time, which would otherwise be no rise', async () => {
+    const lines = (await createMetrics().text()).split('\n');
+    for (const line of [
+      'keytrail_requests_total{operation="none",code="OVERLOADED"} 0',
+      'keytrail_upstream_retries_total{route="login"} 0',
+      'keytrail_upstream_rejected_total{route="secrets"} 0',
+      'keytrail_logins_refused_total{by="address"} 0',
+    ]) {
+      expect(lines).toContain(line);
+    }
+  });
+
   it('are served on loopback when a port is given, and end with the process', async () => {
     await using process = keytrail([], { PORT: '0', METRICS_PORT: '0' });
     const [, url = ''] = await process.until(/Metrics +(http:\S+)/);

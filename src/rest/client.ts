@@ -86,7 +86,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
       observe: options.observe ?? {},
       aborted: isAborted.signal,
     },
-    (request, remainingMs) => exchange(pool, request, { timeoutMs: remainingMs, maxBytes }),
+    (request, limits) => exchange(pool, request, { ...limits, maxBytes }),
   );
 
   const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {

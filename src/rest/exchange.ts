@@ -18,6 +18,8 @@ export type ExchangeLimits = {
   readonly timeoutMs: number;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
+  /** Asked when the request is about to go onto a connection. */
+  readonly maySend: () => boolean;
 };
 
 /** The service's answer as it came. `body` is empty unless the status is 2xx. */
@@ -27,8 +29,8 @@ export type RawResponse = {
   readonly body: Buffer;
 };
 
-/** What took the answer away: its connection, its deadline, or that nobody wants it any more. */
-export type Loss = 'connection' | 'deadline' | 'caller';
+/** What took the answer away: its connection, its deadline, that nobody wants it any more, or that it must not be sent. */
+export type Loss = 'connection' | 'deadline' | 'caller' | 'breaker';
 
 /** No answer came. Whether the request may be sent again depends on how it was lost. */
 export class LostExchange extends GatewayError {
@@ -56,7 +58,7 @@ const DRAINED_BYTES = 65_536;
 export function exchange(
   dispatcher: Dispatcher,
   request: ExchangeRequest,
-  { timeoutMs, maxBytes }: ExchangeLimits,
+  { timeoutMs, maxBytes, maySend }: ExchangeLimits,
 ): Promise<RawResponse> {
   const { method, path, headers, body = null, signal } = request;
   return new Promise((resolve, reject) => {
@@ -92,6 +94,7 @@ export function exchange(
       { method, path, headers, body },
       {
         onRequestStart(started) {
+          if (!isOver && !maySend()) lose('breaker');
           // Given up while it waited for a connection: it must not be sent, and the connection goes to the next.
           if (isOver) return started.abort(new Error('given up'));
           controller = started;
