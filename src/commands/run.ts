@@ -19,8 +19,7 @@ export async function run(host: Host): Promise<number> {
   try {
     switch (commandLine.command) {
       case 'serve':
-        await (await import('./serve.ts')).serve(host, commandLine);
-        return 0;
+        return await (await import('./serve.ts')).serve(host, commandLine);
       case 'sandbox':
         await (await import('./sandbox.ts')).sandbox(host, commandLine);
         return 0;
