@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { GatewayError } from './errors.ts';
 import { createLoginCounter, type LoginCounter } from './login-counter.ts';
@@ -10,6 +11,8 @@ export type LoginGuardOptions = {
   readonly perMinute: number;
   /** Where replicas share the count: redis:// or rediss://. Without it each counts in its own memory. */
   readonly redisUrl?: string | undefined;
+  /** Counts for several guards, also while Redis is lost. Without it, and while it does not answer, this one counts by itself. */
+  readonly countTogether?: LoginCounter | undefined;
   readonly observer?: LoginObserver | undefined;
 };
 
@@ -29,15 +32,17 @@ export type LoginGuard = AsyncDisposable & {
   admit(clientId: string, address: string | null): Promise<void>;
 };
 
-/** How long a login waits for Redis before it is counted in memory. */
-const REDIS_TIMEOUT_MS = 500;
+/** How long a login waits for Redis, or for whoever counts for all, before it is counted in memory. */
+const TIMEOUT_MS = 500;
 
 /** Makes a guard. With a Redis it starts to connect, and works until then and without it all the same. */
-export function createLoginGuard({ perMinute, redisUrl, observer }: LoginGuardOptions): LoginGuard {
+export function createLoginGuard(options: LoginGuardOptions): LoginGuard {
+  const { perMinute, redisUrl, countTogether, observer } = options;
   if (perMinute === 0) {
     return { admit: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
-  const own = createLoginCounter(perMinute);
+  const alone = createLoginCounter(perMinute);
+  const own = countTogether === undefined ? alone : orAlone(countTogether, alone);
   let isFallback = false;
   const setFallback = (value: boolean) => {
     if (value === isFallback) return;
@@ -97,6 +102,14 @@ function toKey(text: string): string {
   return hash('sha256', text, 'base64url');
 }
 
+function orAlone(together: LoginCounter, alone: LoginCounter): LoginCounter {
+  return async (keys) => {
+    const late = wait(TIMEOUT_MS, undefined, { ref: false });
+    const refusal = await Promise.race([together(keys), late]);
+    return refusal === undefined ? alone(keys) : refusal;
+  };
+}
+
 /** Resolves when Redis is there, or soon without it; it goes on trying to connect. */
 async function share(url: string, perMinute: number, onLost: () => void) {
   const { Redis } = await import('ioredis');
@@ -104,8 +117,8 @@ async function share(url: string, perMinute: number, onLost: () => void) {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false, // a login that was counted in memory meanwhile
     maxRetriesPerRequest: 0,
-    commandTimeout: REDIS_TIMEOUT_MS,
-    disconnectTimeout: REDIS_TIMEOUT_MS,
+    commandTimeout: TIMEOUT_MS,
+    disconnectTimeout: TIMEOUT_MS,
   });
   redis.on('error', () => {}); // it always closes then
   redis.on('close', onLost);
@@ -114,6 +127,6 @@ async function share(url: string, perMinute: number, onLost: () => void) {
     (options) =>
       new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
   );
-  await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_TIMEOUT_MS) }).catch(() => {});
+  await once(redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {});
   return { redis, countThere };
 }
