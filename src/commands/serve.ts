@@ -22,7 +22,9 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<numbe
       : null;
   const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
   const playground = config.PLAYGROUND ? toPlayground(sandbox) : null;
-  const { prepare } = await import('./serving.ts');
+  const { prepare } = await (config.WORKERS === 1
+    ? import('./serving.ts')
+    : import('./workers.ts'));
   const serving = await prepare(host, { config, contract, tls, upstreamUrl, playground });
   await using metrics =
     serving.metrics === undefined

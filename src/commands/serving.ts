@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { createGateway } from '../gateway.ts';
+import type { LoginCounter } from '../login-counter.ts';
 import type { GatewayObserver } from '../observer.ts';
 import type { PlaygroundOptions } from '../plugins/use-playground.ts';
 import { listen } from '../server.ts';
@@ -49,9 +50,11 @@ export async function serveHere(
   { config, contract, tls, upstreamUrl, playground }: Task,
   {
     observer,
+    countLogin,
     onListening,
   }: {
     readonly observer: GatewayObserver | undefined;
+    readonly countLogin?: LoginCounter;
     readonly onListening: (origin: string) => void;
   },
 ): Promise<void> {
@@ -67,12 +70,16 @@ export async function serveHere(
     contract,
     introspection: config.INTROSPECTION,
     playground,
-    loginGuard: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
+    loginGuard: {
+      perMinute: config.LOGIN_RATE_LIMIT,
+      redisUrl: config.RATE_LIMIT_REDIS_URL,
+      countTogether: countLogin,
+    },
     trustedProxies: config.TRUSTED_PROXIES,
     observer,
     maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
-    log: await createLog(host, config.LOG_LEVEL),
+    log: await createLog(host, config),
     now: host.now,
     clock: host.clock,
     random: host.random,

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayLog } from '../gateway-types.ts';
 import { type Host, untilStopped, type WorkerProcess } from './host.ts';
 
@@ -22,6 +23,8 @@ type Worker = Pick<WorkerProcess, 'kill' | 'ended'> & {
 const LOSSES_MS = 60_000;
 /** So many more than there are workers may be lost in that time: each once, and some that were started in haste. */
 const SPARE_LOSSES = 4;
+/** When there is no room for one more process just now, there may be soon. */
+const RETRY_MS = 1000;
 /** A worker that hangs cannot light its own fuse. */
 const HANGING_MS = 1000;
 
@@ -53,10 +56,11 @@ export async function supervise(host: Host, options: Supervision): Promise<numbe
     };
     const worker = options.start(lose);
     running.add(worker);
-    void worker.ended.then((how) => {
+    void worker.ended.then(async (how) => {
       running.delete(worker);
       const isOrderly = 'exitCode' in how && how.exitCode === 0;
       if (!isStopping) options.log[isOrderly ? 'warn' : 'error'](how, 'a worker ended');
+      if ('failure' in how) await wait(RETRY_MS);
       lose();
     });
     return worker.listening;
