@@ -22,6 +22,7 @@ export type ListenOptions = {
 export type Listening = AsyncDisposable & {
   /** Without a slash at the end. */
   readonly url: string;
+  readonly port: number;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -68,8 +69,10 @@ export async function listen(
   server.listen(port, host);
   await once(server, 'listening');
 
+  const address = server.address() as AddressInfo; // it listens on TCP
   return {
-    url: toUrl(server.address() as AddressInfo), // it listens on TCP
+    url: toUrl(address),
+    port: address.port,
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);

@@ -46,6 +46,7 @@ const REFUSED: readonly Plant[] = [
   ['src/guard.ts', "export * from './gateway.ts';"],
   ['src/login-guard.ts', "export * from './remote-address.ts';"],
   ['src/remote-address.ts', "export * from './errors.ts';"],
+  ['src/login-counter.ts', "export * from './errors.ts';"],
   ['src/gateway.ts', "export * from './operations/login.ts';"],
   ['src/gateway.ts', "export * from './config.ts';"],
   ['src/server.ts', "export * from './commands/serve.ts';"],
@@ -68,6 +69,7 @@ const ALLOWED: readonly Plant[] = [
   ['src/operations/new.ts', "export * from '../rest/path.ts';"],
   ['src/operations/new.ts', "export * from '../reading/trail.ts';"],
   ['src/context.ts', "export * from './rest/client.ts';"],
+  ['src/login-guard.ts', "export * from './login-counter.ts';"],
   ['src/sandbox/new.ts', "export * from './store.ts';"],
   ['src/main.ts', 'export const processUsed = process;'],
 ];

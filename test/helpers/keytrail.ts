@@ -75,6 +75,8 @@ export function keytrailHere(
     createToken: () => randomBytes(32).toString('base64url'),
     tracer: trace.getTracer('keytrail'),
     stopping: stopping.signal,
+    primary: undefined,
+    openCluster: () => Promise.reject(new Error('Workers are for processes.')),
   });
   return {
     ...output.watch(status),
