@@ -62,7 +62,7 @@ export function createLane(options: LaneOptions): Lane {
     }
     const codes = new Set(result.errors?.map(({ extensions }) => String(extensions['code'])));
     report.end({
-      operation,
+      operation: operation.operation,
       fields,
       ...(codes.size > 0 && { codes: [...codes].join(',') }),
       status: 200,

@@ -11,40 +11,27 @@ import {
 import { LRUCache } from 'lru-cache';
 import { createPlan, type Plan, type PlanResult, type Variables } from './plan.ts';
 
-/** By what a request is known again, letter for letter. */
-export type Question = {
-  readonly query: string;
-  readonly operationName: string | null;
-  /** The header, which decides the type of the answer. */
-  readonly accept: string;
-};
+/** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
+export type Question = Readonly<{ query: string; operationName: string | null; accept: string }>;
 
-/** What the long way found out about a question. */
-export type Learned = {
-  /** Parsed, within the limits, and valid. */
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-  /** Names of its root fields, by comma. */
-  readonly fields: string;
-  /** Of the answer. */
-  readonly contentType: string;
-};
+/** What the long way found out about a question: a valid document, and for the answer and the log what is always the same. */
+export type Learned = Readonly<{
+  document: DocumentNode;
+  operation: OperationDefinitionNode;
+  /** Names of the root fields, by comma. */
+  fields: string;
+  contentType: string;
+}>;
 
-/** An operation that only has to be carried out. */
-export type PreparedOperation = Pick<Learned, 'fields' | 'contentType'> & {
-  /** query or mutation */
-  readonly operation: string;
-  /** What carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
-  ready(
-    variables: Readonly<Record<string, unknown>>,
-  ): ((context: unknown) => Promise<PlanResult>) | null;
+/** What only has to be carried out. */
+export type PreparedOperation = Pick<Learned, 'operation' | 'fields' | 'contentType'> & {
+  /** Carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
+  ready(variables: Readonly<Variables>): ((context: unknown) => Promise<PlanResult>) | null;
 };
 
 /** The operations that were asked before, of whomever: documents, with nothing of a caller but the literals in them. */
 export type PreparedOperations = {
-  /** Keeps what a question came to. */
   learn(question: Question, learned: Learned): void;
-  /** Undefined for what was not asked before. */
   find(question: Question): PreparedOperation | undefined;
 };
 
@@ -73,10 +60,8 @@ function keyOf({ query, operationName, accept }: Question): string {
   return [accept, operationName === null ? '' : `=${operationName}`, query].join('\n');
 }
 
-function prepare(
-  schema: GraphQLSchema,
-  { document, operation, ...facts }: Learned,
-): PreparedOperation {
+function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
+  const { operation } = facts;
   const definitions = operation.variableDefinitions ?? [];
   const fragments = Object.fromEntries(
     document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
@@ -94,7 +79,6 @@ function prepare(
   };
   return {
     ...facts,
-    operation: operation.operation,
     ready: (given) => {
       const { coerced } = getVariableValues(schema, definitions, given);
       const plan = coerced === undefined ? null : planFor(coerced);

@@ -1,16 +1,16 @@
-// Exists because an executor looks at the document again for each record; a plan has looked at it once.
+// Exists for speed: an executor looks at the document again for each record, a plan has looked at it once.
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
   defaultFieldResolver,
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   getArgumentValues,
+  getNullableType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -30,11 +30,11 @@ export type ValidOperation = {
 /** Values of variables, coerced. */
 export type Variables = Record<string, unknown>;
 
+/** As graphql-js gives it. */
+export type PlanResult = { readonly errors?: readonly GraphQLError[]; readonly data: unknown };
+
 /** An operation that only has to be carried out. */
 export type Plan = (context: unknown, variables: Variables) => Promise<PlanResult>;
-
-/** What graphql-js gives: `errors` is left out when there are none. */
-export type PlanResult = { readonly errors?: readonly GraphQLError[]; readonly data: unknown };
 
 /**
  * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. It
@@ -45,20 +45,15 @@ export function createPlan(valid: ValidOperation, variables: Variables): Plan | 
   const { schema, fragments, operation } = valid;
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
-  const planning: Planning = { ...valid, variables, isPossible: true };
-  const { fields } = collectFields(
-    schema,
-    fragments,
-    { coerced: variables, sources: {} },
-    type,
-    operation.selectionSet,
-  );
+  const values = { coerced: variables, sources: {} };
+  const planning: Planning = { ...valid, values, isPossible: true };
+  const { fields } = collectFields(schema, fragments, values, type, operation.selectionSet);
   const execute = planObject(planning, type, fields);
   if (!planning.isPossible) return null;
-  return async (context, values) => {
+  return async (context, given) => {
     const errors: GraphQLError[] = [];
     try {
-      const data = await execute(undefined, undefined, { context, variables: values, errors });
+      const data = await execute(undefined, undefined, { context, variables: given, errors });
       return errors.length > 0 ? { errors, data } : { data };
     } catch (error) {
       return { errors: [...errors, locatedError(error, undefined)], data: null };
@@ -66,7 +61,10 @@ export function createPlan(valid: ValidOperation, variables: Variables): Plan | 
   };
 }
 
-type Planning = ValidOperation & { readonly variables: Variables; isPossible: boolean };
+type Planning = ValidOperation & {
+  readonly values: { readonly coerced: Variables; readonly sources: Record<string, never> };
+  isPossible: boolean;
+};
 
 /** One time that a plan is carried out. */
 type Run = {
@@ -76,17 +74,20 @@ type Run = {
 };
 
 /** Where a value stands in the result. */
-type Path = {
-  readonly prev: Path | undefined;
-  readonly key: string | number;
-  readonly typename: undefined;
-};
+type Path = GraphQLResolveInfo['path'] | undefined;
 
 /** Gives the value of a field, or of all fields, of an object at a path. */
-type Execute = (source: unknown, path: Path | undefined, run: Run) => unknown;
+type Execute = (source: unknown, path: Path, run: Run) => unknown;
 
 /** Makes what the caller gets of what a resolver gave; it stands at a key of the path. */
-type Complete = (value: unknown, path: Path | undefined, key: string | number, run: Run) => unknown;
+type Complete = (value: unknown, path: Path, key: string | number, run: Run) => unknown;
+
+/** A field, and everywhere it is selected. */
+type Selected = {
+  readonly type: GraphQLOutputType;
+  readonly name: string;
+  readonly nodes: FieldNode[];
+};
 
 function planObject(
   planning: Planning,
@@ -94,17 +95,16 @@ function planObject(
   selected: ReadonlyMap<string, FieldNode[]>,
 ): Execute {
   if (type.isTypeOf || selected.has('__proto__')) planning.isPossible = false;
-  const fields = [...selected].map(([name, nodes]) => ({
-    name,
-    execute: planField(planning, type, name, nodes),
-  }));
+  const fields = [...selected].map(
+    ([key, nodes]) => [key, planField(planning, type, key, nodes)] as const,
+  );
   return (source, path, run) => {
     const data: Record<string, unknown> = {};
     let isPending = false;
     try {
-      for (const { name, execute } of fields) {
+      for (const [key, execute] of fields) {
         const value = execute(source, path, run);
-        data[name] = value;
+        data[key] = value;
         isPending ||= value instanceof Promise;
       }
     } catch (error) {
@@ -118,7 +118,7 @@ function planObject(
 
 async function settle(data: Record<string, unknown>): Promise<unknown> {
   const values = await Promise.all(Object.values(data));
-  for (const [index, name] of Object.keys(data).entries()) data[name] = values[index];
+  for (const [index, key] of Object.keys(data).entries()) data[key] = values[index];
   return data;
 }
 
@@ -128,31 +128,44 @@ function planField(
   key: string,
   nodes: FieldNode[],
 ): Execute {
-  const name = nodes[0]?.name.value ?? '';
-  if (name === '__typename') return () => parentType.name;
-  const field = parentType.getFields()[name];
-  if (field === undefined) {
+  const [node] = nodes;
+  if (node?.name.value === '__typename') return () => parentType.name;
+  const field = parentType.getFields()[node?.name.value ?? ''];
+  if (node === undefined || field === undefined) {
     planning.isPossible = false;
     return () => null;
   }
-  const resolve = planResolver(planning, parentType, field, key, nodes);
-  const complete = planValue(planning, field.type, `${parentType.name}.${name}`, nodes);
-  const place = planPlace(resolve, complete, field.type, nodes);
-  return (source, path, run) => place(source, path, key, run);
+  const { schema, operation, fragments, values } = planning;
+  const { resolve = defaultFieldResolver, name: fieldName, type } = field;
+  const path = { prev: undefined, key, typename: undefined };
+  const info: GraphQLResolveInfo = {
+    ...{ fieldName, fieldNodes: nodes, returnType: type, parentType, path, rootValue: undefined },
+    ...{ schema, fragments, operation, variableValues: values.coerced },
+  };
+  // Where no dollar stands there is no variable, and the arguments are the same each time.
+  const isFixed = !print(node).includes('$');
+  let fixed: Variables | undefined;
+  const resolveField: Execute = (source, prev, { context, variables }) => {
+    const args = fixed ?? getArgumentValues(field, node, variables);
+    if (isFixed) fixed = args;
+    // Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do.
+    const isGeneral = resolve.length < 4 || resolve === defaultFieldResolver;
+    const own = isGeneral ? info : { ...info, variableValues: variables, path: { ...path, prev } };
+    return resolve(source, args, context, own);
+  };
+  const selected = { type, name: `${parentType.name}.${fieldName}`, nodes };
+  const place = planPlace(planning, selected, resolveField);
+  return (source, prev, run) => place(source, prev, key, run);
 }
 
 /** Resolves and completes. Where that fails the error is recorded, and null stands there, unless null may not. */
-function planPlace(
-  resolve: Execute,
-  complete: Complete,
-  type: GraphQLOutputType,
-  nodes: readonly FieldNode[],
-): Complete {
-  const fail = (error: unknown, path: Path | undefined, key: string | number, run: Run) => {
+function planPlace(planning: Planning, selected: Selected, resolve: Execute): Complete {
+  const complete = planValue(planning, selected);
+  const fail = (error: unknown, path: Path, key: string | number, run: Run) => {
     const keys = [key];
     for (let at = path; at !== undefined; at = at.prev) keys.unshift(at.key);
-    const located = locatedError(error, nodes, keys);
-    if (isNonNullType(type)) throw located;
+    const located = locatedError(error, selected.nodes, keys);
+    if (isNonNullType(selected.type)) throw located;
     run.errors.push(located);
     return null;
   };
@@ -171,82 +184,21 @@ function planPlace(
   };
 }
 
-/** Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do. */
-function planResolver(
-  { schema, operation, fragments, variables }: Planning,
-  parentType: GraphQLObjectType,
-  field: GraphQLField<unknown, unknown>,
-  key: string,
-  nodes: readonly FieldNode[],
-): Execute {
-  const { resolve = defaultFieldResolver, name: fieldName, type: returnType } = field;
-  const path = { prev: undefined, key, typename: undefined };
-  const common = { fieldName, fieldNodes: nodes, returnType, parentType, schema, fragments };
-  const info: GraphQLResolveInfo = {
-    ...common,
-    path,
-    rootValue: undefined,
-    operation,
-    variableValues: variables,
+function planValue(planning: Planning, selected: Selected): Complete {
+  const complete = planNullable(planning, { ...selected, type: getNullableType(selected.type) });
+  const isNullable = !isNonNullType(selected.type);
+  const check = (completed: unknown) => {
+    if (completed !== null || isNullable) return completed;
+    throw new Error(`Cannot return null for non-nullable field ${selected.name}.`);
   };
-  if (resolve === defaultFieldResolver) {
-    return (source, _, { context }) => {
-      const value: unknown = Object(source)[fieldName];
-      return typeof value === 'function' ? resolve(source, {}, context, info) : value;
-    };
-  }
-  const [node] = nodes;
-  // Where no dollar stands there is no variable, and the arguments are the same each time.
-  const isFixed = node === undefined || !print(node).includes('$');
-  let fixed: Variables | undefined;
-  const argumentsFor = (values: Variables): Variables => {
-    const args = fixed ?? (node ? getArgumentValues(field, node, values) : {});
-    if (isFixed) fixed = args;
-    return args;
-  };
-  return (source, prev, { context, variables: values }) => {
-    const args = argumentsFor(values);
-    if (resolve.length < 4) return resolve(source, args, context, info);
-    return resolve(source, args, context, {
-      ...info,
-      variableValues: values,
-      path: { ...path, prev },
-    });
-  };
-}
-
-function planValue(
-  planning: Planning,
-  type: GraphQLOutputType,
-  name: string,
-  nodes: FieldNode[],
-): Complete {
-  if (isNonNullType(type)) return planNonNull(planValue(planning, type.ofType, name, nodes), name);
-  const complete = planNullable(planning, type, name, nodes);
   return (value, path, key, run) => {
     if (value instanceof Error) throw value;
-    return value == null ? null : complete(value, path, key, run);
-  };
-}
-
-function planNonNull(complete: Complete, name: string): Complete {
-  const check = (completed: unknown) => {
-    if (completed !== null) return completed;
-    throw new Error(`Cannot return null for non-nullable field ${name}.`);
-  };
-  return (value, path, key, run) => {
-    const completed = complete(value, path, key, run);
+    const completed = value == null ? null : complete(value, path, key, run);
     return completed instanceof Promise ? completed.then(check) : check(completed);
   };
 }
 
-function planNullable(
-  planning: Planning,
-  type: GraphQLOutputType,
-  name: string,
-  nodes: FieldNode[],
-): Complete {
-  if (isListType(type)) return planList(planning, type.ofType, name, nodes);
+function planNullable(planning: Planning, { type, name, nodes }: Selected): Complete {
   if (isLeafType(type)) {
     return (value) => {
       const serialized: unknown = type.serialize(value);
@@ -254,41 +206,27 @@ function planNullable(
       throw new Error(`A value of ${name} was serialized as nothing.`);
     };
   }
+  if (isListType(type)) {
+    const place = planPlace(planning, { type: type.ofType, name, nodes }, (item) => item);
+    return (list, prev, key, run) => {
+      if (!Array.isArray(list)) throw new GraphQLError(`A list is needed for ${name}.`);
+      const path = { prev, key, typename: undefined };
+      const items: unknown[] = [];
+      try {
+        for (const [index, item] of list.entries()) items.push(place(item, path, index, run));
+      } catch (error) {
+        void Promise.allSettled(items);
+        throw error;
+      }
+      return items.some((item) => item instanceof Promise) ? Promise.all(items) : items;
+    };
+  }
   if (isObjectType(type)) {
-    const { schema, fragments, variables } = planning;
-    const { fields } = collectSubFields(
-      schema,
-      fragments,
-      { coerced: variables, sources: {} },
-      type,
-      nodes,
-    );
+    const { schema, fragments, values } = planning;
+    const { fields } = collectSubFields(schema, fragments, values, type, nodes);
     const execute = planObject(planning, type, fields);
     return (value, prev, key, run) => execute(value, { prev, key, typename: undefined }, run);
   }
   planning.isPossible = false;
   return () => null;
-}
-
-function planList(
-  planning: Planning,
-  type: GraphQLOutputType,
-  name: string,
-  nodes: FieldNode[],
-): Complete {
-  const place = planPlace((item) => item, planValue(planning, type, name, nodes), type, nodes);
-  return (list, prev, key, run) => {
-    if (!Array.isArray(list)) throw new GraphQLError(`A list is needed for ${name}.`);
-    const path = { prev, key, typename: undefined };
-    const items: unknown[] = [];
-    try {
-      for (let index = 0; index < list.length; index += 1) {
-        items.push(place(list[index], path, index, run));
-      }
-    } catch (error) {
-      void Promise.allSettled(items);
-      throw error;
-    }
-    return items.some((item) => item instanceof Promise) ? Promise.all(items) : items;
-  };
 }
