@@ -27,6 +27,8 @@ export type Listening = AsyncDisposable & {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than balancers keep a connection, which is 60 s for most: a POST that meets the closing is lost. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SWEEP_MS = 500;
 
 /**
@@ -44,6 +46,7 @@ export async function listen(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: SWEEP_MS, // Node looks at the two above every 30 s only
       requireHostHeader: false, // the guard says it in JSON
     },

@@ -35,7 +35,8 @@ export function compare(outcomes: readonly Outcome[], seen: ReadonlyMap<string, 
     const counts = codes.get(code) ?? [0, 0, 0];
     codes.set(code, counts);
     counts[times > 1 ? 2 : times === 1 ? 1 : 0] += 1;
-    if (!(times > 0 ? SEEN : UNSEEN).has(code)) contradictions.push(`${tag} ${code}`);
+    if (code !== 'LOST' && !(times > 0 ? SEEN : UNSEEN).has(code))
+      contradictions.push(`${tag} ${code}`);
   }
   const seenTwice = [...seen.values()].filter((times) => times > 1).length;
   return { codes, seenTwice, contradictions };
