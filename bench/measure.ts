@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { askRightly, checkRefusals, WrongAnswer } from './check.ts';
 import type { Load } from './loads.ts';
-import type { Peer } from './peers.ts';
+import { BENCH, type Peer } from './peers.ts';
 import { type Cores, PEER_CORE, type Running, start } from './processes.ts';
 import { load, type Stretch } from './wrk.ts';
 
@@ -57,9 +55,8 @@ const ALONE = { connections: 1, seconds: 1, requests: 1, atMostSeconds: 2 };
 export async function measure(task: Task): Promise<Sample> {
   const { peer, seconds, warmUpSeconds } = task;
   const port = await findFreePort();
-  const logs = mkdtempSync(join(tmpdir(), 'keytrail-bench-'));
-  const file = join(logs, 'log');
-  const log = openSync(file, 'a');
+  const file = `${BENCH}results/${peer.name}.log`;
+  const log = openSync(file, 'w');
   try {
     const command = peer.command({ port, upstreamUrl: task.upstreamUrl });
     const environment = { ...command.environment, ...task.environment };
@@ -106,7 +103,7 @@ export async function measure(task: Task): Promise<Sample> {
     };
   } finally {
     closeSync(log);
-    rmSync(logs, { recursive: true });
+    rmSync(file);
   }
 }
 
