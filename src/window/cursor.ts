@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
@@ -62,7 +62,7 @@ function fingerprint(trail: Trail, index: number): string {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 12);
+  return hash('sha256', text, 'base64url').slice(0, 12);
 }
 
 function isSame(one: string, other: string): boolean {
