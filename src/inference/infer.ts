@@ -5,13 +5,13 @@ import {
   complete,
   type Partially,
 } from '../reading/contract.ts';
-import { isObject, wordsOf } from '../reading/names.ts';
+import { isObject } from '../reading/names.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
 import { inferEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal } from './paging.ts';
-import { escapeToken, survey } from './survey.ts';
+import { escapeToken, phrase, survey } from './survey.ts';
 import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
@@ -84,7 +84,7 @@ function partsOf(part: Part): readonly Part[] {
     .slice(0, MAX_MEMBERS)
     .map(([name, member]) => ({
       pointer: `${pointer}/${escapeToken(name)}`,
-      words: wordsOf(name).join(' '),
+      words: phrase(name),
       depth: depth + 1,
       value: member,
     }));

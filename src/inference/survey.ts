@@ -1,4 +1,5 @@
 import { isObject, wordsOf } from '../reading/names.ts';
+import { memoise } from './memo.ts';
 
 /** A place where values hold a text, a number or a boolean. */
 export type Place = {
@@ -19,31 +20,60 @@ const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
 /** All places of some values, in the order in which they are met; of a list only its first item. */
 export function survey(values: readonly unknown[]): readonly Place[] {
   const places = new Map<string, Place>();
-  const visit = (value: unknown, pointer: string, names: readonly string[]) => {
+  const visit = (value: unknown, spot: Spot) => {
     if (Array.isArray(value)) {
-      if (value.length > 0) visit(value[0], `${pointer}/0`, names);
+      if (value.length > 0) visit(value[0], within(spot, null));
     } else if (isObject(value)) {
-      if (names.length === MAX_DEPTH) return;
+      if (spot.depth === MAX_DEPTH) return;
       for (const name in value) {
         if (places.size === MAX_PLACES) return;
-        const wraps = names.length > 0 && WRAPPED.test(name);
-        visit(value[name], `${pointer}/${escapeToken(name)}`, wraps ? names : [...names, name]);
+        visit(value[name], within(spot, name));
       }
     } else if (value !== null && value !== undefined && value !== '') {
-      const known = places.get(pointer);
-      if (known !== undefined) known.values.push(value);
-      else places.set(pointer, { pointer, path: names.map(phrase).join('/'), values: [value] });
+      spot.place ??= placeAt(places, spot);
+      spot.place.values.push(value);
     }
   };
-  for (const value of values) visit(value, '', []);
+  const root: Spot = { pointer: '', path: '', depth: 0, inner: new Map(), place: undefined };
+  for (const value of values) visit(value, root);
   return [...places.values()];
+}
+
+/** Where values stand, whatever they hold: what is said of it is put together once for all of them. */
+type Spot = Pick<Place, 'pointer' | 'path'> & {
+  /** How many names of its path lead to it. */
+  readonly depth: number;
+  /** Its members by their names, and the first item of a list by null. */
+  readonly inner: Map<string | null, Spot>;
+  place: Place | undefined;
+};
+
+function within({ pointer, path, depth, inner }: Spot, name: string | null): Spot {
+  const known = inner.get(name);
+  if (known !== undefined) return known;
+  const words = name === null || (depth > 0 && WRAPPED.test(name)) ? null : phrase(name);
+  const spot = {
+    pointer: `${pointer}/${escapeToken(name ?? '0')}`,
+    path: words === null || depth === 0 ? (words ?? path) : `${path}/${words}`,
+    depth: words === null ? depth : depth + 1,
+    inner: new Map(),
+    place: undefined,
+  };
+  inner.set(name, spot);
+  return spot;
+}
+
+/** The first item of a list and a member named 0 are at the same place. */
+function placeAt(places: Map<string, Place>, { pointer, path }: Spot): Place {
+  const place = places.get(pointer) ?? { pointer, path, values: [] };
+  places.set(pointer, place);
+  return place;
 }
 
 /** A name as it stands in a pointer (RFC 6901, section 3). */
 export function escapeToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+  return /[~/]/.test(name) ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
-function phrase(name: string): string {
-  return wordsOf(name).join(' ');
-}
+/** The words of a name, a blank between two. */
+export const phrase = memoise((name) => wordsOf(name).join(' '));
