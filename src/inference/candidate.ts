@@ -86,9 +86,9 @@ export function toPointers(pointers: readonly string[]): Pointers {
   return others.length > 0 ? [first ?? '', ...others].slice(0, MAX_ALTERNATIVES) : first;
 }
 
-/** What stands in front of the last slash. */
+/** What stands in front of the last slash; nothing where there is none. */
 export function parentOf(pointer: string): string {
-  return pointer.slice(0, pointer.lastIndexOf('/'));
+  return pointer.slice(0, Math.max(pointer.lastIndexOf('/'), 0));
 }
 
 /** Values that say only that a record is one. */
