@@ -111,14 +111,20 @@ function itemsOf(value: unknown): readonly unknown[] {
 
 /** Whether one of the first holds a time, be it one that cannot be read without being told how. */
 function hasTimes(items: readonly unknown[]): boolean {
-  return survey(items.slice(0, 5)).some(({ path, values }) =>
-    values.some((value) =>
-      typeof value === 'string'
-        ? readTime(value) !== null || ZONELESS.some((format) => readTime(value, format) !== null)
-        : /\b(?:time|timestamp|date|at|on|when|created|ts)\b/.test(path) &&
-          readTime(value) !== null,
-    ),
-  );
+  let isFound = false;
+  survey(items.slice(0, 5), (value, path) => {
+    isFound = isTime(value, path);
+    return isFound;
+  });
+  return isFound;
+}
+
+function isTime(value: unknown, path: string): boolean {
+  if (typeof value !== 'string')
+    return (
+      /\b(?:time|timestamp|date|at|on|when|created|ts)\b/.test(path) && readTime(value) !== null
+    );
+  return readTime(value) !== null || ZONELESS.some((format) => readTime(value, format) !== null);
 }
 
 const ZONELESS = INSTANT_FORMATS.filter((format) => format.endsWith('-utc'));

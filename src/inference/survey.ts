@@ -17,25 +17,33 @@ const MAX_PLACES = 1000;
 /** Names that only wrap a value: `{"value": …}`, `{"$oid": …}` of MongoDB's extended JSON and its like. */
 const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
 
-/** All places of some values, in the order in which they are met; of a list only its first item. */
-export function survey(values: readonly unknown[]): readonly Place[] {
+/**
+ * All places of some values, in the order in which they are met; of a list only its first item.
+ * @param isEnough whether a value that was met, and its path, end the search.
+ */
+export function survey(
+  values: readonly unknown[],
+  isEnough: (value: unknown, path: string) => boolean = () => false,
+): readonly Place[] {
   const places = new Map<string, Place>();
+  let isOver = false;
   const visit = (value: unknown, spot: Spot) => {
     if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], within(spot, null));
     } else if (isObject(value)) {
       if (spot.depth === MAX_DEPTH) return;
       for (const name in value) {
-        if (places.size === MAX_PLACES) return;
+        if (isOver || places.size === MAX_PLACES) return;
         visit(value[name], within(spot, name));
       }
     } else if (value !== null && value !== undefined && value !== '') {
       spot.place ??= placeAt(places, spot);
       spot.place.values.push(value);
+      isOver = isEnough(value, spot.place.path);
     }
   };
   const root: Spot = { pointer: '', path: '', depth: 0, inner: new Map(), place: undefined };
-  for (const value of values) visit(value, root);
+  for (const value of values) if (!isOver) visit(value, root);
   return [...places.values()];
 }
 
