@@ -11,7 +11,7 @@ import { listAt, SAMPLE } from '../reading/trail.ts';
 import { inferEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal } from './paging.ts';
-import { escapeToken, phrase, survey } from './survey.ts';
+import { readName, survey } from './survey.ts';
 import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
@@ -82,12 +82,10 @@ function partsOf(part: Part): readonly Part[] {
   if (depth === MAX_DEPTH || !isObject(value)) return [part];
   const members = Object.entries(value)
     .slice(0, MAX_MEMBERS)
-    .map(([name, member]) => ({
-      pointer: `${pointer}/${escapeToken(name)}`,
-      words: phrase(name),
-      depth: depth + 1,
-      value: member,
-    }));
+    .map(([name, member]) => {
+      const { token, words } = readName(name);
+      return { pointer: `${pointer}/${token}`, words, depth: depth + 1, value: member };
+    });
   return [part, ...members.flatMap(partsOf)];
 }
 

@@ -59,11 +59,12 @@ type Spot = Pick<Place, 'pointer' | 'path'> & {
 function within({ pointer, path, depth, inner }: Spot, name: string | null): Spot {
   const known = inner.get(name);
   if (known !== undefined) return known;
-  const words = name === null || (depth > 0 && WRAPPED.test(name)) ? null : phrase(name);
+  const { token, words, wraps } = name === null ? ITEM : readName(name);
+  const isSilent = name === null || (wraps && depth > 0);
   const spot = {
-    pointer: `${pointer}/${escapeToken(name ?? '0')}`,
-    path: words === null || depth === 0 ? (words ?? path) : `${path}/${words}`,
-    depth: words === null ? depth : depth + 1,
+    pointer: `${pointer}/${token}`,
+    path: isSilent ? path : depth === 0 ? words : `${path}/${words}`,
+    depth: isSilent ? depth : depth + 1,
     inner: new Map(),
     place: undefined,
   };
@@ -78,10 +79,13 @@ function placeAt(places: Map<string, Place>, { pointer, path }: Spot): Place {
   return place;
 }
 
-/** A name as it stands in a pointer (RFC 6901, section 3). */
-export function escapeToken(name: string): string {
-  return /[~/]/.test(name) ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
-}
+/** What is told from a name alone. */
+export const readName = memoise((name) => ({
+  /** As it stands in a pointer (RFC 6901, section 3). */
+  token: name.replaceAll('~', '~0').replaceAll('/', '~1'),
+  /** A blank between two. */
+  words: wordsOf(name).join(' '),
+  wraps: WRAPPED.test(name),
+}));
 
-/** The words of a name, a blank between two. */
-export const phrase = memoise((name) => wordsOf(name).join(' '));
+const ITEM = { token: '0', words: '', wraps: true };
