@@ -27,9 +27,9 @@ export function completeAudit(
   const { body } = answer;
   const records = configured.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const isAround = ({ pointer }: { readonly pointer: string }) =>
-    !pointer.startsWith(`${records}/`);
-  const around = records === '' ? [] : survey([body]).filter(isAround);
+  const inside = `${records}/`;
+  const around =
+    records === '' ? [] : survey([body]).filter(({ pointer }) => !pointer.startsWith(inside));
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
