@@ -34,11 +34,16 @@ export function inferEvent(records: readonly unknown[]): EventContract {
 
 /** Most of what stands there must be an instant that is not ambiguous. */
 function isTimeOfEvent({ values, isOtherTime, isInside }: Candidate): boolean {
-  return (
-    !isInside &&
-    !isOtherTime &&
-    values.filter((value) => readTime(value) !== null).length * 2 > values.length
-  );
+  return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
+}
+
+/** Whether it holds for more than half of them; no more are looked at than it takes. */
+function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean): boolean {
+  let count = 0;
+  return values.some((value) => {
+    if (holds(value)) count += 1;
+    return count * 2 > values.length;
+  });
 }
 
 function isId({ values, isInside }: Candidate): boolean {
