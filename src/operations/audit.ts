@@ -66,9 +66,10 @@ const UpstreamParameter = builder.inputType('UpstreamParameter', {
 const AuditEdge = builder.objectRef<Page['edges'][number]>('AuditEdge').implement({
   description: 'An event and where it stands.',
   fields: (t) => ({
-    cursor: t.exposeString('cursor', {
+    cursor: t.string({
       description:
         'Where the event stands: hand it to `after` to continue behind it. It keeps its meaning while the trail grows.',
+      resolve: (edge) => edge.cursor(),
     }),
     node: t.field({ type: 'AuditEvent', description: 'The event.', resolve: ({ node }) => node }),
   }),

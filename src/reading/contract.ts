@@ -112,7 +112,7 @@ function merge(configured: unknown, inferred: unknown): unknown {
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
 export function finder(pointers: Pointers): (value: unknown) => unknown {
-  const ways = [pointers ?? []].flat().map(tokensOf);
+  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(tokensOf);
   return (value) => {
     for (const tokens of ways) {
       const found = follow(value, tokens);

@@ -64,6 +64,6 @@ function createPartyReader(contract: PartyContract): (record: unknown) => Party 
       name: textOf(name(record)),
       type: textOf(type(record)),
     };
-    return Object.values(party).every((text) => text === null) ? null : party;
+    return party.id === null && party.name === null && party.type === null ? null : party;
   };
 }

@@ -26,7 +26,8 @@ export function at(value: unknown, pointer: string): unknown {
 
 /** The names and indices that a pointer leads through. */
 export function tokensOf(pointer: string): readonly string[] {
-  return pointer.split('/').slice(1).map(unescapeToken);
+  const [, ...tokens] = pointer.split('/');
+  return pointer.includes('~') ? tokens.map(unescapeToken) : tokens;
 }
 
 /** The part of a JSON value to which they lead; `undefined` where there is none. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
@@ -58,15 +58,17 @@ export function findEvent(trail: Trail, { fingerprint: wanted, index, length }: 
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
 function fingerprint(trail: Trail, index: number): string {
   const { id, raw } = trail.event(index);
-  return `${digest(id ?? '')}${digest(JSON.stringify(raw))}`;
+  return `${id === null ? NAMELESS : digest(id)}${digest(JSON.stringify(raw))}`;
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 12);
+  return hash('sha256', text, 'base64url').slice(0, 12);
 }
 
+const NAMELESS = digest('');
+
 function isSame(one: string, other: string): boolean {
-  const isNamed = !one.startsWith(digest(''));
+  const isNamed = !one.startsWith(NAMELESS);
   return one.slice(12) === other.slice(12) || (isNamed && one.slice(0, 12) === other.slice(0, 12));
 }
 

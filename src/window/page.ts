@@ -6,9 +6,9 @@ import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.t
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
-  readonly edges: readonly { readonly cursor: string; readonly node: AuditEvent }[];
+  readonly edges: readonly Edge[];
   /** Where to continue: behind the last event that was looked at. Null when there was none. */
-  readonly endCursor: string | null;
+  endCursor(): string | null;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** How many events there are on all pages; null when that cannot be told. */
@@ -16,6 +16,9 @@ export type Page = {
   /** The answer from which the first event came. */
   readonly raw: unknown;
 };
+
+/** An event, and its cursor, which takes two digests and is made when it is asked for. */
+type Edge = { cursor(): string; readonly node: AuditEvent };
 
 /** Which window. */
 export type PageArguments = {
@@ -56,16 +59,16 @@ export async function readPage(
     matches.push(...matching(visit, where, size + 1 - matches.length));
     return matches.length < size;
   });
-  const edges = matches.slice(0, size).map(({ trail, step, index }) => ({
-    cursor: encodeCursor(trail, index, step),
-    node: trail.event(index),
-  }));
+  const edges = matches.slice(0, size).map(toEdge);
   const isCut = matches.length > size;
   const last = visits.findLast(({ trail }) => trail.length > 0);
-  const seen = last && encodeCursor(last.trail, last.trail.length - 1, last.step);
+  const end =
+    isCut || next === null
+      ? edges.at(-1)
+      : last && toEdge({ ...last, index: last.trail.length - 1 });
   return {
     edges,
-    endCursor: (isCut || next === null ? edges.at(-1)?.cursor : seen) ?? null,
+    endCursor: () => end?.cursor() ?? null,
     hasNextPage: isCut || next !== null,
     hasPreviousPage: position !== null,
     totalCount: () => count(visits, where),
@@ -146,6 +149,10 @@ function indices(length: number): readonly number[] {
 }
 
 type Match = { readonly trail: Trail; readonly step: Step | null; readonly index: number };
+
+function toEdge({ trail, step, index }: Match): Edge {
+  return { cursor: () => encodeCursor(trail, index, step), node: trail.event(index) };
+}
 
 /** The first so many events of a page that count; no more are read than it takes. */
 function matching(
