@@ -1,5 +1,5 @@
 import { isObject } from './names.ts';
-import { follow, tokensOf } from './pointer.ts';
+import { wayTo } from './pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
@@ -114,10 +114,10 @@ function merge(configured: unknown, inferred: unknown): unknown {
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
 export function finder(pointers: Pointers): (value: unknown) => unknown {
-  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(tokensOf);
+  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
   return (value) => {
-    for (const tokens of ways) {
-      const found = follow(value, tokens);
+    for (const follow of ways) {
+      const found = follow(value);
       if (found !== undefined && found !== null) return found;
     }
     return null;

@@ -50,7 +50,8 @@ const PER_SECOND: Readonly<Record<string, number>> = {
  * a format is given. Null when it is anything else, or ambiguous: a time is never guessed.
  */
 export function readTime(value: unknown, format?: InstantFormat): Date | null {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  if (typeof value !== 'number' && typeof value !== 'string') return null;
+  const text = String(value);
   if (format === undefined && USUAL.test(text)) return readUsual(text);
   if (!BEGINNING.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
