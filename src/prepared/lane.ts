@@ -54,9 +54,9 @@ export function createLane(options: LaneOptions): Lane {
     const report = begin(requestId, caller);
     const context = createContext(caller, report);
     const result = toCoded(await execute(context), requestId);
-    const body = Buffer.from(JSON.stringify(result));
+    const body = JSON.stringify(result);
     if (!response.destroyed) {
-      const own = { 'content-type': contentType, 'content-length': body.length };
+      const own = { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
       const headers = { ...options.headers, ...own, 'x-request-id': requestId };
       response.writeHead(200, headers).end(body);
     }
