@@ -1,6 +1,5 @@
 // It exists for speed: it tells whether the beginning of an answer holds the records that are wanted of it.
 import type { AuditContract } from '../reading/contract.ts';
-import { tokensOf } from '../reading/pointer.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
 import { rankLists } from './infer.ts';
 
@@ -13,7 +12,7 @@ export function enoughFor(records: number, configured: AuditContract['records'] 
   const items = Math.max(records, SAMPLE);
   return {
     items,
-    depths: configured == null ? [0, 1] : [tokensOf(configured).length],
+    depths: configured == null ? [0, 1] : [configured.split('/').length - 1],
     suffices: (body: unknown) => {
       const pointer = configured === undefined ? findSure(body) : configured;
       return (listAt(pointer, body)?.length ?? 0) >= items;
