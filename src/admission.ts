@@ -49,7 +49,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const eventLoop = watchEventLoop(clock);
   let isClosed = false;
 
-  const isShedding = () => underWay.size >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
+  let asked = 0; // health does not count
+  const isShedding = () => asked >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
   const refuse = (refusal: GatewayError, status: number): Response => {
     const requestId = createId();
@@ -79,11 +80,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
       }
       const answering = orFailure(work, signal);
       underWay.add(answering);
+      asked += Number(isAsked);
       reports.inFlight(1);
       try {
         return await answering;
       } finally {
         underWay.delete(answering);
+        asked -= Number(isAsked);
         reports.inFlight(-1);
       }
     },
