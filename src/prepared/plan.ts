@@ -138,10 +138,11 @@ function planField(
   const { schema, operation, fragments, values } = planning;
   const { resolve = defaultFieldResolver, name: fieldName, type } = field;
   const path = { prev: undefined, key, typename: undefined };
-  const info: GraphQLResolveInfo = {
+  const standing: unknown = {
     ...{ fieldName, fieldNodes: nodes, returnType: type, parentType, path, rootValue: undefined },
     ...{ schema, fragments, operation, variableValues: values.coerced },
   };
+  const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
   // Where no dollar stands there is no variable, and the arguments are the same each time.
   const isFixed = !print(node).includes('$');
   let fixed: Variables | undefined;
