@@ -10,7 +10,7 @@ export type ExchangeRequest = {
   readonly body?: string;
   /** Aborts the exchange when the caller leaves; only a read is given one. */
   readonly signal?: AbortSignal | undefined;
-  /** Begins to look at the body of a 2xx, of so many bytes as are announced; NaN when none are. */
+  /** Begins to look at the body of a 2xx that announces so many bytes. */
   readonly look?: ((announced: number) => Look) | undefined;
 };
 
@@ -126,7 +126,8 @@ export function exchange(
           if (isEncoded(responseHeaders['content-encoding'])) return refuse('CONTENT_ENCODING');
           announced = Number(responseHeaders['content-length']);
           if (announced > maxBytes) return refuse('TOO_LARGE');
-          look = request.look?.(announced);
+          // Of unknown length it may be too large, which is only known at its end.
+          if (announced > 0) look = request.look?.(announced);
         },
         onResponseData(_, chunk) {
           if (isOver || response === undefined) return;
