@@ -7,6 +7,8 @@ export type Place = {
   readonly pointer: string;
   /** The words of the names on the way, a slash between two names: `actor/display name`. */
   readonly path: string;
+  /** How many tokens the pointer has. */
+  readonly depth: number;
   /** What stands there in those of the values that have something. */
   readonly values: unknown[];
 };
@@ -31,7 +33,7 @@ export function survey(
     if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], within(spot, null));
     } else if (isObject(value)) {
-      if (spot.depth === MAX_DEPTH) return;
+      if (spot.names === MAX_DEPTH) return;
       for (const name in value) {
         if (isOver || places.size === MAX_PLACES) return;
         visit(value[name], within(spot, name));
@@ -42,29 +44,37 @@ export function survey(
       isOver = isEnough(value, spot.place.path);
     }
   };
-  const root: Spot = { pointer: '', path: '', depth: 0, inner: new Map(), place: undefined };
+  const root: Spot = {
+    pointer: '',
+    path: '',
+    depth: 0,
+    names: 0,
+    inner: new Map(),
+    place: undefined,
+  };
   for (const value of values) if (!isOver) visit(value, root);
   return [...places.values()];
 }
 
 /** Where values stand, whatever they hold: what is said of it is put together once for all of them. */
-type Spot = Pick<Place, 'pointer' | 'path'> & {
-  /** How many names of its path lead to it. */
-  readonly depth: number;
+type Spot = Pick<Place, 'pointer' | 'path' | 'depth'> & {
+  /** How many names its path has. */
+  readonly names: number;
   /** Its members by their names, and the first item of a list by null. */
   readonly inner: Map<string | null, Spot>;
   place: Place | undefined;
 };
 
-function within({ pointer, path, depth, inner }: Spot, name: string | null): Spot {
+function within({ pointer, path, depth, names, inner }: Spot, name: string | null): Spot {
   const known = inner.get(name);
   if (known !== undefined) return known;
   const { token, words, wraps } = name === null ? ITEM : readName(name);
-  const isSilent = name === null || (wraps && depth > 0);
+  const isSilent = name === null || (wraps && names > 0);
   const spot = {
     pointer: `${pointer}/${token}`,
-    path: isSilent ? path : depth === 0 ? words : `${path}/${words}`,
-    depth: isSilent ? depth : depth + 1,
+    path: isSilent ? path : names === 0 ? words : `${path}/${words}`,
+    depth: depth + 1,
+    names: isSilent ? names : names + 1,
     inner: new Map(),
     place: undefined,
   };
@@ -73,8 +83,8 @@ function within({ pointer, path, depth, inner }: Spot, name: string | null): Spo
 }
 
 /** The first item of a list and a member named 0 are at the same place. */
-function placeAt(places: Map<string, Place>, { pointer, path }: Spot): Place {
-  const place = places.get(pointer) ?? { pointer, path, values: [] };
+function placeAt(places: Map<string, Place>, { pointer, path, depth }: Spot): Place {
+  const place = places.get(pointer) ?? { pointer, path, depth, values: [] };
   places.set(pointer, place);
   return place;
 }
