@@ -1,5 +1,5 @@
+import { memoise } from '../memo.ts';
 import type { Pointers } from '../reading/contract.ts';
-import { memoise } from './memo.ts';
 import type { Place } from './survey.ts';
 import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES, ROLES, WRAPPERS } from './vocabulary.ts';
 

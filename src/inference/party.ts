@@ -1,6 +1,6 @@
+import { memoise } from '../memo.ts';
 import type { PartyContract } from '../reading/contract.ts';
 import { type Candidate, KINDS, toPointers } from './candidate.ts';
-import { memoise } from './memo.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */

@@ -1,5 +1,5 @@
+import { memoise } from '../memo.ts';
 import { isObject, wordsOf } from '../reading/names.ts';
-import { memoise } from './memo.ts';
 
 /** A place where values hold a text, a number or a boolean. */
 export type Place = {
