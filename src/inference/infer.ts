@@ -22,10 +22,10 @@ export function inferContract(answer: Answer): Contract {
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
 export function completeAudit(
   answer: Answer,
-  configured: Partially<AuditContract> = {},
+  configured?: Partially<AuditContract>,
 ): AuditContract {
   const { body } = answer;
-  const records = configured.records === undefined ? inferRecords(body) : configured.records;
+  const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
   const inside = `${records}/`;
   const around =
@@ -33,7 +33,7 @@ export function completeAudit(
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
-    paging: inferPaging(around, answer, list.length, configured.paging),
+    paging: inferPaging(around, answer, list.length, configured?.paging),
     parameters: { since: null, until: null, actor: null, action: null },
     event: inferEvent(list.slice(0, SAMPLE)),
   });
