@@ -27,9 +27,7 @@ export function completeAudit(
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const inside = `${records}/`;
-  const around =
-    records === '' ? [] : survey([body]).filter(({ pointer }) => !pointer.startsWith(inside));
+  const around = records === '' ? [] : survey([body], { apart: records });
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
@@ -110,10 +108,11 @@ function itemsOf(value: unknown): readonly unknown[] {
 /** Whether one of the first holds a time, be it one that cannot be read without being told how. */
 function hasTimes(items: readonly unknown[]): boolean {
   let isFound = false;
-  survey(items.slice(0, 5), (value, path) => {
+  const isEnough = (value: unknown, path: string) => {
     isFound = isTime(value, path);
     return isFound;
-  });
+  };
+  survey(items.slice(0, 5), { isEnough });
   return isFound;
 }
 

@@ -19,29 +19,37 @@ const MAX_PLACES = 1000;
 /** Names that only wrap a value: `{"value": …}`, `{"$oid": …}` of MongoDB's extended JSON and its like. */
 const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
 
-/**
- * All places of some values, in the order in which they are met; of a list only its first item.
- * @param isEnough whether a value that was met, and its path, end the search.
- */
+/** What a survey leaves out. */
+export type Limits = {
+  /** Whether a value that was met, and its path, end it. */
+  readonly isEnough?: (value: unknown, path: string) => boolean;
+  /** The pointer of a list or an object whose places are counted only. */
+  readonly apart?: string | null;
+};
+
+/** All places of some values, in the order in which they are met; of a list only its first item. */
 export function survey(
   values: readonly unknown[],
-  isEnough: (value: unknown, path: string) => boolean = () => false,
+  { isEnough, apart = null }: Limits = {},
 ): readonly Place[] {
   const places = new Map<string, Place>();
   let isOver = false;
+  let counted = 0;
   const visit = (value: unknown, spot: Spot) => {
-    if (Array.isArray(value)) {
+    if (spot.pointer === apart && typeof value === 'object') {
+      counted += countPlaces(value, spot.names);
+    } else if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], within(spot, null));
     } else if (isObject(value)) {
       if (spot.names === MAX_DEPTH) return;
       for (const name in value) {
-        if (isOver || places.size === MAX_PLACES) return;
+        if (isOver || places.size + counted >= MAX_PLACES) return;
         visit(value[name], within(spot, name));
       }
-    } else if (value !== null && value !== undefined && value !== '') {
+    } else if (value != null && value !== '') {
       spot.place ??= placeAt(places, spot);
       spot.place.values.push(value);
-      isOver = isEnough(value, spot.place.path);
+      isOver = isEnough?.(value, spot.place.path) ?? false;
     }
   };
   const root: Spot = {
@@ -54,6 +62,19 @@ export function survey(
   };
   for (const value of values) if (!isOver) visit(value, root);
   return [...places.values()];
+}
+
+/** How many places one value has. */
+function countPlaces(value: unknown, names: number): number {
+  if (Array.isArray(value)) return value.length > 0 ? countPlaces(value[0], names) : 0;
+  if (!isObject(value)) return value == null || value === '' ? 0 : 1;
+  let count = 0;
+  if (names === MAX_DEPTH) return count;
+  for (const name in value) {
+    const isSilent = names > 0 && readName(name).wraps;
+    count += countPlaces(value[name], isSilent ? names : names + 1);
+  }
+  return count;
 }
 
 /** Where values stand, whatever they hold: what is said of it is put together once for all of them. */
