@@ -1,10 +1,10 @@
+import { memoise } from '../memo.ts';
 import type { Pointers } from '../reading/contract.ts';
-import { memoise } from './memo.ts';
 import type { Place } from './survey.ts';
 import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES, ROLES, WRAPPERS } from './vocabulary.ts';
 
 /** A place of a record, looked at. */
-export type Candidate = Place & Traits & { readonly depth: number };
+export type Candidate = Place & Traits;
 
 /** What its path alone says. */
 type Traits = {
@@ -29,10 +29,10 @@ type Traits = {
 const MAX_ALTERNATIVES = 3;
 
 /** Looks at a place; what stands in front of the record's home says nothing about it. */
-export function look({ pointer, path, values }: Place, home = ''): Candidate {
+export function look({ pointer, path, depth, values }: Place, home = ''): Candidate {
   const isAtHome = home !== '' && path.startsWith(`${home}/`);
   const traits = traitsOf(isAtHome ? path.slice(home.length + 1) : path);
-  return { ...traits, pointer, path, values, depth: pointer.split('/').length - 1 };
+  return { ...traits, pointer, path, depth, values };
 }
 
 const traitsOf = memoise((way): Traits => {

@@ -22,18 +22,16 @@ export function inferContract(answer: Answer): Contract {
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
 export function completeAudit(
   answer: Answer,
-  configured: Partially<AuditContract> = {},
+  configured?: Partially<AuditContract>,
 ): AuditContract {
   const { body } = answer;
-  const records = configured.records === undefined ? inferRecords(body) : configured.records;
+  const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const inside = `${records}/`;
-  const around =
-    records === '' ? [] : survey([body]).filter(({ pointer }) => !pointer.startsWith(inside));
+  const around = records === '' ? [] : survey([body], { apart: records });
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
-    paging: inferPaging(around, answer, list.length, configured.paging),
+    paging: inferPaging(around, answer, list.length, configured?.paging),
     parameters: { since: null, until: null, actor: null, action: null },
     event: inferEvent(list.slice(0, SAMPLE)),
   });
@@ -117,10 +115,11 @@ function itemsOf(value: unknown): readonly unknown[] {
 /** Whether one of the first holds a time, be it one that cannot be read without being told how. */
 function hasTimes(items: readonly unknown[]): boolean {
   let isFound = false;
-  survey(items.slice(0, 5), (value, path) => {
+  const isEnough = (value: unknown, path: string) => {
     isFound = isTime(value, path);
     return isFound;
-  });
+  };
+  survey(items.slice(0, 5), { isEnough });
   return isFound;
 }
 

@@ -1,3 +1,4 @@
+import { memoise } from '../memo.ts';
 import {
   type Answer,
   type PagingContract,
@@ -6,7 +7,6 @@ import {
   type Source,
   take,
 } from '../reading/contract.ts';
-import { memoise } from './memo.ts';
 import type { Place } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 

@@ -1,6 +1,6 @@
+import { memoise } from '../memo.ts';
 import type { PartyContract } from '../reading/contract.ts';
 import { type Candidate, KINDS, toPointers } from './candidate.ts';
-import { memoise } from './memo.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */
@@ -59,13 +59,7 @@ function byFit(a: Attribute, b: Attribute): number {
 }
 
 function describe({ party, pointer, depth, values }: Candidate): readonly Attribute[] {
-  if (
-    party === null ||
-    !values.every(
-      (value) => typeof value === 'number' || (typeof value === 'string' && !/^[{[]/.test(value)),
-    )
-  )
-    return [];
+  if (party === null || !values.every(isPlain)) return [];
   const { rest, word } = party;
   if (rest === '') {
     if (values.some((value) => KINDS.test(String(value)))) return [];
@@ -75,6 +69,12 @@ function describe({ party, pointer, depth, values }: Candidate): readonly Attrib
     return [{ attribute, rule: BARE, word, isDirect: true, depth, pointer, values }];
   }
   return meaningOf(rest).map((meaning) => ({ ...meaning, word, depth, pointer, values }));
+}
+
+/** A number, or a text that is no JSON. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'string') return typeof value === 'number';
+  return value[0] !== '{' && value[0] !== '[';
 }
 
 /** What follows the role's word means at most one thing. */

@@ -1,5 +1,5 @@
+import { memoise } from '../memo.ts';
 import { isObject, wordsOf } from '../reading/names.ts';
-import { memoise } from './memo.ts';
 
 /** A place where values hold a text, a number or a boolean. */
 export type Place = {
@@ -7,6 +7,8 @@ export type Place = {
   readonly pointer: string;
   /** The words of the names on the way, a slash between two names: `actor/display name`. */
   readonly path: string;
+  /** How many tokens the pointer has. */
+  readonly depth: number;
   /** What stands there in those of the values that have something. */
   readonly values: unknown[];
 };
@@ -17,54 +19,83 @@ const MAX_PLACES = 1000;
 /** Names that only wrap a value: `{"value": …}`, `{"$oid": …}` of MongoDB's extended JSON and its like. */
 const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
 
-/**
- * All places of some values, in the order in which they are met; of a list only its first item.
- * @param isEnough whether a value that was met, and its path, end the search.
- */
+/** What a survey leaves out. */
+export type Limits = {
+  /** Whether a value that was met, and its path, end it. */
+  readonly isEnough?: (value: unknown, path: string) => boolean;
+  /** The pointer of a list or an object whose places are counted only. */
+  readonly apart?: string | null;
+};
+
+/** All places of some values, in the order in which they are met; of a list only its first item. */
 export function survey(
   values: readonly unknown[],
-  isEnough: (value: unknown, path: string) => boolean = () => false,
+  { isEnough, apart = null }: Limits = {},
 ): readonly Place[] {
   const places = new Map<string, Place>();
   let isOver = false;
+  let counted = 0;
   const visit = (value: unknown, spot: Spot) => {
-    if (Array.isArray(value)) {
+    if (spot.pointer === apart && typeof value === 'object') {
+      counted += countPlaces(value, spot.names);
+    } else if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], within(spot, null));
     } else if (isObject(value)) {
-      if (spot.depth === MAX_DEPTH) return;
+      if (spot.names === MAX_DEPTH) return;
       for (const name in value) {
-        if (isOver || places.size === MAX_PLACES) return;
+        if (isOver || places.size + counted >= MAX_PLACES) return;
         visit(value[name], within(spot, name));
       }
-    } else if (value !== null && value !== undefined && value !== '') {
+    } else if (value != null && value !== '') {
       spot.place ??= placeAt(places, spot);
       spot.place.values.push(value);
-      isOver = isEnough(value, spot.place.path);
+      isOver = isEnough?.(value, spot.place.path) ?? false;
     }
   };
-  const root: Spot = { pointer: '', path: '', depth: 0, inner: new Map(), place: undefined };
+  const root: Spot = {
+    pointer: '',
+    path: '',
+    depth: 0,
+    names: 0,
+    inner: new Map(),
+    place: undefined,
+  };
   for (const value of values) if (!isOver) visit(value, root);
   return [...places.values()];
 }
 
+/** How many places one value has. */
+function countPlaces(value: unknown, names: number): number {
+  if (Array.isArray(value)) return value.length > 0 ? countPlaces(value[0], names) : 0;
+  if (!isObject(value)) return value == null || value === '' ? 0 : 1;
+  let count = 0;
+  if (names === MAX_DEPTH) return count;
+  for (const name in value) {
+    const isSilent = names > 0 && readName(name).wraps;
+    count += countPlaces(value[name], isSilent ? names : names + 1);
+  }
+  return count;
+}
+
 /** Where values stand, whatever they hold: what is said of it is put together once for all of them. */
-type Spot = Pick<Place, 'pointer' | 'path'> & {
-  /** How many names of its path lead to it. */
-  readonly depth: number;
+type Spot = Pick<Place, 'pointer' | 'path' | 'depth'> & {
+  /** How many names its path has. */
+  readonly names: number;
   /** Its members by their names, and the first item of a list by null. */
   readonly inner: Map<string | null, Spot>;
   place: Place | undefined;
 };
 
-function within({ pointer, path, depth, inner }: Spot, name: string | null): Spot {
+function within({ pointer, path, depth, names, inner }: Spot, name: string | null): Spot {
   const known = inner.get(name);
   if (known !== undefined) return known;
   const { token, words, wraps } = name === null ? ITEM : readName(name);
-  const isSilent = name === null || (wraps && depth > 0);
+  const isSilent = name === null || (wraps && names > 0);
   const spot = {
     pointer: `${pointer}/${token}`,
-    path: isSilent ? path : depth === 0 ? words : `${path}/${words}`,
-    depth: isSilent ? depth : depth + 1,
+    path: isSilent ? path : names === 0 ? words : `${path}/${words}`,
+    depth: depth + 1,
+    names: isSilent ? names : names + 1,
     inner: new Map(),
     place: undefined,
   };
@@ -73,8 +104,8 @@ function within({ pointer, path, depth, inner }: Spot, name: string | null): Spo
 }
 
 /** The first item of a list and a member named 0 are at the same place. */
-function placeAt(places: Map<string, Place>, { pointer, path }: Spot): Place {
-  const place = places.get(pointer) ?? { pointer, path, values: [] };
+function placeAt(places: Map<string, Place>, { pointer, path, depth }: Spot): Place {
+  const place = places.get(pointer) ?? { pointer, path, depth, values: [] };
   places.set(pointer, place);
   return place;
 }

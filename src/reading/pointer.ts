@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { memoise } from '../memo.ts';
 
 /** The whole, or tokens each led by a slash, with `~` only as `~0` or `~1` (RFC 6901, section 3). */
 const GRAMMAR = /^(?:\/(?:[^~/]|~[01])*)*$/;
@@ -21,11 +22,13 @@ export function at(value: unknown, pointer: string): unknown {
       message: 'A pointer is empty or starts with `/`, as in `/data/0/id` (RFC 6901).',
     });
   }
-  return wayTo(pointer)(value);
+  return createWay(pointer)(value);
 }
 
-/** Leads to the part of any JSON value that a pointer names; `undefined` where there is none. */
-export function wayTo(pointer: string): (value: unknown) => unknown {
+/** What leads to the part of any JSON value that a pointer names, and gives `undefined` where there is none. */
+export const wayTo = memoise(createWay);
+
+function createWay(pointer: string): (value: unknown) => unknown {
   const [, ...names] = pointer.split('/');
   const tokens = pointer.includes('~') ? names.map(unescapeToken) : names;
   // Only a name that every object knows must be asked for whose it is, which takes a third of the time.

@@ -4,7 +4,7 @@ import { type AuditEvent, createEventReader } from './event.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
-import { at } from './pointer.ts';
+import { wayTo } from './pointer.ts';
 
 /** The audit trail, or one page of it, as one answer of the service gives it. */
 export type Trail = {
@@ -63,7 +63,7 @@ export function readTrail(
 
 /** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
 export function listAt(pointer: string | null, body: unknown): readonly unknown[] | null {
-  const found = pointer === null ? undefined : at(body, pointer);
+  const found = pointer === null ? undefined : wayTo(pointer)(body);
   if (Array.isArray(found)) return found;
   if (isObject(found)) return Object.values(found);
   return found === null ? [] : null;
