@@ -13,10 +13,10 @@ export function inferParty(places: readonly Candidate[], role: keyof typeof ROLE
   const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
   const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
   const own = of(best?.word);
-  const words = new Set(found.map(({ word }) => word));
-  const agreeing = [...words]
+  const others = new Set(found.map(({ word }) => word).filter((word) => word !== best?.word));
+  const agreeing = [...others]
     .map(of)
-    .filter((others) => agree(own, others))
+    .filter((some) => agree(own, some))
     .flat();
   const pick = (attribute: keyof typeof PARTY) =>
     toPointers(

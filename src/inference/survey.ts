@@ -57,7 +57,7 @@ export function survey(
     path: '',
     depth: 0,
     names: 0,
-    inner: new Map(),
+    inner: undefined,
     place: undefined,
   };
   for (const value of values) if (!isOver) visit(value, root);
@@ -82,11 +82,13 @@ type Spot = Pick<Place, 'pointer' | 'path' | 'depth'> & {
   /** How many names its path has. */
   readonly names: number;
   /** Its members by their names, and the first item of a list by null. */
-  readonly inner: Map<string | null, Spot>;
+  inner: Map<string | null, Spot> | undefined;
   place: Place | undefined;
 };
 
-function within({ pointer, path, depth, names, inner }: Spot, name: string | null): Spot {
+function within(outer: Spot, name: string | null): Spot {
+  outer.inner ??= new Map();
+  const { pointer, path, depth, names, inner } = outer;
   const known = inner.get(name);
   if (known !== undefined) return known;
   const { token, words, wraps } = name === null ? ITEM : readName(name);
@@ -96,7 +98,7 @@ function within({ pointer, path, depth, names, inner }: Spot, name: string | nul
     path: isSilent ? path : names === 0 ? words : `${path}/${words}`,
     depth: depth + 1,
     names: isSilent ? names : names + 1,
-    inner: new Map(),
+    inner: undefined,
     place: undefined,
   };
   inner.set(name, spot);
