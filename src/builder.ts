@@ -96,13 +96,13 @@ export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'The cursor of the first event. Null when the page is empty.',
-      resolve: ({ edges }) => edges[0]?.cursor,
+      resolve: ({ edges }) => edges[0]?.cursor(),
     }),
     endCursor: t.string({
       nullable: true,
       description:
         'Where to continue: behind the last event, or where a search for more events stopped, even if it found none. Null when there is nothing.',
-      resolve: ({ endCursor }) => endCursor,
+      resolve: (page) => page.endCursor(),
     }),
   }),
 });

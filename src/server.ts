@@ -22,10 +22,13 @@ export type ListenOptions = {
 export type Listening = AsyncDisposable & {
   /** Without a slash at the end. */
   readonly url: string;
+  readonly port: number;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than balancers keep a connection, which is 60 s for most: a POST that meets the closing is lost. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SWEEP_MS = 500;
 
 /**
@@ -43,6 +46,7 @@ export async function listen(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: SWEEP_MS, // Node looks at the two above every 30 s only
       requireHostHeader: false, // the guard says it in JSON
     },
@@ -68,8 +72,10 @@ export async function listen(
   server.listen(port, host);
   await once(server, 'listening');
 
+  const address = server.address() as AddressInfo; // it listens on TCP
   return {
-    url: toUrl(server.address() as AddressInfo), // it listens on TCP
+    url: toUrl(address),
+    port: address.port,
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);

@@ -120,6 +120,7 @@ describe('an event', () => {
     [{ time: '09/07/2021', outcome: 'maybe', id: '', actor: {}, ip: ['x'], action: { a: 1 } }, {}],
     [{ updated_at: '2026-11-21T10:00:00Z', expires: 1_700_000_000 }, {}],
     [{ kind: 'Event', type: 'audit_log' }, {}],
+    [{ at: '2026-11-21T10:00:00Z', a: { type: 'b' } }, { occurredAt: '2026-11-21T10:00:00.000Z' }],
     [{ kind: 'key.delete' }, { action: 'key.delete' }],
     [{}, {}],
     ['text', {}],

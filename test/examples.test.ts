@@ -160,7 +160,7 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     const ask = create(createSession(clientId, secret, testbed), testbed.url);
     await ask(1);
     const before = testbed.requests.length;
-    const refused = TWENTY.map(() => ({ status: 401, delayMs: 700 })); // all are under way before the first comes
+    const refused = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all are there by then
     testbed.answerNext(...refused, { status: 403, delayMs: 1500 }); // the last refusal comes before it
     const results = await Promise.allSettled(TWENTY.map(ask));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);

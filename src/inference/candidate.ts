@@ -1,12 +1,17 @@
 import type { Pointers } from '../reading/contract.ts';
+import { memoise } from './memo.ts';
 import type { Place } from './survey.ts';
-import { ROLES, WRAPPERS } from './vocabulary.ts';
+import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES, ROLES, WRAPPERS } from './vocabulary.ts';
 
 /** A place of a record, looked at. */
-export type Candidate = Place & {
+export type Candidate = Place & Traits & { readonly depth: number };
+
+/** What its path alone says. */
+type Traits = {
   /** Its words behind the names that only wrap. */
   readonly words: string;
-  readonly depth: number;
+  /** The first rule of each entry that fits; -1 where none does. */
+  readonly rules: Readonly<Record<keyof typeof EVENT, number>>;
   /** Whose it is, when the record names somebody or something by it: the role's word, and what follows it. */
   readonly party: {
     readonly role: keyof typeof ROLES;
@@ -15,26 +20,43 @@ export type Candidate = Place & {
   } | null;
   /** Whether it is inside of an object that speaks of that party. */
   readonly isInside: boolean;
+  readonly isAside: boolean;
+  readonly isOtherTime: boolean;
+  readonly isOtherAddress: boolean;
 };
 
 /** How many alternatives an entry keeps, for records that differ among themselves. */
 const MAX_ALTERNATIVES = 3;
 
 /** Looks at a place; what stands in front of the record's home says nothing about it. */
-export function look(place: Place, home = ''): Candidate {
-  const isAtHome = home !== '' && place.path.startsWith(`${home}/`);
-  const path = place.path.slice(isAtHome ? home.length + 1 : 0).replace(WRAPPERS, '');
-  const words = path.replaceAll('/', ' ');
-  const party = findParty(words);
-  const outer = path.split('/').slice(0, -1).join(' ');
-  return {
-    ...place,
-    words,
-    depth: place.pointer.split('/').length - 1,
-    party,
-    isInside: findParty(outer) !== null,
-  };
+export function look({ pointer, path, values }: Place, home = ''): Candidate {
+  const isAtHome = home !== '' && path.startsWith(`${home}/`);
+  const traits = traitsOf(isAtHome ? path.slice(home.length + 1) : path);
+  return { ...traits, pointer, path, values, depth: pointer.split('/').length - 1 };
 }
+
+const traitsOf = memoise((way): Traits => {
+  const path = way.replace(WRAPPERS, '');
+  const words = path.replaceAll('/', ' ');
+  const outer = path.split('/').slice(0, -1).join(' ');
+  const ruleOf = (rules: readonly RegExp[]) => rules.findIndex((rule) => rule.test(words));
+  return {
+    words,
+    rules: {
+      id: ruleOf(EVENT.id),
+      occurredAt: ruleOf(EVENT.occurredAt),
+      action: ruleOf(EVENT.action),
+      outcome: ruleOf(EVENT.outcome),
+      ipAddress: ruleOf(EVENT.ipAddress),
+      userAgent: ruleOf(EVENT.userAgent),
+    },
+    party: findParty(words),
+    isInside: findParty(outer) !== null,
+    isAside: ASIDE.test(way),
+    isOtherTime: OTHER_TIMES.test(words),
+    isOtherAddress: OTHER_ADDRESSES.test(words),
+  };
+});
 
 /** The role of the first of its words that has one; further such words say nothing: `actor/user/id` is the actor's id. */
 function findParty(text: string): Candidate['party'] {
@@ -70,14 +92,13 @@ const SILENT: ReadonlySet<string> = new Set(
 /** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. */
 export function select(
   places: readonly Candidate[],
-  rules: readonly RegExp[],
+  entry: keyof Traits['rules'],
   fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
   return places
-    .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(place.words)) }))
-    .filter(({ place, rule }) => rule >= 0 && fits(place, rule))
-    .sort((a, b) => a.rule - b.rule || a.place.depth - b.place.depth)
-    .map(({ place }) => place.pointer);
+    .filter((place) => place.rules[entry] >= 0 && fits(place, place.rules[entry]))
+    .sort((a, b) => a.rules[entry] - b.rules[entry] || a.depth - b.depth)
+    .map(({ pointer }) => pointer);
 }
 
 /** As an entry of a contract. */
@@ -86,9 +107,9 @@ export function toPointers(pointers: readonly string[]): Pointers {
   return others.length > 0 ? [first ?? '', ...others].slice(0, MAX_ALTERNATIVES) : first;
 }
 
-/** What stands in front of the last slash. */
+/** What stands in front of the last slash; nothing where there is none. */
 export function parentOf(pointer: string): string {
-  return pointer.slice(0, pointer.lastIndexOf('/'));
+  return pointer.slice(0, Math.max(pointer.lastIndexOf('/'), 0));
 }
 
 /** Values that say only that a record is one. */

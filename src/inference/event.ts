@@ -4,42 +4,46 @@ import { readTime } from '../reading/time.ts';
 import { type Candidate, KINDS, look, parentOf, select, toPointers } from './candidate.ts';
 import { inferParty } from './party.ts';
 import { survey } from './survey.ts';
-import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES } from './vocabulary.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const found = survey(records).filter(({ path }) => path !== '' && !ASIDE.test(path));
-  const occurredAt = select(
-    found.map((place) => look(place)),
-    EVENT.occurredAt,
-    isTimeOfEvent,
-  );
+  const found = survey(records)
+    .map((place) => look(place))
+    .filter(({ path, isAside }) => path !== '' && !isAside);
+  const occurredAt = select(found, 'occurredAt', isTimeOfEvent);
   // What holds the time is the record proper, whatever it is wrapped in.
   const home = parentOf(occurredAt[0] ?? '');
   const homePath = found.find(({ pointer }) => pointer === occurredAt[0])?.path ?? '';
-  const places = found.map((place) => look(place, parentOf(homePath)));
+  const places = homePath.includes('/')
+    ? found.map((place) => look(place, parentOf(homePath)))
+    : found;
   const near = places.filter(({ pointer, depth }) => depth === 1 || parentOf(pointer) === home);
-  const id = select(near, EVENT.id, isId);
+  const id = select(near, 'id', isId);
   const others = places.filter(({ pointer }) => !id.includes(pointer));
   return {
     id: toPointers(id),
     occurredAt: toPointers(occurredAt),
-    action: toPointers(select(places, EVENT.action, isAction)),
-    outcome: toPointers(select(places, EVENT.outcome, isOutcome)),
+    action: toPointers(select(places, 'action', isAction)),
+    outcome: toPointers(select(places, 'outcome', isOutcome)),
     actor: inferParty(others, 'actor'),
     target: inferParty(others, 'target'),
-    ipAddress: toPointers(select(places, EVENT.ipAddress, isAddressOfActor)),
-    userAgent: toPointers(select(places, EVENT.userAgent, isUserAgent)),
+    ipAddress: toPointers(select(places, 'ipAddress', isAddressOfActor)),
+    userAgent: toPointers(select(places, 'userAgent', isUserAgent)),
   };
 }
 
 /** Most of what stands there must be an instant that is not ambiguous. */
-function isTimeOfEvent({ values, words, isInside }: Candidate): boolean {
-  return (
-    !isInside &&
-    !OTHER_TIMES.test(words) &&
-    values.filter((value) => readTime(value) !== null).length * 2 > values.length
-  );
+function isTimeOfEvent({ values, isOtherTime, isInside }: Candidate): boolean {
+  return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
+}
+
+/** Whether it holds for more than half of them; no more are looked at than it takes. */
+function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean): boolean {
+  let count = 0;
+  return values.some((value) => {
+    if (holds(value)) count += 1;
+    return count * 2 > values.length;
+  });
 }
 
 function isId({ values, isInside }: Candidate): boolean {
@@ -68,8 +72,8 @@ function isOutcome({ values, isInside }: Candidate): boolean {
 const ADDRESS =
   /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[?(?=[\da-f:.]*:[\da-f:.]*:)[\da-f:.]{2,45}(?:%\w+)?\]?(?::\d+)?)$/i;
 
-function isAddressOfActor({ values, words }: Candidate): boolean {
-  return !OTHER_ADDRESSES.test(words) && values.every((value) => ADDRESS.test(String(value)));
+function isAddressOfActor({ values, isOtherAddress }: Candidate): boolean {
+  return !isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

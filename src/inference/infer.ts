@@ -5,13 +5,13 @@ import {
   complete,
   type Partially,
 } from '../reading/contract.ts';
-import { isObject, wordsOf } from '../reading/names.ts';
+import { isObject } from '../reading/names.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
 import { inferEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal } from './paging.ts';
-import { escapeToken, survey } from './survey.ts';
+import { readName, survey } from './survey.ts';
 import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
@@ -27,9 +27,9 @@ export function completeAudit(
   const { body } = answer;
   const records = configured.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const isAround = ({ pointer }: { readonly pointer: string }) =>
-    !pointer.startsWith(`${records}/`);
-  const around = records === '' ? [] : survey([body]).filter(isAround);
+  const inside = `${records}/`;
+  const around =
+    records === '' ? [] : survey([body]).filter(({ pointer }) => !pointer.startsWith(inside));
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
@@ -57,8 +57,12 @@ const MAX_MEMBERS = 500;
  * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
  */
 function inferRecords(body: unknown): string | null {
-  const parts = partsOf({ pointer: '', words: '', depth: 0, value: body });
-  const lists = parts.filter(isList);
+  return (rankLists(body)[0] ?? partsOf(body).find(isNumbered))?.pointer ?? null;
+}
+
+/** The lists of an answer that may be its records, the best first; none is of a better tier than 0. */
+export function rankLists(body: unknown): readonly (Part & { readonly tier: number })[] {
+  const lists = partsOf(body).filter(isList);
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: Part) => (filled.length > 0 ? filled : lists).every((one) => one === list);
   const tierOf = (list: Part): number => {
@@ -69,26 +73,27 @@ function inferRecords(body: unknown): string | null {
     if (isUsual) return 3;
     return isOnly(list) ? 4 : 5;
   };
-  const [best] = lists
+  return lists
     .map((list) => ({ ...list, tier: tierOf(list) }))
     .filter(({ tier }) => tier < 5)
     .sort((a, b) => a.tier - b.tier || a.depth - b.depth);
-  return (best ?? parts.find(isNumbered))?.pointer ?? null;
 }
 
 /** An answer and its members, down to three names deep; lists are not entered. */
-function partsOf(part: Part): readonly Part[] {
+function partsOf(body: unknown): readonly Part[] {
+  return partsIn({ pointer: '', words: '', depth: 0, value: body });
+}
+
+function partsIn(part: Part): readonly Part[] {
   const { pointer, depth, value } = part;
   if (depth === MAX_DEPTH || !isObject(value)) return [part];
   const members = Object.entries(value)
     .slice(0, MAX_MEMBERS)
-    .map(([name, member]) => ({
-      pointer: `${pointer}/${escapeToken(name)}`,
-      words: wordsOf(name).join(' '),
-      depth: depth + 1,
-      value: member,
-    }));
-  return [part, ...members.flatMap(partsOf)];
+    .map(([name, member]) => {
+      const { token, words } = readName(name);
+      return { pointer: `${pointer}/${token}`, words, depth: depth + 1, value: member };
+    });
+  return [part, ...members.flatMap(partsIn)];
 }
 
 /** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */
@@ -111,14 +116,20 @@ function itemsOf(value: unknown): readonly unknown[] {
 
 /** Whether one of the first holds a time, be it one that cannot be read without being told how. */
 function hasTimes(items: readonly unknown[]): boolean {
-  return survey(items.slice(0, 5)).some(({ path, values }) =>
-    values.some((value) =>
-      typeof value === 'string'
-        ? readTime(value) !== null || ZONELESS.some((format) => readTime(value, format) !== null)
-        : /\b(?:time|timestamp|date|at|on|when|created|ts)\b/.test(path) &&
-          readTime(value) !== null,
-    ),
-  );
+  let isFound = false;
+  survey(items.slice(0, 5), (value, path) => {
+    isFound = isTime(value, path);
+    return isFound;
+  });
+  return isFound;
+}
+
+function isTime(value: unknown, path: string): boolean {
+  if (typeof value !== 'string')
+    return (
+      /\b(?:time|timestamp|date|at|on|when|created|ts)\b/.test(path) && readTime(value) !== null
+    );
+  return readTime(value) !== null || ZONELESS.some((format) => readTime(value, format) !== null);
 }
 
 const ZONELESS = INSTANT_FORMATS.filter((format) => format.endsWith('-utc'));

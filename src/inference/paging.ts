@@ -6,14 +6,15 @@ import {
   type Source,
   take,
 } from '../reading/contract.ts';
+import { memoise } from './memo.ts';
 import type { Place } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 
 /** Where the answer says how many records there are in all; a count larger than the page is of all pages. */
 export function inferTotal(around: readonly Place[], { headers }: Answer, length: number): Source {
   const pointer =
-    first(around, ENVELOPE.total, isCount) ??
-    first(around, ENVELOPE.count, (value) => isCount(value) && Number(value) > length);
+    first(around, 'total', isCount) ??
+    first(around, 'count', (value) => isCount(value) && Number(value) > length);
   const header = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
   return pointer ?? (header === undefined ? null : { header });
 }
@@ -25,11 +26,11 @@ export function inferPaging(
   length: number,
   configured: Partially<PagingContract> = {},
 ): PagingContract {
-  const link = first(around, ENVELOPE.next, isUrl) ?? first(around, ENVELOPE.next, isLink);
-  const cursor = first(around, ENVELOPE.cursor, isCursor);
-  const page = first(around, ENVELOPE.page, isCount);
-  const pages = first(around, ENVELOPE.pages, isCount);
-  const more = first(around, ENVELOPE.more, (value) => typeof value === 'boolean');
+  const link = first(around, 'next', isUrl) ?? first(around, 'next', isLink);
+  const cursor = first(around, 'cursor', isCursor);
+  const page = first(around, 'page', isCount);
+  const pages = first(around, 'pages', isCount);
+  const more = first(around, 'more', (value) => typeof value === 'boolean');
   const isPart =
     Number(take(inferTotal(around, answer, length), answer)) > length ||
     take(more, answer) === true;
@@ -43,7 +44,7 @@ export function inferPaging(
   ];
   const style = configured.style ?? styles.find(([, isSeen]) => isSeen)?.[0] ?? 'none';
   const next = { cursor, 'next-link': link };
-  const position = { page, offset: first(around, ENVELOPE.offset, isCount) };
+  const position = { page, offset: first(around, 'offset', isCount) };
   return {
     style,
     next: style === 'cursor' || style === 'next-link' ? next[style] : null,
@@ -59,15 +60,21 @@ export function inferPaging(
 /** The first place of such a name that holds such a value. */
 function first(
   around: readonly Place[],
-  rule: RegExp,
+  name: keyof typeof ENVELOPE,
   fits: (value: unknown) => boolean,
 ): string | null {
   const isIt = ({ pointer, path, values }: Place) =>
     // "pages" is no page: the plural counts here.
-    rule.test(`${path.replaceAll('/', ' ')}${/pages$/i.test(pointer) ? ' count' : ''}`) &&
-    fits(values[0]);
+    namesOf(/pages$/i.test(pointer) ? `${path} count` : path).has(name) && fits(values[0]);
   return around.find(isIt)?.pointer ?? null;
 }
+
+const namesOf = memoise((path): ReadonlySet<string> => {
+  const words = path.replaceAll('/', ' ');
+  return new Set(
+    Object.entries(ENVELOPE).flatMap(([name, rule]) => (rule.test(words) ? [name] : [])),
+  );
+});
 
 function isCount(value: unknown): boolean {
   return /^\d+$/.test(String(value)) && typeof value !== 'object';

@@ -1,5 +1,6 @@
 import type { PartyContract } from '../reading/contract.ts';
 import { type Candidate, KINDS, toPointers } from './candidate.ts';
+import { memoise } from './memo.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */
@@ -73,15 +74,20 @@ function describe({ party, pointer, depth, values }: Candidate): readonly Attrib
     const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';
     return [{ attribute, rule: BARE, word, isDirect: true, depth, pointer, values }];
   }
+  return meaningOf(rest).map((meaning) => ({ ...meaning, word, depth, pointer, values }));
+}
+
+/** What follows the role's word means at most one thing. */
+const meaningOf = memoise((rest): readonly Pick<Attribute, 'attribute' | 'rule' | 'isDirect'>[] => {
   for (const isDirect of [true, false]) {
     const text = isDirect ? rest : rest.replace(/^\S+ /, '');
     for (const attribute of ['id', 'name', 'type'] as const) {
       const rule = PARTY[attribute].findIndex((candidate) => candidate.test(text));
-      if (rule >= 0) return [{ attribute, rule, word, isDirect, depth, pointer, values }];
+      if (rule >= 0) return [{ attribute, rule, isDirect }];
     }
   }
   return [];
-}
+});
 
 /** A role's word alone is the last choice. */
 const BARE = 9;

@@ -1,5 +1,5 @@
 import { isObject } from './names.ts';
-import { follow, tokensOf } from './pointer.ts';
+import { wayTo } from './pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
@@ -96,6 +96,8 @@ export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: unknown;
+  /** Whether the body was cut behind the first records of it. */
+  readonly isCut?: boolean;
 };
 
 /** Fills the gaps of a configured contract from an inferred one. */
@@ -112,10 +114,10 @@ function merge(configured: unknown, inferred: unknown): unknown {
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
 export function finder(pointers: Pointers): (value: unknown) => unknown {
-  const ways = [pointers ?? []].flat().map(tokensOf);
+  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
   return (value) => {
-    for (const tokens of ways) {
-      const found = follow(value, tokens);
+    for (const follow of ways) {
+      const found = follow(value);
       if (found !== undefined && found !== null) return found;
     }
     return null;

@@ -53,17 +53,15 @@ export function createEventReader(contract: EventContract): (record: unknown) =>
 }
 
 function createPartyReader(contract: PartyContract): (record: unknown) => Party | null {
-  const { id, name, type } = {
-    id: finder(contract.id),
-    name: finder(contract.name),
-    type: finder(contract.type),
-  };
+  const id = finder(contract.id);
+  const name = finder(contract.name);
+  const type = finder(contract.type);
   return (record) => {
     const party = {
       id: textOf(id(record)),
       name: textOf(name(record)),
       type: textOf(type(record)),
     };
-    return Object.values(party).every((text) => text === null) ? null : party;
+    return party.id === null && party.name === null && party.type === null ? null : party;
   };
 }

@@ -9,7 +9,7 @@ const NOTHING = /^(?:|-|n\/a|null)$/i;
 /** A text, or a number in digits; null for anything else and for what says that there is nothing. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && !NOTHING.test(value) ? value : null;
+  return typeof value === 'string' && (value.length > 4 || !NOTHING.test(value)) ? value : null;
 }
 
 /** Words that are written together though they are two: eventid, ipaddress, username. */

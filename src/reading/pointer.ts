@@ -21,19 +21,20 @@ export function at(value: unknown, pointer: string): unknown {
       message: 'A pointer is empty or starts with `/`, as in `/data/0/id` (RFC 6901).',
     });
   }
-  return follow(value, tokensOf(pointer));
+  return wayTo(pointer)(value);
 }
 
-/** The names and indices that a pointer leads through. */
-export function tokensOf(pointer: string): readonly string[] {
-  return pointer.split('/').slice(1).map(unescapeToken);
-}
-
-/** The part of a JSON value to which they lead; `undefined` where there is none. */
-export function follow(value: unknown, tokens: readonly string[]): unknown {
-  let part = value;
-  for (const token of tokens) part = step(part, token);
-  return part;
+/** Leads to the part of any JSON value that a pointer names; `undefined` where there is none. */
+export function wayTo(pointer: string): (value: unknown) => unknown {
+  const [, ...names] = pointer.split('/');
+  const tokens = pointer.includes('~') ? names.map(unescapeToken) : names;
+  // Only a name that every object knows must be asked for whose it is, which takes a third of the time.
+  const isCommon = tokens.some((token) => token in Object.prototype);
+  return (value) => {
+    let part = value;
+    for (const token of tokens) part = step(part, token, isCommon);
+    return part;
+  };
 }
 
 function unescapeToken(token: string): string {
@@ -41,8 +42,9 @@ function unescapeToken(token: string): string {
 }
 
 /** Own members only: `__proto__` and `length` are names like any other. */
-function step(value: unknown, token: string): unknown {
+function step(value: unknown, token: string, isCommon: boolean): unknown {
   if (Array.isArray(value)) return INDEX.test(token) ? value[Number(token)] : undefined;
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, token)) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (isCommon && !Object.hasOwn(value, token)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[token]; // an object has members
 }

@@ -17,6 +17,13 @@ export type InstantFormat = (typeof INSTANT_FORMATS)[number];
 const ISO =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|([+-]\d\d):?(\d\d)?)$/;
 
+/** RFC 3339 as most services write it, but for the 29th of February: V8 reads it right, and fast. */
+const USUAL =
+  /^[1-9]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)$/;
+
+/** How every other form of an instant begins. */
+const BEGINNING = /^(?:-?\d|\/Date\(|[A-Z][a-z]{2}, )/;
+
 /** The basic format of ISO 8601. */
 const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/;
 
@@ -43,12 +50,24 @@ const PER_SECOND: Readonly<Record<string, number>> = {
  * a format is given. Null when it is anything else, or ambiguous: a time is never guessed.
  */
 export function readTime(value: unknown, format?: InstantFormat): Date | null {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  if (typeof value !== 'number' && typeof value !== 'string') return null;
+  const text = String(value);
+  if (format === undefined && USUAL.test(text)) return readUsual(text);
+  if (!BEGINNING.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return readEpoch(Number(epoch), PER_SECOND[format ?? '']);
   if (format === 'iso8601-utc') return readIso(text) ?? readIso(`${text}Z`);
   if (format === 'us-utc' || format === 'european-utc') return readCivil(text, format);
   return readIso(text) ?? (RFC_2822.test(text) ? validDate(Date.parse(text)) : null);
+}
+
+/** The form of `2026-11-21T09:30:00.000Z` takes half of the time without Date.parse. */
+function readUsual(text: string): Date | null {
+  if (text.length !== 24 || !text.endsWith('Z')) return validDate(Date.parse(text));
+  const digit = (at: number) => text.charCodeAt(at) - 48;
+  const two = (at: number) => digit(at) * 10 + digit(at + 1);
+  const [year, month, millis] = [two(0) * 100 + two(2), two(5) - 1, two(20) * 10 + digit(22)];
+  return new Date(Date.UTC(year, month, two(8), two(11), two(14), two(17), millis));
 }
 
 function readEpoch(value: number, unit: number | undefined): Date | null {
@@ -67,7 +86,8 @@ export function readIso(text: string): Date | null {
   const match = ISO.exec(text.replace(BASIC, '$1-$2-$3T$4:$5:$6'));
   if (match === null) return null;
   const [, day = '', minute, second = '00', fraction = '', zulu, hours, minutes = '00'] = match;
-  if (!isCalendarDay(day)) return null;
+  // V8 reads the 30th of February as a day in March.
+  if (new Date(`${day}T00:00:00Z`).getUTCDate() !== Number(day.slice(8))) return null;
   const zone = zulu === undefined ? `${hours}:${minutes}` : 'Z';
   const millis = fraction.slice(0, 3).padEnd(3, '0');
   // A leap second has no millisecond of its own: it is read as the last one before it.
@@ -84,12 +104,6 @@ function readCivil(text: string, format: 'us-utc' | 'european-utc'): Date | null
     half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0);
   const pad = (part: number | string) => String(part).padStart(2, '0');
   return readIso(`${year}-${pad(month)}-${pad(day)}T${pad(hours)}:${minute}:${second}Z`);
-}
-
-/** V8 reads the 30th of February as a day in March. */
-function isCalendarDay(day: string): boolean {
-  const date = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
 /** The instant of so many milliseconds; null beyond the years 0 to 9999, as RFC 3339 has four digits for them. */

@@ -6,9 +6,9 @@ import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.t
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
-  readonly edges: readonly { readonly cursor: string; readonly node: AuditEvent }[];
+  readonly edges: readonly Edge[];
   /** Where to continue: behind the last event that was looked at. Null when there was none. */
-  readonly endCursor: string | null;
+  endCursor(): string | null;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** How many events there are on all pages; null when that cannot be told. */
@@ -16,6 +16,9 @@ export type Page = {
   /** The answer from which the first event came. */
   readonly raw: unknown;
 };
+
+/** An event, and its cursor, which takes two digests and is made when it is asked for. */
+type Edge = { cursor(): string; readonly node: AuditEvent };
 
 /** Which window. */
 export type PageArguments = {
@@ -26,8 +29,8 @@ export type PageArguments = {
   readonly where?: ((event: AuditEvent) => boolean) | undefined;
 };
 
-/** Reads the page of the service to which a step leads, null to the first. */
-export type OpenTrail = (step: Step | null) => Promise<Trail>;
+/** Reads the page of the service to which a step leads, null to the first; of that no more than so many events, if they are enough. */
+export type OpenTrail = (step: Step | null, enough?: number) => Promise<Trail>;
 
 const MAX_FIRST = 1000;
 
@@ -52,20 +55,22 @@ export async function readPage(
   }
   const position = after == null ? null : decodeCursor(after);
   const matches: Match[] = [];
-  const { visits, next } = await walk(open, position, (visit) => {
+  // One more than the window tells that there is more.
+  const enough = where === undefined && position === null ? size + 1 : undefined;
+  const { visits, next } = await walk(open, { position, enough }, (visit) => {
     matches.push(...matching(visit, where, size + 1 - matches.length));
     return matches.length < size;
   });
-  const edges = matches.slice(0, size).map(({ trail, step, index }) => ({
-    cursor: encodeCursor(trail, index, step),
-    node: trail.event(index),
-  }));
+  const edges = matches.slice(0, size).map(toEdge);
   const isCut = matches.length > size;
   const last = visits.findLast(({ trail }) => trail.length > 0);
-  const seen = last && encodeCursor(last.trail, last.trail.length - 1, last.step);
+  const end =
+    isCut || next === null
+      ? edges.at(-1)
+      : last && toEdge({ ...last, index: last.trail.length - 1 });
   return {
     edges,
-    endCursor: (isCut || next === null ? edges.at(-1)?.cursor : seen) ?? null,
+    endCursor: () => end?.cursor() ?? null,
     hasNextPage: isCut || next !== null,
     hasPreviousPage: position !== null,
     totalCount: () => count(visits, where),
@@ -84,7 +89,7 @@ type Visit = {
 /** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
 async function walk(
   open: OpenTrail,
-  position: Position | null,
+  { position, enough }: { readonly position: Position | null; readonly enough: number | undefined },
   wantsMore: (visit: Visit) => boolean,
 ): Promise<{ readonly visits: readonly Visit[]; readonly next: Next }> {
   const visits: Visit[] = [];
@@ -93,7 +98,7 @@ async function walk(
   let next: Next = position?.step ?? null;
   do {
     const step = next;
-    const trail = await open(step);
+    const trail = await open(step, step === null ? enough : undefined);
     const found =
       sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findEvent(trail, sought);
     // Where records arrived in front, the event may have moved to a later page.
@@ -103,7 +108,8 @@ async function walk(
     visits.push(visit);
     isWanted = wantsMore(visit) || sought !== null;
     next = visits.some((one) => isSame(one.step, trail.next)) ? null : trail.next;
-    if (next !== null && 'missing' in next) break;
+    if (next !== null && 'isCut' in next && isWanted) throw new Error('cut before it was enough');
+    if (next !== null && ('missing' in next || 'isCut' in next)) break;
   } while (next !== null && isWanted && visits.length < PAGE_BUDGET);
   const isUsedUp = position !== null && visits.every(({ trail, from }) => from === trail.length);
   if (isUsedUp && next !== null && 'missing' in next) throw pagingUnknown(next.missing);
@@ -146,6 +152,10 @@ function indices(length: number): readonly number[] {
 }
 
 type Match = { readonly trail: Trail; readonly step: Step | null; readonly index: number };
+
+function toEdge({ trail, step, index }: Match): Edge {
+  return { cursor: () => encodeCursor(trail, index, step), node: trail.event(index) };
+}
 
 /** The first so many events of a page that count; no more are read than it takes. */
 function matching(

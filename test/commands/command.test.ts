@@ -81,12 +81,15 @@ describe('keytrail', () => {
     expect(process.output.stderr).toContain(sentence);
   });
 
-  it('says in one sentence that its port is in use, and exits 1', async () => {
-    await using service = await startService({});
-    await using process = keytrailHere([], { PORT: new URL(service.url).port });
-    expect(await process.status).toBe(1);
-    expect(process.output.stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
-  });
+  it.each(['1', '2'])(
+    'with %s workers says once that its port is in use, and exits 1',
+    async (WORKERS) => {
+      await using service = await startService({});
+      await using process = keytrailHere([], { PORT: new URL(service.url).port, WORKERS });
+      expect(await process.status).toBe(1);
+      expect(process.output.stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
+    },
+  );
 
   it('says in one sentence that its data file is no database, and exits 1', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));

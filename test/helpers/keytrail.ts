@@ -23,13 +23,17 @@ export type Running = AsyncDisposable & {
 /** One in a process of its own. */
 export type Process = Running & { readonly child: ChildProcessWithoutNullStreams };
 
-/** Starts the command in a process of its own, with no environment but what is given. Disposing it kills it. */
+/**
+ * Starts the command in a process of its own, from the sources unless another script is named, with no environment but
+ * what is given. Disposing it kills it.
+ */
 export function keytrail(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  script = 'src/main.ts',
 ): Process {
   const env = { ...CACHED, ...environment };
-  return watchProcess(spawn(process.execPath, ['src/main.ts', ...args], { cwd: ROOT, env }));
+  return watchProcess(spawn(process.execPath, [script, ...args], { cwd: ROOT, env }));
 }
 
 /** Starts a command of a package that was installed in a folder. */
@@ -71,6 +75,8 @@ export function keytrailHere(
     createToken: () => randomBytes(32).toString('base64url'),
     tracer: trace.getTracer('keytrail'),
     stopping: stopping.signal,
+    primary: undefined,
+    openCluster: () => Promise.reject(new Error('Workers are for processes.')),
   });
   return {
     ...output.watch(status),

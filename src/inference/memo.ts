@@ -1,0 +1,22 @@
+/** Letters and what stands between words, with one digit at most: no e-mail address, no token and hardly an id looks so. */
+const NAME = /^[a-z_ /$-]{1,40}\d?[a-z_ /-]{0,40}$/i;
+
+const MAX_NAMES = 1000;
+
+/**
+ * Remembers what a pure function makes of the names of fields, which are the same in all answers. What may be more
+ * than a name is made anew each time, so that nothing of an answer is kept; it forgets all when there are too many.
+ */
+export function memoise<T extends NonNullable<unknown>>(
+  make: (name: string) => T,
+): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const made = make(name);
+    if (known.size === MAX_NAMES) known.clear();
+    if (NAME.test(name)) known.set(name, made);
+    return made;
+  };
+}
