@@ -1,6 +1,7 @@
 /** Letters and what stands between words, with one digit at most: no e-mail address, no token and hardly an id looks so. */
-const NAME = /^[a-z_ /$-]{1,40}\d?[a-z_ /-]{0,40}$/i;
+const NAME = /^[a-z_ /$-]*(?:\d[a-z_ /$-]*)?$/i;
 
+const MAX_LENGTH = 80;
 const MAX_NAMES = 1000;
 
 /**
@@ -16,7 +17,7 @@ export function memoise<T extends NonNullable<unknown>>(
     if (found !== undefined) return found;
     const made = make(name);
     if (known.size === MAX_NAMES) known.clear();
-    if (NAME.test(name)) known.set(name, made);
+    if (name.length <= MAX_LENGTH && NAME.test(name)) known.set(name, made);
     return made;
   };
 }

@@ -11,7 +11,7 @@ import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
 import { inferEvent } from './event.ts';
 import { inferLogin } from './login.ts';
-import { inferPaging, inferTotal } from './paging.ts';
+import { inferPaging, inferTotal, lookAround } from './paging.ts';
 import { readName, survey } from './survey.ts';
 import { RECORDS } from './vocabulary.ts';
 
@@ -28,7 +28,7 @@ export function completeAudit(
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const around = records === '' ? [] : survey([body], { apart: records });
+  const around = records === '' ? [] : survey([body], { apart: records }).map(lookAround);
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
