@@ -1,6 +1,7 @@
-/** Letters and what stands between words, with one digit at most: no e-mail address, no token and hardly an id looks so. */
-const NAME = /^[a-z_ /$-]{1,40}\d?[a-z_ /-]{0,40}$/i;
+/** An e-mail address, or two digits, as nearly every token and id has: what may be more than the name of a field. */
+const VALUE = /\w@|\d.*\d/s;
 
+const MAX_LENGTH = 80;
 const MAX_NAMES = 1000;
 
 /**
@@ -16,7 +17,7 @@ export function memoise<T extends NonNullable<unknown>>(
     if (found !== undefined) return found;
     const made = make(name);
     if (known.size === MAX_NAMES) known.clear();
-    if (NAME.test(name)) known.set(name, made);
+    if (name.length <= MAX_LENGTH && !VALUE.test(name)) known.set(name, made);
     return made;
   };
 }

@@ -1,3 +1,4 @@
+import { memoise } from '../memo.ts';
 import {
   type Answer,
   type AuditContract,
@@ -10,7 +11,7 @@ import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
 import { inferEvent } from './event.ts';
 import { inferLogin } from './login.ts';
-import { inferPaging, inferTotal } from './paging.ts';
+import { inferPaging, inferTotal, lookAround } from './paging.ts';
 import { readName, survey } from './survey.ts';
 import { RECORDS } from './vocabulary.ts';
 
@@ -27,7 +28,7 @@ export function completeAudit(
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const around = records === '' ? [] : survey([body], { apart: records });
+  const around = records === '' ? [] : survey([body], { apart: records }).map(lookAround);
   return complete<AuditContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
@@ -64,10 +65,10 @@ export function rankLists(body: unknown): readonly (Part & { readonly tier: numb
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: Part) => (filled.length > 0 ? filled : lists).every((one) => one === list);
   const tierOf = (list: Part): number => {
-    const isSure = list.pointer === '' || RECORDS.sure.test(list.words);
-    const isUsual = RECORDS.usual.test(list.words);
-    if (hasTimes(itemsOf(list.value))) return isSure || isUsual ? 0 : 2;
-    if (isSure) return 1;
+    const { isSure, isUsual } = kindOf(list.words);
+    const isNamed = isSure || list.pointer === '';
+    if (hasTimes(itemsOf(list.value))) return isNamed || isUsual ? 0 : 2;
+    if (isNamed) return 1;
     if (isUsual) return 3;
     return isOnly(list) ? 4 : 5;
   };
@@ -97,10 +98,17 @@ function partsIn(part: Part): readonly Part[] {
 /** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */
 function isList({ value, words, pointer }: Part): boolean {
   if (pointer === '') return Array.isArray(value);
-  if (RECORDS.other.test(words)) return false;
-  const isPlural = RECORDS.sure.test(words) || (RECORDS.usual.test(words) && /s$/i.test(pointer));
+  const { isSure, isUsual, isOther } = kindOf(words);
+  if (isOther) return false;
+  const isPlural = isSure || (isUsual && /s$/i.test(pointer));
   return Array.isArray(value) ? value.every(isObject) : value === null && isPlural;
 }
+
+const kindOf = memoise((words) => ({
+  isSure: RECORDS.sure.test(words),
+  isUsual: RECORDS.usual.test(words),
+  isOther: RECORDS.other.test(words),
+}));
 
 function isNumbered({ value }: Part): boolean {
   if (!isObject(value) || !Object.keys(value).every((name) => /\d/.test(name))) return false;

@@ -10,8 +10,28 @@ import {
 import type { Place } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 
+/** A place around the records, with what its name may stand for. */
+export type Sign = {
+  readonly pointer: string;
+  readonly value: unknown;
+  readonly names: ReadonlySet<string>;
+};
+
+/** Looks at a place around the records. */
+export function lookAround({ pointer, path, values }: Place): Sign {
+  // "pages" is no page: the plural counts here.
+  const names = namesOf(/pages$/i.test(pointer) ? `${path} count` : path);
+  return { pointer, value: values[0], names };
+}
+
+const namesOf = memoise((path): ReadonlySet<string> => {
+  const words = path.replaceAll('/', ' ');
+  const rules = Object.entries(ENVELOPE).filter(([, rule]) => rule.test(words));
+  return new Set(rules.map(([name]) => name));
+});
+
 /** Where the answer says how many records there are in all; a count larger than the page is of all pages. */
-export function inferTotal(around: readonly Place[], { headers }: Answer, length: number): Source {
+export function inferTotal(around: readonly Sign[], { headers }: Answer, length: number): Source {
   const pointer =
     first(around, 'total', isCount) ??
     first(around, 'count', (value) => isCount(value) && Number(value) > length);
@@ -21,7 +41,7 @@ export function inferTotal(around: readonly Place[], { headers }: Answer, length
 
 /** How the service goes on, as far as one answer tells, which never names the parameters. */
 export function inferPaging(
-  around: readonly Place[],
+  around: readonly Sign[],
   answer: Answer,
   length: number,
   configured: Partially<PagingContract> = {},
@@ -59,22 +79,12 @@ export function inferPaging(
 
 /** The first place of such a name that holds such a value. */
 function first(
-  around: readonly Place[],
+  around: readonly Sign[],
   name: keyof typeof ENVELOPE,
   fits: (value: unknown) => boolean,
 ): string | null {
-  const isIt = ({ pointer, path, values }: Place) =>
-    // "pages" is no page: the plural counts here.
-    namesOf(/pages$/i.test(pointer) ? `${path} count` : path).has(name) && fits(values[0]);
-  return around.find(isIt)?.pointer ?? null;
+  return around.find(({ names, value }) => names.has(name) && fits(value))?.pointer ?? null;
 }
-
-const namesOf = memoise((path): ReadonlySet<string> => {
-  const words = path.replaceAll('/', ' ');
-  return new Set(
-    Object.entries(ENVELOPE).flatMap(([name, rule]) => (rule.test(words) ? [name] : [])),
-  );
-});
 
 function isCount(value: unknown): boolean {
   return /^\d+$/.test(String(value)) && typeof value !== 'object';

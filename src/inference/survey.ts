@@ -71,7 +71,7 @@ function countPlaces(value: unknown, names: number): number {
   let count = 0;
   if (names === MAX_DEPTH) return count;
   for (const name in value) {
-    const isSilent = names > 0 && readName(name).wraps;
+    const isSilent = names > 0 && WRAPPED.test(name);
     count += countPlaces(value[name], isSilent ? names : names + 1);
   }
   return count;
