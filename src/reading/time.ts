@@ -49,7 +49,7 @@ const PER_SECOND: Readonly<Record<string, number>> = {
 export function readTime(value: unknown, format?: InstantFormat): Date | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const text = String(value);
-  if (format === undefined && USUAL.test(text)) return readUsual(text);
+  if (USUAL.test(text) && (format ?? 'iso8601').startsWith('iso8601')) return readUsual(text);
   if (!BEGINNING.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return readEpoch(Number(epoch), PER_SECOND[format ?? '']);
