@@ -32,5 +32,11 @@ export default defineConfig({
     sourcemap: true,
     sourcemapExcludeSources: true,
     comments: false,
+    // Names inside of functions are shortened: what a stack shows, functions and lines, stays.
+    minify: {
+      compress: { keepNames: { function: true, class: true } },
+      mangle: { keepNames: true },
+      codegen: { removeWhitespace: false },
+    },
   },
 });

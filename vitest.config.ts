@@ -15,6 +15,7 @@ export default defineConfig({
             (folder) => `test/${folder}/**`,
           ),
           globalSetup: 'test/helpers/build.ts',
+          isolate: false, // importing a module only defines things, and importing all costs a second of CPU a file
           experimental,
           testTimeout: 15_000,
         },

@@ -15,10 +15,13 @@ export type AdmissionOptions = {
 /** Who gets in, and what is answered to the others. Disposing it waits for those who are in. */
 export type Admission = AsyncDisposable & {
   /**
-   * Answers by some work, or with 503 when there is too much of it, or no more. Rejects only with the reason of an
+   * Answers by some work, which gives null when it has answered by itself, or with 503 when there is too much of it, or no more. Rejects only with the reason of an
    * aborted signal; whatever else fails is a bug, and answered with 500.
    */
-  answer(work: Work, request: RequestFacts): Promise<Response>;
+  answer<Answer extends Response | null>(
+    work: () => Promise<Answer> | Answer,
+    request: RequestFacts,
+  ): Promise<Answer | Response>;
   /** Says that a request is wrong as HTTP. */
   refuse(refusal: GatewayError, status: number): Response;
   /** Whether requests for GraphQL are sent away just now. */
@@ -26,8 +29,6 @@ export type Admission = AsyncDisposable & {
   /** Lets a disposal end at once. */
   abort(): void;
 };
-
-type Work = () => Promise<Response> | Response;
 
 type RequestFacts = {
   /** Whether it asks for GraphQL; health is always answered. */
@@ -43,12 +44,13 @@ const CLOSED = 'This gateway was closed: send the request to one that runs.';
 /** Opens the door. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { reports, createId, clock, maxInFlight } = options;
-  const underWay = new Set<Promise<Response>>();
+  const underWay = new Set<Promise<unknown>>();
   const aborted = Promise.withResolvers<void>();
   const eventLoop = watchEventLoop(clock);
   let isClosed = false;
 
-  const isShedding = () => underWay.size >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
+  let asked = 0; // health does not count
+  const isShedding = () => asked >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
   const refuse = (refusal: GatewayError, status: number): Response => {
     const requestId = createId();
@@ -56,7 +58,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
     return toResponse(refusal, status, requestId);
   };
 
-  const orFailure = async (work: Work, signal: AbortSignal | undefined): Promise<Response> => {
+  const orFailure = async <Answer>(
+    work: () => Promise<Answer> | Answer,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer | Response> => {
     try {
       return await work();
     } catch (bug) {
@@ -75,11 +80,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
       }
       const answering = orFailure(work, signal);
       underWay.add(answering);
+      asked += Number(isAsked);
       reports.inFlight(1);
       try {
         return await answering;
       } finally {
         underWay.delete(answering);
+        asked -= Number(isAsked);
         reports.inFlight(-1);
       }
     },

@@ -96,6 +96,10 @@ export const settings = z.object({
       meaning: 'whose pages may read the answers in a browser; never with cookies',
       otherwise: 'none',
     }),
+  WORKERS: integer(1, 64).default(1).register(about, {
+    form: 'a whole number, 1 to 64',
+    meaning: 'processes that share the port',
+  }),
   MAX_IN_FLIGHT: integer(1, 65_535).default(512).register(about, {
     form: 'a whole number, 1 to 65535',
     meaning: 'requests under way at once; more are answered with 503',

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from './errors.ts';
 import { findDrift } from './inference/drift.ts';
+import { enoughFor } from './inference/enough.ts';
 import { completeAudit } from './inference/infer.ts';
 import type { ConfiguredContract } from './reading/contract.ts';
 import type { Step } from './reading/paging.ts';
@@ -20,8 +21,11 @@ export type Context = {
   readonly open: OpenCalls;
   /** Calls with the caller's token; without a well-formed one they throw UNAUTHENTICATED and send nothing. */
   readonly authorized: {
-    /** Gets a trail, page by page: each once, however many fields ask for it. Ends when the caller leaves. */
-    getTrail(path: Path): OpenTrail;
+    /**
+     * Gets a trail, page by page: each once, however many fields ask for it. Ends when the caller leaves. A large answer
+     * is only read as far as is enough, where the one field that asks for it says that it looks at nothing else.
+     */
+    getTrail(path: Path, isCuttable?: boolean): OpenTrail;
     delete(path: Path): Promise<Answer>;
   };
   /** Where the service's answers hold what. */
@@ -49,8 +53,9 @@ export function createContext(
   const calls = client.of(trace);
   const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
 
-  const read = async ({ path, from, step }: TrailKey): Promise<Trail> => {
-    const answer = await authorized().get(path, request.signal);
+  const read = async ({ path, from, step, enough }: TrailKey): Promise<Trail> => {
+    const need = enough === undefined ? undefined : enoughFor(enough, contract.audit?.records);
+    const answer = await authorized().get(path, request.signal, need);
     const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
     const drift = findDrift(answer, contract.audit, trail);
     if (drift.length > 0) reportDrift(drift);
@@ -72,8 +77,15 @@ export function createContext(
     admitLogin: (clientId) => admitLogin(clientId, address),
     open: calls.open,
     authorized: {
-      getTrail: (from) => async (step) =>
-        trails.load({ path: toPath(client, from, step), from, step }),
+      getTrail:
+        (from, isCuttable = false) =>
+        async (step, enough) =>
+          trails.load({
+            path: toPath(client, from, step),
+            from,
+            step,
+            enough: isCuttable ? enough : undefined,
+          }),
       delete: async (path) => authorized().delete(path),
     },
     contract,
@@ -86,6 +98,8 @@ type TrailKey = {
   /** The path of the trail's first page, and what led from there to this one. */
   readonly from: Path;
   readonly step: Step | null;
+  /** So many records are enough; left out, the whole answer is wanted. */
+  readonly enough: number | undefined;
 };
 
 function toPath(client: RestClient, from: Path, step: Step | null): Path {

@@ -8,16 +8,19 @@ import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
 import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
 import type { GatewayObserver } from './observer.ts';
-import { useErrorCodes } from './plugins/use-error-codes.ts';
+import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
 import { useLimits } from './plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
 import { useQuietErrors } from './plugins/use-quiet-errors.ts';
-import { useRequestId } from './plugins/use-request-id.ts';
+import { takeRequestId, useRequestId } from './plugins/use-request-id.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
-import { useResponseHeaders } from './plugins/use-response-headers.ts';
+import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
+import { type Caller, createLane } from './prepared/lane.ts';
+import { createPreparedOperations } from './prepared/operations.ts';
+import { usePreparation } from './prepared/use-preparation.ts';
 import { readRemoteAddress } from './remote-address.ts';
 import { createReports, type RequestReport } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
@@ -85,13 +88,21 @@ export function createGateway(options: GatewayParts): Gateway {
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
+  const { schema } = createSubgraph();
+  const prepared = createPreparedOperations(schema);
+  const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
+    const forwardedFor = headers.get('x-forwarded-for');
+    const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
+    return createContext(
+      service,
+      { headers, signal },
+      { address, trace: report?.trace ?? NO_TRACE },
+    );
+  };
   const yoga = createYoga<{ peer?: string | undefined; report?: RequestReport }>({
-    schema: createSubgraph().schema,
-    context: ({ request, peer, report }) => {
-      const forwardedFor = request.headers.get('x-forwarded-for');
-      const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
-      return createContext(service, request, { address, trace: report?.trace ?? NO_TRACE });
-    },
+    schema,
+    context: ({ request: { headers, signal }, peer, report }) =>
+      contextOf({ headers, signal, peer }, report),
     graphqlEndpoint: GRAPHQL_PATH,
     plugins: [
       useRequestId(createId),
@@ -105,6 +116,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
+      usePreparation(prepared),
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: createCache(), errorCache: createCache() },
@@ -115,6 +127,17 @@ export function createGateway(options: GatewayParts): Gateway {
     graphiql: false,
     landingPage: false,
     multipart: false,
+  });
+
+  const lane = createLane({
+    find: prepared.find,
+    path: GRAPHQL_PATH,
+    maxBytes: MAX_BODY_BYTES,
+    toRequestId: (given) => takeRequestId(given, createId),
+    begin: (requestId, { headers }) => reports.begin({ requestId, headers, isAsked: true }),
+    createContext: contextOf,
+    toCoded: (result, requestId) => codeErrors(result, requestId, reports.bug),
+    headers: RESPONSE_HEADERS,
   });
 
   return {
@@ -128,12 +151,14 @@ export function createGateway(options: GatewayParts): Gateway {
     handle: async (request, response) => {
       const refusal = refuseRequest(request);
       const peer = request.socket.remoteAddress; // gone when the caller is
-      const work = () =>
-        refusal === undefined
-          ? yoga.handleNodeRequestAndResponse(request, response, { peer })
-          : admission.refuse(refusal, 400);
+      const work = async () => {
+        if (refusal !== undefined) return admission.refuse(refusal, 400);
+        if (await lane(request, response)) return null;
+        return yoga.handleNodeRequestAndResponse(request, response, { peer });
+      };
       const isAsked = request.url?.split('?', 1)[0] === GRAPHQL_PATH;
-      await send(await admission.answer(work, { isAsked }), response);
+      const answer = await admission.answer(work, { isAsked });
+      if (answer !== null) await send(answer, response);
     },
     abort: () => {
       client.abort();

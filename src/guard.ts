@@ -11,21 +11,32 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 export function refuseRequest({
   url = '',
   httpVersion,
-  headersDistinct,
+  headers: { host = 'localhost' },
+  rawHeaders,
 }: IncomingMessage): GatewayError | undefined {
-  const hosts = headersDistinct['host'] ?? [];
-  const [host = 'localhost'] = hosts;
-  const isMissing = hosts.length === 0 && httpVersion === '1.1';
-  if (isMissing || hosts.length > 1 || !HOST.test(host) || !URL.canParse(`http://${host}`)) {
+  const hosts = count(rawHeaders, 'host');
+  const isMissing = hosts === 0 && httpVersion === '1.1';
+  const isTarget = url.startsWith('/') && URL.canParse(`http://${host}${url}`);
+  if (isMissing || hosts > 1 || !HOST.test(host) || !(isTarget || URL.canParse(`http://${host}`))) {
     return new GatewayError('BAD_REQUEST', { message: 'The Host header is not a host.' });
   }
-  if (!url.startsWith('/') || !URL.canParse(`http://${host}${url}`)) {
+  if (!isTarget) {
     return new GatewayError('BAD_REQUEST', { message: 'The request target is not a path.' });
   }
-  if ((headersDistinct['authorization']?.length ?? 0) > 1) {
+  if (count(rawHeaders, 'authorization') > 1) {
     return new GatewayError('BAD_REQUEST', {
       message: 'There is more than one Authorization header.',
     });
   }
   return undefined;
+}
+
+/** How often a header came; `headers` has only the first of some. */
+function count(rawHeaders: readonly string[], name: string): number {
+  let times = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index];
+    if (given?.length === name.length && given.toLowerCase() === name) times += 1;
+  }
+  return times;
 }

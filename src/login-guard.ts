@@ -1,13 +1,9 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  type IRateLimiterOptions,
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible';
+import { setTimeout as wait } from 'node:timers/promises';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { GatewayError } from './errors.ts';
+import { createLoginCounter, type LoginCounter } from './login-counter.ts';
 
 /** How often one client, and one address, may log in. */
 export type LoginGuardOptions = {
@@ -15,6 +11,8 @@ export type LoginGuardOptions = {
   readonly perMinute: number;
   /** Where replicas share the count: redis:// or rediss://. Without it each counts in its own memory. */
   readonly redisUrl?: string | undefined;
+  /** Counts for several guards, also while Redis is lost. Without it, and while it does not answer, this one counts by itself. */
+  readonly countTogether?: LoginCounter | undefined;
   readonly observer?: LoginObserver | undefined;
 };
 
@@ -34,19 +32,17 @@ export type LoginGuard = AsyncDisposable & {
   admit(clientId: string, address: string | null): Promise<void>;
 };
 
-const KEY_PREFIX = 'keytrail:login';
-const WINDOW_SECONDS = 60;
-/** Of each bucket in memory: about 10 MB for both. */
-const MAX_KEYS = 10_000;
-/** How long a login waits for Redis before it is counted in memory. */
-const REDIS_TIMEOUT_MS = 500;
+/** How long a login waits for Redis, or for whoever counts for all, before it is counted in memory. */
+const TIMEOUT_MS = 500;
 
 /** Makes a guard. With a Redis it starts to connect, and works until then and without it all the same. */
-export function createLoginGuard({ perMinute, redisUrl, observer }: LoginGuardOptions): LoginGuard {
+export function createLoginGuard(options: LoginGuardOptions): LoginGuard {
+  const { perMinute, redisUrl, countTogether, observer } = options;
   if (perMinute === 0) {
     return { admit: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
-  const own = toBuckets(perMinute, (options) => new BoundedMemory(options));
+  const alone = createLoginCounter(perMinute);
+  const own = countTogether === undefined ? alone : orAlone(countTogether, alone);
   let isFallback = false;
   const setFallback = (value: boolean) => {
     if (value === isFallback) return;
@@ -56,18 +52,18 @@ export function createLoginGuard({ perMinute, redisUrl, observer }: LoginGuardOp
   const onLost = () => setFallback(true);
   const shared = redisUrl === undefined ? null : share(redisUrl, perMinute, onLost);
 
-  const count = async (keys: Keys): Promise<Refusal | null> => {
-    if (shared === null) return take(own, keys);
-    const { redis, buckets } = await shared;
+  const count: LoginCounter = async (keys) => {
+    if (shared === null) return own(keys);
+    const { redis, countThere } = await shared;
     try {
-      const refusal = await take(buckets, keys);
+      const refusal = await countThere(keys);
       setFallback(false);
       return refusal;
     } catch {
       setFallback(true);
       // So that the next logins need not wait for one that hangs: without a connection none waits.
       if (redis.status === 'ready') redis.disconnect(true);
-      return take(own, keys);
+      return own(keys);
     }
   };
 
@@ -101,68 +97,17 @@ const MESSAGES = {
     'Too many logins from this address: use the access token of the last one, or wait `retryAfterSeconds`, then log in again. Nothing was sent.',
 } as const;
 
-type Buckets = Readonly<Record<'client' | 'address', RateLimiterAbstract>>;
-
-type Keys = { readonly client: string; readonly address: string | null };
-
-type Refusal = { readonly by: keyof Buckets; readonly waitMs: number };
-
-function toBuckets(
-  perMinute: number,
-  create: (options: IRateLimiterOptions) => RateLimiterAbstract,
-): Buckets {
-  const createFor = (name: keyof Buckets) =>
-    create({ keyPrefix: `${KEY_PREFIX}:${name}`, points: perMinute, duration: WINDOW_SECONDS });
-  return { client: createFor('client'), address: createFor('address') };
-}
-
 /** A digest, since a Redis has other readers; and since it is short, however long an id is made. */
 function toKey(text: string): string {
   return hash('sha256', text, 'base64url');
 }
 
-/**
- * The address comes first, so that who tries many ids from one address uses up nobody else's. Whoever is refused gives
- * back what he took: a client that goes on trying does not use up the address that it shares with others.
- */
-async function take(buckets: Buckets, { client, address }: Keys): Promise<Refusal | null> {
-  if (address !== null) {
-    const waitMs = await takeOne(buckets.address, address);
-    if (waitMs !== null) return { by: 'address', waitMs };
-  }
-  const waitMs = await takeOne(buckets.client, client);
-  if (waitMs === null) return null;
-  if (address !== null) await buckets.address.reward(address);
-  return { by: 'client', waitMs };
-}
-
-/** Milliseconds to wait, or null when there was one left. */
-async function takeOne(bucket: RateLimiterAbstract, key: string): Promise<number | null> {
-  try {
-    await bucket.consume(key);
-    return null;
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
-    await bucket.reward(key);
-    return refused.msBeforeNext;
-  }
-}
-
-/** Forgets the key that was not asked for longest when there are too many: a flood can shut nobody out. */
-class BoundedMemory extends RateLimiterMemory {
-  readonly #keys = new Set<string>();
-
-  override consume(...[key, ...rest]: Parameters<RateLimiterMemory['consume']>) {
-    const name = String(key);
-    this.#keys.delete(name);
-    this.#keys.add(name);
-    const [oldest] = this.#keys;
-    if (this.#keys.size > MAX_KEYS && oldest !== undefined) {
-      this.#keys.delete(oldest);
-      void this.delete(oldest);
-    }
-    return super.consume(key, ...rest);
-  }
+function orAlone(together: LoginCounter, alone: LoginCounter): LoginCounter {
+  return async (keys) => {
+    const late = wait(TIMEOUT_MS, undefined, { ref: false });
+    const refusal = await Promise.race([together(keys), late]);
+    return refusal === undefined ? alone(keys) : refusal;
+  };
 }
 
 /** Resolves when Redis is there, or soon without it; it goes on trying to connect. */
@@ -172,16 +117,16 @@ async function share(url: string, perMinute: number, onLost: () => void) {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false, // a login that was counted in memory meanwhile
     maxRetriesPerRequest: 0,
-    commandTimeout: REDIS_TIMEOUT_MS,
-    disconnectTimeout: REDIS_TIMEOUT_MS,
+    commandTimeout: TIMEOUT_MS,
+    disconnectTimeout: TIMEOUT_MS,
   });
   redis.on('error', () => {}); // it always closes then
   redis.on('close', onLost);
-  const buckets = toBuckets(
+  const countThere = createLoginCounter(
     perMinute,
     (options) =>
       new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
   );
-  await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_TIMEOUT_MS) }).catch(() => {});
-  return { redis, buckets };
+  await once(redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {});
+  return { redis, countThere };
 }

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
+import { toChannel, toCluster } from './commands/processes.ts';
 import { run } from './commands/run.ts';
 
 if (Number.parseInt(process.versions.node, 10) < 24) {
@@ -10,11 +11,15 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   process.exit(1);
 }
 
+/** Set for workers: others may have started this process with a channel, too. */
+const WORKER_MARK = 'KEYTRAIL_WORKER';
+const isWorker = process.env[WORKER_MARK] !== undefined && process.connected;
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     // A second one ends it at once; said in words, since nothing ends the first process of a container by itself.
-    if (stopping.signal.aborted) process.exit(128 + constants.signals[signal]);
+    // A worker is sent them by a terminal and by its primary, which alone can tell a second one.
+    if (stopping.signal.aborted && !isWorker) process.exit(128 + constants.signals[signal]);
     stopping.abort();
   });
 }
@@ -25,6 +30,12 @@ process.on('uncaughtException', (bug: unknown) => {
   process.exitCode = 1;
   stopping.abort();
 });
+
+if (isWorker) {
+  const { worker } = (await import('node:cluster')).default;
+  if (worker) worker.exitedAfterDisconnect = true; // else Node ends it at once when its primary is gone
+  process.once('disconnect', () => stopping.abort());
+}
 
 // Who reads the log may go away; that is no reason to stop serving.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -42,5 +53,13 @@ const status = await run({
   createToken: () => randomBytes(32).toString('base64url'),
   tracer: trace.getTracer('keytrail', manifest.version),
   stopping: stopping.signal,
+  primary: isWorker ? toChannel(process) : undefined,
+  openCluster: async () => {
+    const { default: cluster } = await import('node:cluster');
+    const { startWorker, killAll } = toCluster(cluster, { [WORKER_MARK]: 'yes' });
+    process.on('exit', killAll);
+    return { startWorker };
+  },
 });
 process.exitCode ??= status;
+if (isWorker) process.channel?.unref(); // else it would wait for its primary

@@ -1,4 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { AnsweredRequest, GatewayObserver } from './observer.ts';
 
 /** Counts what happens in a gateway and in its process. */
@@ -7,7 +14,12 @@ export type Metrics = {
   /** In the text format of Prometheus. */
   text(): Promise<string>;
   readonly contentType: string;
+  /** What was counted until now, as JSON can carry it. */
+  snapshot(): Promise<Snapshot>;
 };
+
+/** The metrics of one process. Each says how those of several become one. */
+export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -42,9 +54,11 @@ export function createMetrics(): Metrics {
   const rejected = counter('upstream_rejected_total', 'Calls not made, to spare the service.', [
     'route',
   ]);
-  const breaker = gauge('breaker_state', '1 for the state the circuit breaker is in.', ['state']);
+  const breaker = gauge('breaker_state', 'Processes whose circuit breaker is in that state.', [
+    'state',
+  ]);
   const refused = counter('logins_refused_total', 'Logins beyond the limit.', ['by']);
-  const fallback = gauge('login_limit_fallback', '1 while Redis is lost.', []);
+  const fallback = gauge('login_limit_fallback', 'Processes for which Redis is lost.', []);
   const drift = counter('contract_drift_total', 'Answers in which an entry led to nothing.', [
     'entry',
   ]);
@@ -54,6 +68,12 @@ export function createMetrics(): Metrics {
     }
   };
   setBreaker('closed');
+  // At 0 from the start: of a counter that appears at 1, Prometheus sees no rise.
+  requests.inc({ operation: 'none', code: 'OVERLOADED' }, 0);
+  for (const by of ['client', 'address']) refused.inc({ by }, 0);
+  for (const route of ['login', 'audit', 'secrets']) {
+    for (const rare of [retries, rejected]) rare.inc({ route }, 0);
+  }
 
   return {
     observer: {
@@ -84,8 +104,23 @@ export function createMetrics(): Metrics {
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
+    snapshot: async () => {
+      const metrics = await registry.getMetricsAsJSON();
+      return metrics.map((metric) => ({
+        ...metric,
+        aggregator: AGGREGATORS[metric.name] ?? metric.aggregator,
+      }));
+    },
   };
 }
+
+/** Where prom-client would leave it out, or let one that lags be averaged away. */
+const AGGREGATORS: Readonly<Record<string, Aggregator>> = {
+  process_start_time_seconds: 'min',
+  nodejs_eventloop_lag_seconds: 'max',
+  nodejs_eventloop_lag_p90_seconds: 'max',
+  nodejs_eventloop_lag_p99_seconds: 'max',
+};
 
 /** The root field, or `several`: combinations of ten fields would be many. */
 function operationOf({ operation, fields }: AnsweredRequest): string {

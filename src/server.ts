@@ -22,10 +22,13 @@ export type ListenOptions = {
 export type Listening = AsyncDisposable & {
   /** Without a slash at the end. */
   readonly url: string;
+  readonly port: number;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than balancers keep a connection, which is 60 s for most: a POST that meets the closing is lost. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SWEEP_MS = 500;
 
 /**
@@ -43,13 +46,19 @@ export async function listen(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: SWEEP_MS, // Node looks at the two above every 30 s only
       requireHostHeader: false, // the guard says it in JSON
     },
     (request, response) => {
+      if (draining.signal.aborted) {
+        // Behind an answer that closes the connection nothing is answered, so nothing is begun (RFC 9112, section 9.6).
+        const { socket } = request;
+        if (!socket.writable || [...unanswered].some(({ req }) => req.socket === socket)) return;
+        response.shouldKeepAlive = false;
+      }
       unanswered.add(response);
       response.once('close', () => unanswered.delete(response));
-      response.shouldKeepAlive &&= !draining.signal.aborted;
       void handle(request, response);
     },
   );
@@ -63,13 +72,16 @@ export async function listen(
   server.listen(port, host);
   await once(server, 'listening');
 
+  const address = server.address() as AddressInfo; // it listens on TCP
   return {
-    url: toUrl(server.address() as AddressInfo), // it listens on TCP
+    url: toUrl(address),
+    port: address.port,
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);
-      // A keep-alive client would otherwise go on asking on the connection it has.
-      for (const response of unanswered) response.shouldKeepAlive = false;
+      // A keep-alive client would otherwise go on asking on the connection it has. Of pipelined answers the last closes it.
+      const last = new Map([...unanswered].map((response) => [response.req.socket, response]));
+      for (const response of last.values()) response.shouldKeepAlive = false;
       await wait(Math.min(drainMs, fuseMs));
       const closed = once(server, 'close');
       server.close();

@@ -8,6 +8,7 @@ import { createSession, type Session } from '../examples/clients/session.ts';
 import { createUrqlClient } from '../examples/clients/urql.ts';
 import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
+import { CACHED } from './helpers/keytrail.ts';
 
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
@@ -15,7 +16,7 @@ const [, { clientId, secret }, toDelete] = DEMO_CLIENTS;
 
 /** Runs an example as its first lines say, against a testbed of its own. */
 async function runExample(name: string, { url }: Pick<Testbed, 'url'>): Promise<string> {
-  const env = { KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
+  const env = { ...CACHED, KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
   const { stdout } = await run(process.execPath, [name], { cwd: EXAMPLES, env });
   return stdout;
 }
@@ -61,11 +62,11 @@ describe('the examples', () => {
   });
 
   it('library.ts and testing.test.ts run as written', async () => {
-    const library = await run(process.execPath, ['library.ts'], { cwd: EXAMPLES });
+    const library = await run(process.execPath, ['library.ts'], { cwd: EXAMPLES, env: CACHED });
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
     const { stdout } = await run(process.execPath, ['--test', 'testing.test.ts'], {
       cwd: EXAMPLES,
-      env: {}, // the runner would take itself for a part of another
+      env: CACHED, // with this one's, the runner would take itself for a part of another
     });
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });
@@ -159,7 +160,7 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     const ask = create(createSession(clientId, secret, testbed), testbed.url);
     await ask(1);
     const before = testbed.requests.length;
-    const refused = TWENTY.map(() => ({ status: 401, delayMs: 200 }));
+    const refused = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all are there by then
     testbed.answerNext(...refused, { status: 403, delayMs: 1500 }); // the last refusal comes before it
     const results = await Promise.allSettled(TWENTY.map(ask));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);

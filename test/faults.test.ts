@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { startServiceProcess } from '../bench/lib/service.ts';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startRaw } from './helpers/raw.ts';
@@ -49,6 +50,30 @@ describe('a service that', () => {
     const waited = results.filter((result) => codeOf(result) === 'UPSTREAM_TIMEOUT');
     expect(inDoubt.length + waited.length).toBe(20);
     expect(waited.map(({ errors }) => errors?.[0]?.extensions.retryable)).not.toContain(true);
+  });
+
+  it('stops and goes on sees a login or a deletion once if it is in doubt, and never otherwise', async () => {
+    await using service = await startServiceProcess();
+    await using gateway = gatewayOver(service.url, {
+      upstream: { timeoutMs: 500, connections: 4 },
+    });
+    service.pause();
+    const names = Array.from({ length: 40 }, (_, number) => `well.${number}`);
+    const codes = await Promise.all(
+      names.map(async (clientId, number) => {
+        const credential = { clientSecret: 's' };
+        const result = await (number % 2 === 0
+          ? ask(gateway, LoginDocument, { clientId, credential })
+          : ask(gateway, DeleteApiKeyDocument, { clientId }, { token: clientId }));
+        return codeOf(result);
+      }),
+    );
+    service.goOn();
+    const inDoubt = names.filter((_, number) => codes[number] === 'OUTCOME_UNKNOWN');
+    expect(inDoubt.length).toBeGreaterThan(0);
+    const countSeen = async () => (await service.seen()).size;
+    await expect.poll(countSeen, { timeout: 5000 }).toBe(inDoubt.length);
+    expect(await service.seen()).toEqual(new Map(inDoubt.map((name) => [name, 1])));
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
 import type { Gateway } from '../src/gateway-types.ts';
+import { createLoginCounter, type LoginCounter } from '../src/login-counter.ts';
 import { createLoginGuard } from '../src/login-guard.ts';
 import { ask, codeOf, gatewayOver, onPort, type Result } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
@@ -116,6 +117,21 @@ describe('the limit of logins', () => {
     expect(busy.refused).toHaveLength(20);
     for (const client of ['a', 'b', 'c']) expect(codeOf(await logIn(http, client))).toBe('');
     expect(codeOf(await logIn(http, 'd'))).toBe('RATE_LIMITED');
+  });
+
+  it('is one for several gateways whose count is kept for them, and for each again when it is not', async () => {
+    await using service = await startService(TOKEN);
+    const count = createLoginCounter(2);
+    let isKept = true;
+    const countTogether: LoginCounter = (keys) => (isKept ? count(keys) : new Promise(() => {}));
+    const loginGuard = { perMinute: 2, countTogether };
+    await using one = gatewayOver(service.url, { loginGuard });
+    await using other = gatewayOver(service.url, { loginGuard });
+    const logins = () => codesOf([one, one, other, other].map((gateway) => logIn(gateway, 'c')));
+    expect((await logins()).admitted).toBe(2);
+    isKept = false;
+    expect((await logins()).admitted).toBe(4);
+    expect((await logins()).admitted).toBe(0);
   });
 
   it('is none at 0', async () => {

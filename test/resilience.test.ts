@@ -370,6 +370,20 @@ describe('a service that has failed repeatedly', () => {
     expect(events.at(-1)).toBe('login rejected');
   });
 
+  it('is sent nothing any more that waited for a connection meanwhile', async () => {
+    await using service = await startService({ status: 500 });
+    const { gateway, events } = observed(service.url, { connections: 1 });
+    await using _gateway = gateway;
+    await times(ENOUGH - 5, gateway, DELETE);
+    const codes = await times(10, gateway, DELETE);
+    expect(service.seen).toHaveLength(ENOUGH);
+    expect(codes.toSorted()).toEqual([
+      ...Array(5).fill('UPSTREAM_ERROR'),
+      ...Array(5).fill('UPSTREAM_UNAVAILABLE'),
+    ]);
+    expect(events.filter((event) => event === 'secrets rejected')).toHaveLength(5);
+  });
+
   it('is asked by the next read after the cool-down, and by all when that went well', async () => {
     await using bed = await opened();
     bed.now.answer = WELL;

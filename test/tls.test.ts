@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { keytrail } from './helpers/keytrail.ts';
+import { keytrailHere } from './helpers/keytrail.ts';
 
 /** An authority and two certificates of it for 127.0.0.1, made with openssl for a hundred years; its key is gone. */
 const file = (name: string) => fileURLToPath(new URL(`fixtures/tls/${name}.pem`, import.meta.url));
@@ -40,7 +40,7 @@ async function startTls(requestCert: boolean) {
 }
 
 async function ask(environment: Readonly<Record<string, string>>) {
-  await using process = keytrail([], { PORT: '0', ...environment });
+  await using process = keytrailHere([], { PORT: '0', ...environment });
   const [, url = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
   const response = await fetch(url, {
     method: 'POST',
@@ -67,13 +67,13 @@ describe('a service over TLS', () => {
   });
 
   it('is not started for with a file that is no PEM', async () => {
-    await using process = keytrail([], { ...OWN, UPSTREAM_KEY_FILE: file('client') });
+    await using process = keytrailHere([], { ...OWN, UPSTREAM_KEY_FILE: file('client') });
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must be the path of a PEM file');
   });
 
   it('is not started for with the key of another certificate', async () => {
-    await using process = keytrail([], { ...OWN, UPSTREAM_KEY_FILE: file('service-key') });
+    await using process = keytrailHere([], { ...OWN, UPSTREAM_KEY_FILE: file('service-key') });
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must hold the key of');
   });

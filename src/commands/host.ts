@@ -7,7 +7,10 @@ export type Host = {
   readonly arguments: readonly string[];
   readonly environment: Environment;
   /** For what a program reads: logs, the schema. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: {
+    write(text: string, onWritten?: () => void): unknown;
+    readonly isTTY?: boolean;
+  };
   /** For what people read: greetings and problems. */
   readonly stderr: { write(text: string): unknown };
   readonly version: string;
@@ -25,6 +28,30 @@ export type Host = {
   readonly tracer: Tracer;
   /** Aborted when the process is asked to stop. */
   readonly stopping: AbortSignal;
+  /** Leads to the process that started this one as a worker. */
+  readonly primary: Channel | undefined;
+  /** Gets ready to start workers: processes with the same arguments that share the ports they listen on. */
+  readonly openCluster: () => Promise<{ startWorker(): WorkerProcess }>;
+};
+
+/** Leads to another process of this program. What cannot be delivered is lost. */
+export type Channel = {
+  /** Sends what JSON can carry. */
+  send(message: object): void;
+  /** Nothing is lost before the first listener is there. */
+  onMessage(listener: (message: unknown) => void): void;
+};
+
+/** By an exit code, by a signal, or not started: the code of Node's error. */
+export type WorkerEnd =
+  | { readonly exitCode: number }
+  | { readonly signal: string }
+  | { readonly failure: string | undefined };
+
+/** A worker, as the process that started it sees it. */
+export type WorkerProcess = Channel & {
+  kill(signal: 'SIGTERM' | 'SIGKILL'): void;
+  readonly ended: Promise<WorkerEnd>;
 };
 
 /** Waits until the process is asked to stop. */

@@ -3,6 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from '../metrics.ts';
 
+/** What Prometheus is told. */
+export type Exposition = Pick<Metrics, 'text' | 'contentType'>;
+
 /** A port on loopback with nothing but `/metrics`. */
 export type MetricsServer = AsyncDisposable & { readonly url: string };
 
@@ -10,7 +13,7 @@ export type MetricsServer = AsyncDisposable & { readonly url: string };
  * Serves metrics to whoever is on this machine.
  * @throws what Node says when the port cannot be had.
  */
-export async function serveMetrics(metrics: Metrics, port: number): Promise<MetricsServer> {
+export async function serveMetrics(metrics: Exposition, port: number): Promise<MetricsServer> {
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();

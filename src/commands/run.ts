@@ -19,8 +19,9 @@ export async function run(host: Host): Promise<number> {
   try {
     switch (commandLine.command) {
       case 'serve':
-        await (await import('./serve.ts')).serve(host, commandLine);
-        return 0;
+        return host.primary === undefined
+          ? await (await import('./serve.ts')).serve(host, commandLine)
+          : await (await import('./worker.ts')).work(host, host.primary);
       case 'sandbox':
         await (await import('./sandbox.ts')).sandbox(host, commandLine);
         return 0;

@@ -56,8 +56,12 @@ const MAX_MEMBERS = 500;
  * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
  */
 function inferRecords(body: unknown): string | null {
-  const parts = partsOf({ pointer: '', words: '', depth: 0, value: body });
-  const lists = parts.filter(isList);
+  return (rankLists(body)[0] ?? partsOf(body).find(isNumbered))?.pointer ?? null;
+}
+
+/** The lists of an answer that may be its records, the best first; none is of a better tier than 0. */
+export function rankLists(body: unknown): readonly (Part & { readonly tier: number })[] {
+  const lists = partsOf(body).filter(isList);
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: Part) => (filled.length > 0 ? filled : lists).every((one) => one === list);
   const tierOf = (list: Part): number => {
@@ -68,15 +72,18 @@ function inferRecords(body: unknown): string | null {
     if (isUsual) return 3;
     return isOnly(list) ? 4 : 5;
   };
-  const [best] = lists
+  return lists
     .map((list) => ({ ...list, tier: tierOf(list) }))
     .filter(({ tier }) => tier < 5)
     .sort((a, b) => a.tier - b.tier || a.depth - b.depth);
-  return (best ?? parts.find(isNumbered))?.pointer ?? null;
 }
 
 /** An answer and its members, down to three names deep; lists are not entered. */
-function partsOf(part: Part): readonly Part[] {
+function partsOf(body: unknown): readonly Part[] {
+  return partsIn({ pointer: '', words: '', depth: 0, value: body });
+}
+
+function partsIn(part: Part): readonly Part[] {
   const { pointer, depth, value } = part;
   if (depth === MAX_DEPTH || !isObject(value)) return [part];
   const members = Object.entries(value)
@@ -85,7 +92,7 @@ function partsOf(part: Part): readonly Part[] {
       const { token, words } = readName(name);
       return { pointer: `${pointer}/${token}`, words, depth: depth + 1, value: member };
     });
-  return [part, ...members.flatMap(partsOf)];
+  return [part, ...members.flatMap(partsIn)];
 }
 
 /** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */

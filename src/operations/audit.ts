@@ -1,6 +1,7 @@
 import { builder, PageInfo, rawArguments, readRaw, windowArguments } from '../builder.ts';
 import type { Party } from '../reading/event.ts';
 import { path, withQuery } from '../rest/path.ts';
+import { isOnlyFieldWithout } from '../selection.ts';
 import { matches } from '../window/filter.ts';
 import { type Page, readPage } from '../window/page.ts';
 import { pageSize, toParameters } from '../window/parameters.ts';
@@ -23,18 +24,23 @@ builder.queryField('audit', (t) =>
           'Query parameters forwarded to the service untouched, in this order, for what this schema does not model.',
       }),
     },
-    resolve: (_, { first, after, filter, parameters }, { authorized, contract }) => {
+    resolve: (_, { first, after, filter, parameters }, { authorized, contract }, info) => {
       const given = parameters ?? [];
+      const conditions = filter ?? {};
       const own = [
         ...pageSize(contract.audit),
-        ...toParameters(filter ?? {}, contract.audit?.parameters),
+        ...toParameters(conditions, contract.audit?.parameters),
       ];
       const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
-      const where = filter == null ? undefined : matches.bind(null, filter);
-      return readPage(authorized.getTrail(withQuery(path`/api/v1/audit`, [...given, ...added])), {
+      const isFiltered = Object.values(conditions).some((condition) => condition != null);
+      const trail = authorized.getTrail(
+        withQuery(path`/api/v1/audit`, [...given, ...added]),
+        isOnlyFieldWithout(['totalCount', 'raw'], info),
+      );
+      return readPage(trail, {
         first,
         after,
-        where,
+        where: isFiltered ? matches.bind(null, conditions) : undefined,
       });
     },
   }),

@@ -12,12 +12,8 @@ export type ReportBug = (error: unknown, requestId: string) => void;
 export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId: string }> {
   return {
     onResultProcess({ result, setResult, serverContext }) {
-      if (isAsyncIterable(result) || Array.isArray(result) || !result.errors) return;
-      const { requestId } = serverContext;
-      setResult({
-        ...result,
-        errors: result.errors.map((error) => toCoded(error, requestId, reportBug)),
-      });
+      if (isAsyncIterable(result) || Array.isArray(result)) return;
+      setResult(codeErrors(result, serverContext.requestId, reportBug));
     },
     onResponse({ response, setResponse, serverContext, fetchAPI }) {
       // Yoga refuses some requests with a status alone.
@@ -27,6 +23,16 @@ export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId:
       setResponse(fetchAPI.Response.json(body, { status, headers }));
     },
   };
+}
+
+/** A result whose errors have their codes and the request's id. */
+export function codeErrors<Result extends { readonly errors?: readonly GraphQLError[] }>(
+  result: Result,
+  requestId: string,
+  reportBug: ReportBug,
+): Result {
+  if (!result.errors) return result;
+  return { ...result, errors: result.errors.map((error) => toCoded(error, requestId, reportBug)) };
 }
 
 /** Codes of Yoga's own, by what they are here. The rest of its codes are in the table already. */

@@ -10,6 +10,8 @@ export type RequestOutcome = {
   /** Codes of errors, by comma. */
   readonly codes?: string;
   readonly status: number;
+  /** True when the same had been asked before, so that it only had to be carried out. */
+  readonly prepared?: true;
   /** True when the caller left before the answer. */
   readonly aborted?: true;
 };

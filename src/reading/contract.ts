@@ -96,6 +96,8 @@ export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: unknown;
+  /** Whether the body was cut behind the first records of it. */
+  readonly isCut?: boolean;
 };
 
 /** Fills the gaps of a configured contract from an inferred one. */

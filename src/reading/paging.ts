@@ -6,8 +6,11 @@ export type Step =
   | { readonly link: string }
   | { readonly parameter: string; readonly value: string };
 
-/** How a trail goes on: not at all, by a step, or in a way that is only known once the contract has this entry. */
-export type Next = Step | { readonly missing: string } | null;
+/**
+ * How a trail goes on: not at all, by a step, in a way that is only known once the contract has this entry, or in the
+ * same answer, of which the rest was not read.
+ */
+export type Next = Step | { readonly missing: string } | { readonly isCut: true } | null;
 
 /** What is known of the page of an answer. */
 type Facts = {

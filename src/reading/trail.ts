@@ -8,8 +8,9 @@ import { wayTo } from './pointer.ts';
 
 /** The audit trail, or one page of it, as one answer of the service gives it. */
 export type Trail = {
-  /** The whole answer. */
+  /** The whole answer; null when it was cut. */
   readonly raw: unknown;
+  /** How many records were read. */
   readonly length: number;
   /** How many records there are in all by the service's word; null when it does not say. */
   readonly total: number | null;
@@ -44,6 +45,7 @@ export function readTrail(
   const events = new Array<AuditEvent | undefined>(records.length);
   const event = (index: number) => (events[index] ??= readEvent(records[index]));
   const { length } = records;
+  if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true } };
   const total = readCount(take(contract.total, answer));
   return {
     raw: answer.body,

@@ -8,6 +8,8 @@ export type Verdict = 'up' | 'down' | null;
 export type Pass = {
   /** The try decides whether the service is back, so it must run to its end. */
   readonly isProbe: boolean;
+  /** Whether it may still go out: not when the breaker opened while it waited for a connection. */
+  isValid(): boolean;
   report(verdict: Verdict): void;
 };
 
@@ -82,6 +84,7 @@ export function createBreaker(
       const begun = era;
       return {
         isProbe,
+        isValid: () => begun === era || state === 'closed',
         report: (verdict) => {
           if (begun !== era) return;
           if (isProbe) decide(verdict);

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Bearer } from './bearer.ts';
+import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';
 import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
@@ -36,8 +37,8 @@ export type OpenCalls = {
 
 /** The calls that carry the caller's token: there is no way to make them without one. */
 export type AuthorizedCalls = {
-  /** `signal` aborts it when the caller leaves. */
-  get(path: Path, signal?: AbortSignal): Promise<Answer>;
+  /** `signal` aborts it when the caller leaves. Where a part of a large answer is enough, `need` says which. */
+  get(path: Path, signal?: AbortSignal, need?: Need): Promise<Answer>;
   /** Runs to its end once it was sent, whoever leaves. */
   delete(path: Path): Promise<Answer>;
 };
@@ -86,7 +87,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
       observe: options.observe ?? {},
       aborted: isAborted.signal,
     },
-    (request, remainingMs) => exchange(pool, request, { timeoutMs: remainingMs, maxBytes }),
+    (request, limits) => exchange(pool, request, { ...limits, maxBytes }),
   );
 
   const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
@@ -117,7 +118,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
       authorized: (authorization) => {
         const headers = { authorization };
         return {
-          get: (path, signal) => call({ method: 'GET', path, headers, trace, signal }, 'json'),
+          get: (path, signal, need) => {
+            const look = need && createLook.bind(null, need);
+            return call({ method: 'GET', path, headers, trace, signal, look }, 'json');
+          },
           delete: (path) => call({ method: 'DELETE', path, headers, trace }, 'any'),
         };
       },

@@ -10,7 +10,15 @@ export type ExchangeRequest = {
   readonly body?: string;
   /** Aborts the exchange when the caller leaves; only a read is given one. */
   readonly signal?: AbortSignal | undefined;
+  /** Begins to look at the body of a 2xx that announces so many bytes. */
+  readonly look?: ((announced: number) => Look) | undefined;
 };
+
+/** Looks at the pieces of a body whenever one more has come, of so many bytes in all; gives what is enough once it is there. */
+export type Look = (pieces: readonly Buffer[], size: number) => Excerpt | undefined;
+
+/** What is enough of a body, decoded. */
+export type Excerpt = { readonly body: unknown };
 
 /** What bounds every exchange. */
 export type ExchangeLimits = {
@@ -18,17 +26,20 @@ export type ExchangeLimits = {
   readonly timeoutMs: number;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
+  /** Asked when the request is about to go onto a connection. */
+  readonly maySend: () => boolean;
 };
 
-/** The service's answer as it came. `body` is empty unless the status is 2xx. */
+/** The service's answer as it came. `body` is empty unless the status is 2xx, and when an excerpt of it is enough. */
 export type RawResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
+  readonly excerpt?: Excerpt;
 };
 
-/** What took the answer away: its connection, its deadline, or that nobody wants it any more. */
-export type Loss = 'connection' | 'deadline' | 'caller';
+/** What took the answer away: its connection, its deadline, that nobody wants it any more, or that it must not be sent. */
+export type Loss = 'connection' | 'deadline' | 'caller' | 'breaker';
 
 /** No answer came. Whether the request may be sent again depends on how it was lost. */
 export class LostExchange extends GatewayError {
@@ -44,19 +55,25 @@ export class LostExchange extends GatewayError {
   }
 }
 
-/** How much of a body nobody will read is taken to keep its connection. */
-const DRAINED_BYTES = 65_536;
+/** How much of a body nobody will read is taken to keep its connection: a new one costs several times as much. */
+const DRAINED_BYTES = 131_072;
+
+const NOTHING = Buffer.alloc(0);
+
+/** Ends what nobody waits for any more; one for all, as a stack trace costs more than the records of a window. */
+const ENOUGH = new Error('enough was read');
 
 /**
- * Sends one request and takes its whole answer. It speaks to undici's dispatcher directly, because only the
- * handler is told when the request goes onto a connection: that decides whether it may have been carried out.
+ * Sends one request and takes its whole answer, or as much of it as is enough. It speaks to undici's dispatcher
+ * directly, because only the handler is told when the request goes onto a connection: that decides whether it may have
+ * been carried out.
  * @throws LostExchange when no answer came: UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: ExchangeRequest,
-  { timeoutMs, maxBytes }: ExchangeLimits,
+  { timeoutMs, maxBytes, maySend }: ExchangeLimits,
 ): Promise<RawResponse> {
   const { method, path, headers, body = null, signal } = request;
   return new Promise((resolve, reject) => {
@@ -66,6 +83,10 @@ export function exchange(
     let isSent = false;
     let isOver = false;
     let response: Omit<RawResponse, 'body'> | undefined;
+    let look: Look | undefined;
+    let announced = Number.NaN;
+    let isEnough = false;
+    let unread = 0;
     let controller: Dispatcher.DispatchController | undefined;
 
     const settle = (conclude: () => void) => {
@@ -76,7 +97,7 @@ export function exchange(
     };
     const fail = (error: Error) => {
       if (isOver) return;
-      settle(() => reject(error)); // without effect where a failure status has already resolved
+      settle(() => reject(error)); // without effect where a failure status or an excerpt has already resolved
       controller?.abort(error);
     };
     const lose = (loss: Loss) => fail(new LostExchange(loss, { isSent, isRead }));
@@ -92,6 +113,7 @@ export function exchange(
       { method, path, headers, body },
       {
         onRequestStart(started) {
+          if (!isOver && !maySend()) lose('breaker');
           // Given up while it waited for a connection: it must not be sent, and the connection goes to the next.
           if (isOver) return started.abort(new Error('given up'));
           controller = started;
@@ -100,17 +122,30 @@ export function exchange(
         onResponseStart(_, status, responseHeaders) {
           if (isOver || status < 200) return;
           response = { status, headers: responseHeaders };
-          if (status >= 300) return resolve({ ...response, body: Buffer.alloc(0) });
+          if (status >= 300) return resolve({ ...response, body: NOTHING });
           if (isEncoded(responseHeaders['content-encoding'])) return refuse('CONTENT_ENCODING');
-          if (Number(responseHeaders['content-length']) > maxBytes) refuse('TOO_LARGE');
+          announced = Number(responseHeaders['content-length']);
+          if (announced > maxBytes) return refuse('TOO_LARGE');
+          // Of unknown length it may be too large, which is only known at its end.
+          if (announced > 0) look = request.look?.(announced);
         },
         onResponseData(_, chunk) {
           if (isOver || response === undefined) return;
+          if (response.status >= 300 || isEnough) {
+            unread += chunk.length;
+            if (unread > DRAINED_BYTES) fail(ENOUGH);
+            return;
+          }
           size += chunk.length;
-          if (response.status >= 300) {
-            if (size > DRAINED_BYTES) refuse('TOO_LARGE');
-          } else if (size > maxBytes) refuse('TOO_LARGE');
-          else chunks.push(chunk);
+          if (size > maxBytes) return refuse('TOO_LARGE');
+          chunks.push(chunk);
+          const excerpt = look?.(chunks, size);
+          if (excerpt === undefined) return;
+          isEnough = true;
+          chunks.length = 0;
+          signal?.removeEventListener('abort', leave); // who has his answer may leave
+          resolve({ ...response, body: NOTHING, excerpt });
+          if (announced - size > DRAINED_BYTES) fail(ENOUGH);
         },
         onResponseEnd() {
           const answer = response;
@@ -118,6 +153,7 @@ export function exchange(
           settle(() => resolve({ ...answer, body: Buffer.concat(chunks) }));
         },
         onResponseError(_, error) {
+          if (isOver) return;
           if (error instanceof errors.InvalidArgumentError)
             fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');

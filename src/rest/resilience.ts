@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import { GatewayError } from '../errors.ts';
 import { createBreaker, type Pass, type Verdict } from './breaker.ts';
-import { type ExchangeRequest, LostExchange, type RawResponse } from './exchange.ts';
+import {
+  type ExchangeLimits,
+  type ExchangeRequest,
+  LostExchange,
+  type RawResponse,
+} from './exchange.ts';
 import type { CallOutcome, RestObserver, Route } from './observer.ts';
 import { readRetryAfter } from './response.ts';
 import type { CallTrace, Trace } from './trace.ts';
@@ -24,8 +29,11 @@ export type ResilienceOptions = {
   readonly aborted: AbortSignal;
 };
 
-/** Makes one try. */
-export type Send = (request: ExchangeRequest, timeoutMs: number) => Promise<RawResponse>;
+/** Makes one try, unless it may no longer be sent when it gets a connection. */
+export type Send = (
+  request: ExchangeRequest,
+  limits: Pick<ExchangeLimits, 'timeoutMs' | 'maySend'>,
+) => Promise<RawResponse>;
 
 /** Makes a call: one try or two, or none. */
 export type Call = (request: TracedRequest, route: Route | null) => Promise<RawResponse>;
@@ -62,20 +70,24 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     if (route !== null) observe.onRejected?.(route);
     throw error;
   };
+  const spare = (route: Route | null) => reject(route, resting(breaker.retryAfterSeconds()));
 
+  /** Null when the breaker opened before it was sent. */
   const attempt = async (
     { trace, ...request }: TracedRequest,
     route: Route | null,
     { pass, deadline, isRetry }: Readonly<{ pass: Pass; deadline: number; isRetry: boolean }>,
-  ): Promise<Outcome> => {
+  ): Promise<Outcome | null> => {
     const begun = clock();
     const traced = trace.begin({ method: request.method, route, isRetry });
     const headers = { ...request.headers, ...traced.headers };
     // A probe runs to its end, so that callers who leave cannot keep the breaker open.
     const signal = pass.isProbe ? undefined : request.signal;
-    const outcome = await settle(send({ ...request, headers, signal }, deadline - begun));
-    pass.report(judge(outcome));
+    const limits = { timeoutMs: deadline - begun, maySend: pass.isValid };
+    const outcome = await settle(send({ ...request, headers, signal }, limits));
     traced.end(resultOf(outcome));
+    if (isSpared(outcome)) return null;
+    pass.report(judge(outcome));
     if (route !== null) observe.onCall?.(route, classOf(outcome), (clock() - begun) / 1000);
     return outcome;
   };
@@ -98,9 +110,10 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     const deadline = clock() + timeoutMs;
     const isRead = request.method === 'GET';
     const pass = breaker.enter(isRead);
-    if (pass === null) return reject(route, resting(breaker.retryAfterSeconds()));
+    if (pass === null) return spare(route);
     budget.earn();
     const first = await attempt(request, route, { pass, deadline, isRetry: false });
+    if (first === null) return spare(route);
     const waitMs = waitBeforeRetry(request, first);
     if (waitMs === null || waitMs >= deadline - clock() || !budget.spend()) return first;
     const isStillWanted = await pause(waitMs, [aborted, request.signal]);
@@ -108,7 +121,7 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
     const secondPass = breaker.enter(isRead);
     if (secondPass === null) return first;
     if (route !== null) observe.onRetry?.(route);
-    return attempt(request, route, { pass: secondPass, deadline, isRetry: true });
+    return (await attempt(request, route, { pass: secondPass, deadline, isRetry: true })) ?? first;
   };
 
   return async (request, route) => {
@@ -157,6 +170,12 @@ async function settle(trying: Promise<RawResponse>): Promise<Outcome> {
   } catch (error) {
     return { error };
   }
+}
+
+function isSpared(outcome: Outcome): boolean {
+  return (
+    'error' in outcome && outcome.error instanceof LostExchange && outcome.error.loss === 'breaker'
+  );
 }
 
 /** 4xx are the caller's, and so is leaving; what we would not take says that the service answers. */

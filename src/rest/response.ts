@@ -8,6 +8,8 @@ export type Answer = {
   readonly headers: RawResponse['headers'];
   /** What the JSON says; a text as a string, where one was allowed; `undefined` when the body was empty. */
   readonly body: unknown;
+  /** Whether the body was cut behind what is enough of it. */
+  readonly isCut?: boolean;
 };
 
 /** What an operation can make of a body: `json` must be there, `any` may be missing or a plain text. */
@@ -17,7 +19,9 @@ export type BodyKind = 'json' | 'any';
  * Decodes a 2xx answer. The body decides what it is, not its content type, which services often get wrong.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it cannot be read.
  */
-export function readAnswer({ status, headers, body }: RawResponse, kind: BodyKind): Answer {
+export function readAnswer(response: RawResponse, kind: BodyKind): Answer {
+  const { status, headers, body, excerpt } = response;
+  if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
   const text = decode(body);
   if (kind === 'json') return { status, headers, body: parseJson(text) };
   if (text.trim() === '') return { status, headers, body: undefined };
@@ -68,7 +72,8 @@ const PASSING: ReadonlySet<number> = new Set([408, 425, 502, 503, 504]);
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-function decode(body: Buffer): string {
+/** @throws GatewayError UPSTREAM_BAD_RESPONSE when it is no UTF-8. */
+export function decode(body: Buffer): string {
   try {
     return UTF_8.decode(body);
   } catch {

@@ -7,14 +7,17 @@ import type { Trail } from '../reading/trail.ts';
 export type Position = {
   readonly fingerprint: string;
   readonly index: number;
-  readonly length: number;
+  /** By what is told how many records arrived in front since: the page's length, or of one that was cut its first record. */
+  readonly origin: number | string;
   /** What led to the page; null for the first. */
   readonly step: Step | null;
 };
 
 /** The cursor of the event at an index of a page: opaque to the caller. */
 export function encodeCursor(trail: Trail, index: number, step: Step | null = null): string {
-  const position = [fingerprint(trail, index), index, trail.length];
+  const isCut = trail.next !== null && 'isCut' in trail.next;
+  const origin = isCut ? printRecord(trail, 0) : trail.length;
+  const position = [fingerprint(trail, index), index, origin];
   const way = step === null ? [] : 'link' in step ? [step.link] : [step.parameter, step.value];
   return Buffer.from(JSON.stringify([...position, ...way])).toString('base64url');
 }
@@ -22,18 +25,18 @@ export function encodeCursor(trail: Trail, index: number, step: Step | null = nu
 /** @throws GatewayError BAD_USER_INPUT when it is no cursor. */
 export function decodeCursor(cursor: string): Position {
   const parts = parse(cursor);
-  const [print, index, length, one, two, ...more]: readonly unknown[] = Array.isArray(parts)
+  const [print, index, origin, one, two, ...more]: readonly unknown[] = Array.isArray(parts)
     ? parts
     : [];
   const step = toStep(one, two);
   if (
     typeof print === 'string' &&
     isIndex(index) &&
-    isIndex(length) &&
+    (isIndex(origin) || typeof origin === 'string') &&
     step !== undefined &&
     more.length === 0
   ) {
-    return { fingerprint: print, index, length, step };
+    return { fingerprint: print, index, origin, step };
   }
   throw new GatewayError('BAD_USER_INPUT', {
     message: 'This is not a cursor of this trail: take one from `endCursor` or an edge.',
@@ -44,21 +47,37 @@ export function decodeCursor(cursor: string): Position {
  * The index at which a position's event stands now, -1 when it is not on this page. It is looked for where it was,
  * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere.
  */
-export function findEvent(trail: Trail, { fingerprint: wanted, index, length }: Position): number {
+export function findEvent(trail: Trail, { fingerprint: wanted, index, origin }: Position): number {
   const isThere = (candidate: number) =>
     candidate >= 0 && candidate < trail.length && isSame(wanted, fingerprint(trail, candidate));
-  const likely = [index + trail.length - length, index].find(isThere);
+  const arrived =
+    typeof origin === 'number'
+      ? trail.length - origin
+      : Math.max(
+          0,
+          indexWhere(trail, (candidate) => printRecord(trail, candidate) === origin),
+        );
+  const likely = [index + arrived, index].find(isThere);
   if (likely !== undefined) return likely;
-  for (let candidate = 0; candidate < trail.length; candidate += 1) {
-    if (isThere(candidate)) return candidate;
+  return indexWhere(trail, isThere);
+}
+
+function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
+  for (let index = 0; index < trail.length; index += 1) {
+    if (holds(index)) return index;
   }
   return -1;
 }
 
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
 function fingerprint(trail: Trail, index: number): string {
-  const { id, raw } = trail.event(index);
-  return `${id === null ? NAMELESS : digest(id)}${digest(JSON.stringify(raw))}`;
+  const { id } = trail.event(index);
+  return `${id === null ? NAMELESS : digest(id)}${printRecord(trail, index)}`;
+}
+
+/** What tells a record from others, whatever is taken for its id. */
+function printRecord(trail: Trail, index: number): string {
+  return digest(JSON.stringify(trail.event(index).raw));
 }
 
 function digest(text: string): string {

@@ -29,8 +29,8 @@ export type PageArguments = {
   readonly where?: ((event: AuditEvent) => boolean) | undefined;
 };
 
-/** Reads the page of the service to which a step leads, null to the first. */
-export type OpenTrail = (step: Step | null) => Promise<Trail>;
+/** Reads the page of the service to which a step leads, null to the first; of that no more than so many events, if they are enough. */
+export type OpenTrail = (step: Step | null, enough?: number) => Promise<Trail>;
 
 const MAX_FIRST = 1000;
 
@@ -55,7 +55,9 @@ export async function readPage(
   }
   const position = after == null ? null : decodeCursor(after);
   const matches: Match[] = [];
-  const { visits, next } = await walk(open, position, (visit) => {
+  // One more than the window tells that there is more.
+  const enough = where === undefined && position === null ? size + 1 : undefined;
+  const { visits, next } = await walk(open, { position, enough }, (visit) => {
     matches.push(...matching(visit, where, size + 1 - matches.length));
     return matches.length < size;
   });
@@ -87,7 +89,7 @@ type Visit = {
 /** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
 async function walk(
   open: OpenTrail,
-  position: Position | null,
+  { position, enough }: { readonly position: Position | null; readonly enough: number | undefined },
   wantsMore: (visit: Visit) => boolean,
 ): Promise<{ readonly visits: readonly Visit[]; readonly next: Next }> {
   const visits: Visit[] = [];
@@ -96,7 +98,7 @@ async function walk(
   let next: Next = position?.step ?? null;
   do {
     const step = next;
-    const trail = await open(step);
+    const trail = await open(step, step === null ? enough : undefined);
     const found =
       sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findEvent(trail, sought);
     // Where records arrived in front, the event may have moved to a later page.
@@ -106,7 +108,8 @@ async function walk(
     visits.push(visit);
     isWanted = wantsMore(visit) || sought !== null;
     next = visits.some((one) => isSame(one.step, trail.next)) ? null : trail.next;
-    if (next !== null && 'missing' in next) break;
+    if (next !== null && 'isCut' in next && isWanted) throw new Error('cut before it was enough');
+    if (next !== null && ('missing' in next || 'isCut' in next)) break;
   } while (next !== null && isWanted && visits.length < PAGE_BUDGET);
   const isUsedUp = position !== null && visits.every(({ trail, from }) => from === trail.length);
   if (isUsedUp && next !== null && 'missing' in next) throw pagingUnknown(next.missing);

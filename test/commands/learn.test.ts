@@ -11,7 +11,7 @@ import { completeAudit } from '../../src/inference/infer.ts';
 import type { Answer, ConfiguredContract } from '../../src/reading/contract.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
-import { keytrail } from '../helpers/keytrail.ts';
+import { keytrail, keytrailHere } from '../helpers/keytrail.ts';
 import { startService } from '../helpers/service.ts';
 import { samplesOf } from '../shapes/shapes.ts';
 
@@ -101,7 +101,7 @@ describe('keytrail learn', () => {
       next: 'c',
     });
     const login = await save('login.json', { data: { session_token: 'CANARY' } });
-    await using learning = keytrail(['learn', '--from', one, two, '--from', login]);
+    await using learning = keytrailHere(['learn', '--from', one, two, '--from', login]);
     expect(await learning.status).toBe(0);
     const { stdout, stderr } = learning.output;
     expect(JSON.parse(stdout)).toEqual({
@@ -119,7 +119,7 @@ describe('keytrail learn', () => {
 
     await using service = await startService({ body: { items: [record] } });
     const contract = await save('contract.json', stdout);
-    await using process = keytrail(['--port', '0', '--upstream-url', service.url], {
+    await using process = keytrailHere(['--port', '0', '--upstream-url', service.url], {
       KEYTRAIL_CONTRACT: contract,
     });
     await process.until(/GraphQL +http/);
@@ -143,7 +143,7 @@ describe('keytrail learn', () => {
 
   it('has no table for the answer of a login alone', async () => {
     const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
-    await using learning = keytrail(['learn', '--from', file]);
+    await using learning = keytrailHere(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
     expect(JSON.parse(learning.output.stdout)).toEqual({
       login: { accessToken: '/token', expires: { at: '/expires_in', as: 'seconds' } },
@@ -153,7 +153,7 @@ describe('keytrail learn', () => {
 
   it('says how a time without a zone can be read, and never guesses', async () => {
     const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
-    await using learning = keytrail(['learn', '--from', file]);
+    await using learning = keytrailHere(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
     expect(learning.output.stderr).toContain(
       'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601-utc"}.',
@@ -166,7 +166,7 @@ describe('keytrail learn', () => {
     [['learn', '--token', 'x'], '--token'],
     [['serve', '--from', 'x'], '--from is for the command learn'],
   ])('%j is refused with 2', async (args, problem) => {
-    await using learning = keytrail(args);
+    await using learning = keytrailHere(args);
     expect(await learning.status).toBe(2);
     expect(learning.output.stderr).toContain(problem);
     expect(learning.output.stdout).toBe('');
@@ -177,7 +177,7 @@ describe('keytrail learn', () => {
       ['{"a": 1}', 'neither'],
       ['{', 'no JSON'],
     ] as const) {
-      await using learning = keytrail(['learn', '--from', await save('bad.json', text)]);
+      await using learning = keytrailHere(['learn', '--from', await save('bad.json', text)]);
       expect(await learning.status).toBe(2);
       expect(learning.output.stderr).toContain(problem);
     }
@@ -189,7 +189,7 @@ describe('keytrail learn', () => {
       [contract, ['/audit/recods', '/audit/total']],
       [`${contract}.not`, ['KEYTRAIL_CONTRACT']],
     ] as const) {
-      await using process = keytrail(['--port', '0'], { KEYTRAIL_CONTRACT: file });
+      await using process = keytrailHere(['--port', '0'], { KEYTRAIL_CONTRACT: file });
       expect(await process.status).toBe(2);
       for (const problem of problems) expect(process.output.stderr).toContain(problem);
     }
@@ -197,11 +197,13 @@ describe('keytrail learn', () => {
 });
 
 it('the gateway reads each audit sample by its learned contract as without one', async () => {
+  let answer = {};
+  await using service = await startService(() => answer);
+  await using plain = gatewayOver(service.url);
+  const query =
+    '{ audit { raw nodes { id occurredAt action outcome actor { id name type } target { id name type } } } }';
   for (const { response } of samplesOf('audit')) {
-    await using service = await startService(response);
-    const query =
-      '{ audit { raw nodes { id occurredAt action outcome actor { id name type } target { id name type } } } }';
-    await using plain = gatewayOver(service.url);
+    answer = response;
     await using learned = gatewayOver(service.url, { contract: learnFrom(response.body) });
     const expected = await ask(plain, query, undefined, { token: 't' });
     expect((await ask(learned, query, undefined, { token: 't' })).data).toEqual(expected.data);

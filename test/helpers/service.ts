@@ -36,6 +36,8 @@ export type Service = AsyncDisposable & {
   readonly sockets: () => number;
   /** How many were ever opened. */
   readonly connections: () => number;
+  /** Drops what it remembers, for loads that would fill the memory with it. */
+  readonly forget: () => void;
 };
 
 /** Starts a service that answers by a handler, or always the same, on a free port or a given one. */
@@ -73,6 +75,9 @@ export async function startService(handler: Handler | Answer, at = 0): Promise<S
     seen,
     sockets: () => sockets,
     connections: () => connections,
+    forget: () => {
+      seen.length = 0;
+    },
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -68,7 +68,8 @@ describe('a testbed', () => {
       { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' },
     ],
   ])('lets the service answer %j once', async (answer, expected) => {
-    await using testbed = await createTestbed({ upstream: { timeoutMs: 150 } });
+    const timeoutMs = 'delayMs' in answer ? 1000 : undefined;
+    await using testbed = await createTestbed({ upstream: { timeoutMs } });
     testbed.answerNext(answer);
     expect(errorOf(await testbed.request(AuditDocument, {}))).toMatchObject(expected);
     const { data } = await testbed.request(AuditDocument, { first: 1 });

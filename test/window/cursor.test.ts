@@ -11,8 +11,8 @@ const record = fc.oneof(
   fc.record({ action: fc.constantFrom('a', 'b') }),
 );
 
-function read(body: unknown) {
-  const answer = { status: 200, headers: {}, body };
+function read(body: unknown, isCut = false) {
+  const answer = { status: 200, headers: {}, body, isCut };
   return readTrail(inferContract(answer).audit, answer);
 }
 
@@ -30,6 +30,25 @@ describe('a cursor', () => {
           expect(findEvent(trail, decodeCursor(cursor))).toBe(index);
           const front = read([...arrived, ...records]);
           expect(findEvent(front, decodeCursor(cursor))).toBe(arrived.length + index);
+        },
+      ),
+    );
+  });
+
+  it('into an answer that was cut leads to its event in the whole, and when others arrived in front', () => {
+    fc.assert(
+      fc.property(
+        fc.array(record, { minLength: 1 }),
+        fc.nat(),
+        fc.array(record),
+        fc.array(record),
+        (records, at, arrived, rest) => {
+          const first = JSON.stringify(records[0]);
+          fc.pre(arrived.every((one) => JSON.stringify(one) !== first));
+          const index = at % records.length;
+          const cursor = encodeCursor(read(records, true), index);
+          const whole = read([...arrived, ...records, ...rest]);
+          expect(findEvent(whole, decodeCursor(cursor))).toBe(arrived.length + index);
         },
       ),
     );

@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { askRightly, checkRefusals, WrongAnswer } from './check.ts';
+import type { Load } from './loads.ts';
+import { BENCH, type Peer } from './peers.ts';
+import { type Cores, PEER_CORE, type Running, start } from './processes.ts';
+import { load, type Stretch } from './wrk.ts';
+
+/** What was measured of one peer under one load, in a process of its own. */
+export type Sample = {
+  readonly requestsPerSecond: number;
+  /** CPU time of the peer's process a request, in microseconds. */
+  readonly cpuMicros: number;
+  /** Latencies in microseconds. */
+  readonly p50Micros: number;
+  readonly p99Micros: number;
+  /** Median latency when one connection asks one thing at a time; of the small load only. */
+  readonly oneConnectionMicros: number | null;
+  /** From the start of the process to its first right answer. */
+  readonly coldStartMs: number;
+  /** Memory after the stretch. */
+  readonly rssBytes: number;
+};
+
+/** What to measure, and how. */
+export type Task = {
+  readonly peer: Peer;
+  readonly load: Load;
+  readonly upstreamUrl: string;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  /** Core 0 unless given. */
+  readonly cores?: Cores;
+  /** Put over the environment of the peer. */
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+const CONNECTIONS = 32;
+
+/** V8 needs so many to be as fast as it gets. */
+const WARM_UP_REQUESTS = 15_000;
+
+/** So that of an answer that takes seconds several are measured, too: three on each connection. */
+const LEAST_REQUESTS = 3 * CONNECTIONS;
+const LONGEST_SECONDS = 30;
+
+const ALONE = { connections: 1, seconds: 1, requests: 1, atMostSeconds: 2 };
+
+/**
+ * Starts a peer, checks it, warms it up and measures it.
+ * @throws what says why it could not be measured.
+ */
+export async function measure(task: Task): Promise<Sample> {
+  const { peer, seconds, warmUpSeconds } = task;
+  const port = await findFreePort();
+  const file = `${BENCH}results/${peer.name}.log`;
+  const log = openSync(file, 'w');
+  try {
+    const command = peer.command({ port, upstreamUrl: task.upstreamUrl });
+    const environment = { ...command.environment, ...task.environment };
+    const startedAt = performance.now();
+    // Its log goes into a file, as a container's does.
+    await using process = start({ ...command, environment }, task.cores ?? PEER_CORE, [
+      'ignore',
+      log,
+      log,
+    ]);
+    await untilListening(port, process).catch((error: unknown) => {
+      throw new Error(`${Object(error).message}: ${readFileSync(file, 'utf8').trim().slice(-300)}`);
+    });
+    const { size } = await askRightly(port, peer.dialect, task.load);
+    const coldStartMs = performance.now() - startedAt;
+    await checkRefusals(port, peer.dialect, task.load);
+
+    const ask = peer.dialect.ask(task.load);
+    await load(port, ask, {
+      connections: CONNECTIONS,
+      seconds: 0,
+      requests: WARM_UP_REQUESTS,
+      atMostSeconds: warmUpSeconds,
+    });
+    await untilIdle(process);
+    const before = process.cpuMicros();
+    const stretch = await load(port, ask, {
+      connections: CONNECTIONS,
+      seconds,
+      requests: LEAST_REQUESTS,
+      atMostSeconds: Math.max(seconds + 1, LONGEST_SECONDS),
+    });
+    const cpuMicros = process.cpuMicros() - before;
+    const rssBytes = process.rssBytes();
+    checkStretch(stretch, size);
+    return {
+      requestsPerSecond: (stretch.requests / stretch.micros) * 1e6,
+      cpuMicros: cpuMicros / stretch.requests,
+      p50Micros: stretch.p50,
+      p99Micros: stretch.p99,
+      oneConnectionMicros: task.load.name === 'small' ? (await load(port, ask, ALONE)).p50 : null,
+      coldStartMs,
+      rssBytes,
+    };
+  } finally {
+    closeSync(log);
+    rmSync(file);
+  }
+}
+
+/** Below the ports that the kernel hands out: who asks for one of those until somebody listens may meet himself. */
+async function findFreePort(): Promise<number> {
+  const port = 20_000 + Math.floor(Math.random() * 10_000);
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return findFreePort();
+  }
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+async function untilListening(port: number, { child }: Running): Promise<void> {
+  const end = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < end) {
+    if (child.exitCode !== null) throw new Error('ended before it listened');
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await wait(2);
+    } finally {
+      socket.destroy();
+    }
+  }
+  throw new Error('did not listen');
+}
+
+const IDLE_TIMEOUT_MS = 30_000;
+
+/** What was begun in the warm-up, and given up by wrk, is not to be counted in the stretch. */
+async function untilIdle(process: Running): Promise<void> {
+  const end = performance.now() + IDLE_TIMEOUT_MS;
+  let last = -Infinity;
+  while (performance.now() < end) {
+    const now = process.cpuMicros();
+    if (now - last <= 10_000) return;
+    last = now;
+    await wait(100);
+  }
+}
+
+/** Under load, too, answers were right, as far as their size tells. */
+function checkStretch({ requests, failed, bytes }: Stretch, size: number): void {
+  if (requests === 0) throw new WrongAnswer('answered nothing under load');
+  if (failed > 0)
+    throw new WrongAnswer(`refused or lost ${failed} of ${requests} requests under load`);
+  // At the end of the stretch each connection may have had a part of an answer.
+  const isOfSize = Math.abs(bytes / size - requests) <= requests / 100 + CONNECTIONS;
+  if (!isOfSize)
+    throw new WrongAnswer(
+      `answered under load with ${Math.round(bytes / requests)} bytes instead of ${size}`,
+    );
+}

@@ -1,0 +1,103 @@
+// Exists because to parse, validate and plan a document takes longer than to carry it out.
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { createPlan, type Plan, type PlanResult, type Variables } from './plan.ts';
+
+/** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
+export type Question = Readonly<{ query: string; operationName: string | null; accept: string }>;
+
+/** What the long way found out about a question: a valid document, and for the answer and the log what is always the same. */
+export type Learned = Readonly<{
+  document: DocumentNode;
+  operation: OperationDefinitionNode;
+  /** Names of the root fields, by comma. */
+  fields: string;
+  contentType: string;
+}>;
+
+/** What only has to be carried out. */
+export type PreparedOperation = Pick<Learned, 'operation' | 'fields' | 'contentType'> & {
+  /** Carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
+  ready(variables: Readonly<Variables>): ((context: unknown) => Promise<PlanResult>) | null;
+};
+
+/** The operations that were asked before, of whomever: documents, with nothing of a caller but the literals in them. */
+export type PreparedOperations = {
+  learn(question: Question, learned: Learned): void;
+  find(question: Question): PreparedOperation | undefined;
+};
+
+/** Characters of documents: parsed and planned, one takes up to 500 bytes for each. */
+const MAX_CHARACTERS = 65_536;
+
+/** A document with more choices of `@skip` and `@include` than that goes the long way for the others. */
+const MAX_PLANS = 8;
+
+/** Begins empty. An operation is planned when it is asked for the second time: many never are. */
+export function createPreparedOperations(schema: GraphQLSchema): PreparedOperations {
+  const operations = new LRUCache<string, PreparedOperation>({
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: (_, key) => key.length,
+  });
+  return {
+    learn: (question, learned) => {
+      const key = keyOf(question);
+      if (!operations.has(key)) operations.set(key, prepare(schema, learned));
+    },
+    find: (question) => operations.get(keyOf(question)),
+  };
+}
+
+function keyOf({ query, operationName, accept }: Question): string {
+  return [accept, operationName === null ? '' : `=${operationName}`, query].join('\n');
+}
+
+function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
+  const { operation } = facts;
+  const definitions = operation.variableDefinitions ?? [];
+  const fragments = Object.fromEntries(
+    document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
+  );
+  const conditions = conditionsOf(document);
+  const plans = new Map<string, Plan | null>();
+  const planFor = (variables: Variables): Plan | null => {
+    const choice = conditions.map((name) => variables[name]).join();
+    const known = plans.get(choice);
+    if (known !== undefined) return known;
+    const plan =
+      plans.size < MAX_PLANS ? createPlan({ schema, operation, fragments }, variables) : null;
+    if (plans.size < MAX_PLANS) plans.set(choice, plan);
+    return plan;
+  };
+  return {
+    ...facts,
+    ready: (given) => {
+      const { coerced } = getVariableValues(schema, definitions, given);
+      const plan = coerced === undefined ? null : planFor(coerced);
+      return coerced === undefined || plan === null ? null : (context) => plan(context, coerced);
+    },
+  };
+}
+
+/** The variables that decide what is selected. */
+function conditionsOf(document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive: (directive) => {
+      visit(directive, { Variable: ({ name }) => void names.add(name.value) });
+    },
+  });
+  return [...names];
+}
+
+function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
+  return node.kind === Kind.FRAGMENT_DEFINITION;
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { documentsOfTheSuite } from './helpers/documents.ts';
+import { gatewayOver, type Overrides, onPort } from './helpers/gateway.ts';
+import { type Handler, startService } from './helpers/service.ts';
+import { compareWays, VARIABLES } from './helpers/ways.ts';
+
+const AUDIT = '{ audit { nodes { id } } }';
+
+/** Asks over a port, where what was asked before is prepared. */
+async function underPort(
+  behave: Handler,
+  act: (port: {
+    readonly ask: (query: string, init?: RequestInit) => Promise<unknown>;
+    readonly sockets: () => number;
+    readonly logged: readonly string[];
+    readonly draining: AbortController;
+  }) => Promise<void>,
+  overrides: Overrides = {},
+): Promise<void> {
+  await using service = await startService(behave);
+  await using gateway = gatewayOver(service.url, overrides);
+  const draining = new AbortController();
+  await using server = await onPort(gateway, { draining });
+  const ask = async (query: string, { headers, ...init }: RequestInit = {}) => {
+    const response = await fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer t', ...headers },
+      body: JSON.stringify({ query }),
+      ...init,
+    });
+    return { connection: response.headers.get('connection'), ...(await response.json()) };
+  };
+  await act({ ask, sockets: service.sockets, logged: gateway.logged, draining });
+}
+
+describe('a request that was asked before', () => {
+  it('is answered as at first, with every document of the suite', async () => {
+    const documents = documentsOfTheSuite();
+    expect(documents.length).toBeGreaterThan(60);
+    const prepared = await compareWays(documents.map((query) => ({ query, variables: VARIABLES })));
+    expect(prepared).toBeGreaterThan(50);
+  });
+
+  it('is answered to each caller by his own token', () =>
+    underPort(
+      ({ headers }) => ({ body: [{ id: headers.authorization }] }),
+      async ({ ask, logged }) => {
+        const tokens = Array.from({ length: 50 }, (_, index) => `Bearer t${index}`);
+        await ask(AUDIT);
+        const answers = await Promise.all(
+          tokens.map((authorization) => ask(AUDIT, { headers: { authorization } })),
+        );
+        expect(answers).toMatchObject(
+          tokens.map((id) => ({ data: { audit: { nodes: [{ id }] } } })),
+        );
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(50);
+      },
+    ));
+
+  it('ends at the service when its caller leaves, whether it waits there or for a connection', () => {
+    let hangs = false;
+    return underPort(
+      () => (hangs ? undefined : { body: [] }),
+      async ({ ask, sockets, logged }) => {
+        await ask(AUDIT);
+        hangs = true;
+        const leaving = new AbortController();
+        const asked = Array.from({ length: 40 }, () => ask(AUDIT, { signal: leaving.signal }));
+        await expect.poll(sockets).toBe(8); // that is all it may open
+        leaving.abort();
+        for (const answer of asked) await expect(answer).rejects.toThrow();
+        await expect.poll(sockets).toBe(0);
+        await expect
+          .poll(() => logged.filter((line) => /"prepared":true.*"aborted":true/.test(line)))
+          .toHaveLength(40);
+        hangs = false;
+        expect(await ask(AUDIT)).toMatchObject({ data: { audit: { nodes: [] } } });
+      },
+      { upstream: { timeoutMs: 60_000 } },
+    );
+  });
+
+  it('closes its connection while the gateway drains', () =>
+    underPort(
+      () => ({ body: [] }),
+      async ({ ask, draining }) => {
+        await ask(AUDIT);
+        draining.abort();
+        expect(await ask(AUDIT)).toMatchObject({ connection: 'close', data: {} });
+      },
+    ));
+
+  it('is a bug’s business too: masked, reported, and the next is answered', () => {
+    let broken = false;
+    const now = () => {
+      if (broken) throw new RangeError('c4n4ry');
+      return new Date();
+    };
+    const login =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { expiresAt } }';
+    return underPort(
+      () => ({ body: { access_token: 'a', expires_in: 60 } }),
+      async ({ ask, logged }) => {
+        await ask(login);
+        broken = true;
+        const answer = await ask(login);
+        broken = false;
+        expect(answer).toMatchObject({
+          data: { login: null },
+          errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+        });
+        expect(logged.some((line) => line.includes('"bug":"RangeError"'))).toBe(true);
+        expect(JSON.stringify(answer) + logged.join()).not.toContain('c4n4ry');
+        expect(await ask(login)).not.toHaveProperty('errors');
+      },
+      { now },
+    );
+  });
+});

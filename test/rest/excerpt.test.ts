@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { enoughFor } from '../../src/inference/enough.ts';
+import { completeAudit } from '../../src/inference/infer.ts';
+import type { Answer } from '../../src/reading/contract.ts';
+import { readTrail, type Trail } from '../../src/reading/trail.ts';
+import { createLook } from '../../src/rest/excerpt.ts';
+import type { Look } from '../../src/rest/exchange.ts';
+import { readAnswer } from '../../src/rest/response.ts';
+import { decodeCursor, findEvent } from '../../src/window/cursor.ts';
+import { readPage } from '../../src/window/page.ts';
+import { jsonText, listText, objectText } from '../helpers/json-text.ts';
+
+/** Whitespace behind an answer, so that it is large enough to be looked at, and most of it is not needed. */
+const TAIL = Buffer.alloc(70_000, ' ');
+
+/** Few records, many times over, in any order: many are equal. */
+const records = fc
+  .tuple(
+    fc.array(
+      objectText(
+        fc.subarray([
+          '"time":"2026-11-21T10:00:00Z"',
+          '"id":12345678901234567890',
+          '"id":7',
+          '"action":"key.delete"',
+          '"\\u0061ctor":{"id":"u1"}',
+        ]),
+      ),
+      { minLength: 1, maxLength: 6 },
+    ),
+    fc.array(fc.nat(5), { maxLength: 130, size: 'max' }),
+  )
+  .map(([kinds, order]) => order.map((kind) => kinds[kind % kinds.length] ?? '{}'));
+
+/** Answers around a list of records, and where the list is. */
+const WRAPPERS: readonly (readonly [(list: string, other: string) => string, string])[] = [
+  [(list) => list, ''],
+  [(list) => `{"events": ${list}}`, '/events'],
+  [(list, other) => `{"a":${other},"events":${list},"total":900,"z":${other}}`, '/events'],
+  [(list) => `{"links":${list},"\\u0065vents" : ${list},"items":${list}}`, '/events'],
+  [(list, other) => `{"things":${list},"other":${other}}`, '/things'],
+  [(list) => `{"results":{"events":${list}},"page":1}`, '/results/events'],
+  [(list) => `{"results":[{"events":${list}}],"page":1}`, '/results/0/events'],
+];
+
+const answers = fc
+  .record({
+    items: records,
+    wrap: fc.constantFrom(...WRAPPERS),
+    other: jsonText,
+    space: fc.constantFrom('', ' ', '\n'),
+  })
+  .map(({ items, wrap: [wrap, pointer], other, space }) => ({
+    text: wrap(listText(items, space), other),
+    pointer,
+  }));
+
+/** Feeds a body in pieces with these borders, and gives what is enough of it. */
+function feed(look: Look, bytes: Buffer, borders: readonly number[]) {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for (const border of [...new Set(borders)].sort((a, b) => a - b).concat(bytes.length)) {
+    pieces.push(bytes.subarray(size, border));
+    size = border;
+    const excerpt = look(pieces, size);
+    if (excerpt !== undefined) return excerpt;
+  }
+  return undefined;
+}
+
+/** A window as callers see it, or the code of why there is none. */
+async function open(answer: () => Answer, first: number, contract: object) {
+  try {
+    const read = answer();
+    const trail = readTrail(completeAudit(read, contract), read);
+    const { edges, hasNextPage, endCursor } = await readPage(async () => trail, { first });
+    return { trail, endCursor: endCursor(), nodes: edges.map(({ node }) => node), hasNextPage };
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.extensions.code };
+    throw error;
+  }
+}
+
+describe('an excerpt of an answer', () => {
+  it('gives the window that the whole answer gives, wherever its pieces end', async () => {
+    let cuts = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        answers,
+        fc.integer({ min: 1, max: 70 }),
+        fc.boolean(),
+        fc.boolean(),
+        fc.array(fc.nat()),
+        async ({ text, pointer }, first, isConfigured, isAnnounced, borders) => {
+          const bytes = Buffer.concat([Buffer.from(text), TAIL]);
+          const contract = isConfigured ? { records: pointer } : {};
+          const need = enoughFor(first + 1, contract.records);
+          const look = createLook(need, isAnnounced ? bytes.length : Number.NaN);
+          const within = borders.map((border) => border % (bytes.length - TAIL.length + 1));
+          const excerpt = feed(look, bytes, within);
+          if (excerpt === undefined) return;
+          cuts += 1;
+          const whole = { status: 200, headers: {}, body: bytes };
+          const expected = await open(() => readAnswer(whole, 'json'), first, contract);
+          const actual = await open(
+            () => readAnswer({ ...whole, body: Buffer.alloc(0), excerpt }, 'json'),
+            first,
+            contract,
+          );
+          expect(actual).toMatchObject({ nodes: expected.nodes, hasNextPage: true });
+          expect(expected.hasNextPage).toBe(true);
+          const position = decodeCursor(actual.endCursor ?? '');
+          expect(findEvent(expected.trail as Trail, position)).toBe(first - 1); // it was read
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expect(cuts).toBeGreaterThan(20);
+  });
+});
