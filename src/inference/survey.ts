@@ -36,7 +36,8 @@ export function survey(
   let isOver = false;
   let counted = 0;
   const visit = (value: unknown, spot: Spot) => {
-    if (spot.pointer === apart && typeof value === 'object') {
+    if (isNothing(value)) return;
+    if (typeof value === 'object' && apart !== null && wayOf(spot).pointer === apart) {
       counted += countPlaces(value, spot.names);
     } else if (Array.isArray(value)) {
       if (value.length > 0) visit(value[0], within(spot, null));
@@ -46,69 +47,93 @@ export function survey(
         if (isOver || places.size + counted >= MAX_PLACES) return;
         visit(value[name], within(spot, name));
       }
-    } else if (value != null && value !== '') {
+    } else {
       spot.place ??= placeAt(places, spot);
       spot.place.values.push(value);
       isOver = isEnough?.(value, spot.place.path) ?? false;
     }
   };
   const root: Spot = {
-    pointer: '',
-    path: '',
-    depth: 0,
+    outer: null,
+    name: null,
     names: 0,
     inner: undefined,
+    way: START,
     place: undefined,
   };
   for (const value of values) if (!isOver) visit(value, root);
   return [...places.values()];
 }
 
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || value === '';
+}
+
 /** How many places one value has. */
 function countPlaces(value: unknown, names: number): number {
   if (Array.isArray(value)) return value.length > 0 ? countPlaces(value[0], names) : 0;
-  if (!isObject(value)) return value == null || value === '' ? 0 : 1;
+  if (!isObject(value)) return isNothing(value) ? 0 : 1;
   let count = 0;
   if (names === MAX_DEPTH) return count;
   for (const name in value) {
-    const isSilent = names > 0 && WRAPPED.test(name);
-    count += countPlaces(value[name], isSilent ? names : names + 1);
+    if (count >= MAX_PLACES) return count;
+    count += countPlaces(value[name], names + weightOf(name, names));
   }
   return count;
 }
 
-/** Where values stand, whatever they hold: what is said of it is put together once for all of them. */
-type Spot = Pick<Place, 'pointer' | 'path' | 'depth'> & {
+/** Where values stand, whatever they hold. */
+type Spot = {
+  readonly outer: Spot | null;
+  /** Null for the first item of a list. */
+  readonly name: string | null;
   /** How many names its path has. */
   readonly names: number;
-  /** Its members by their names, and the first item of a list by null. */
+  /** Its members by their names. */
   inner: Map<string | null, Spot> | undefined;
+  way: Way | undefined;
   place: Place | undefined;
 };
 
+/** What leads to a spot: put together once for all values, and not for those that hold nothing. */
+type Way = Pick<Place, 'pointer' | 'path' | 'depth'>;
+
+const START: Way = { pointer: '', path: '', depth: 0 };
+
 function within(outer: Spot, name: string | null): Spot {
   outer.inner ??= new Map();
-  const { pointer, path, depth, names, inner } = outer;
-  const known = inner.get(name);
+  const known = outer.inner.get(name);
   if (known !== undefined) return known;
-  const { token, words, wraps } = name === null ? ITEM : readName(name);
-  const isSilent = name === null || (wraps && names > 0);
-  const spot = {
-    pointer: `${pointer}/${token}`,
-    path: isSilent ? path : names === 0 ? words : `${path}/${words}`,
-    depth: depth + 1,
-    names: isSilent ? names : names + 1,
-    inner: undefined,
-    place: undefined,
-  };
-  inner.set(name, spot);
+  const names = outer.names + weightOf(name, outer.names);
+  const spot = { outer, name, names, inner: undefined, way: undefined, place: undefined };
+  outer.inner.set(name, spot);
   return spot;
 }
 
+/** How many names it adds to a path: an item adds none, and neither does what wraps a value. */
+function weightOf(name: string | null, names: number): number {
+  return name === null || (names > 0 && WRAPPED.test(name)) ? 0 : 1;
+}
+
+function wayOf(spot: Spot): Way {
+  const { outer, name, names } = spot;
+  if (spot.way !== undefined || outer === null) return spot.way ?? START;
+  const { pointer, path, depth } = wayOf(outer);
+  const { token, words } = name === null ? ITEM : readName(name);
+  const isSilent = names === outer.names;
+  spot.way = {
+    pointer: `${pointer}/${token}`,
+    path: isSilent ? path : outer.names === 0 ? words : `${path}/${words}`,
+    depth: depth + 1,
+  };
+  return spot.way;
+}
+
 /** The first item of a list and a member named 0 are at the same place. */
-function placeAt(places: Map<string, Place>, { pointer, path, depth }: Spot): Place {
-  const place = places.get(pointer) ?? { pointer, path, depth, values: [] };
-  places.set(pointer, place);
+function placeAt(places: Map<string, Place>, spot: Spot): Place {
+  const way = wayOf(spot);
+  const place = places.get(way.pointer) ?? { ...way, values: [] };
+  places.set(way.pointer, place);
   return place;
 }
 
@@ -118,7 +143,6 @@ export const readName = memoise((name) => ({
   token: name.replaceAll('~', '~0').replaceAll('/', '~1'),
   /** A blank between two. */
   words: wordsOf(name).join(' '),
-  wraps: WRAPPED.test(name),
 }));
 
-const ITEM = { token: '0', words: '', wraps: true };
+const ITEM = { token: '0', words: '' };

@@ -57,11 +57,7 @@ function createPartyReader(contract: PartyContract): (record: unknown) => Party 
   const name = finder(contract.name);
   const type = finder(contract.type);
   return (record) => {
-    const party = {
-      id: textOf(id(record)),
-      name: textOf(name(record)),
-      type: textOf(type(record)),
-    };
-    return party.id === null && party.name === null && party.type === null ? null : party;
+    const who = { id: textOf(id(record)), name: textOf(name(record)), type: textOf(type(record)) };
+    return who.id === null && who.name === null && who.type === null ? null : who;
   };
 }

@@ -7,9 +7,6 @@ const FLAGS = /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$/;
 /** A word or an HTTP status, under these. */
 const WORDS = /^(?:result|status|outcome|status code|http status|http status code)$/;
 
-/** What went wrong, if anything. */
-const COMPLAINTS = /^error$/;
-
 /** Whether a body speaks against the success that its status announced: at its top, or one wrapper down. */
 export function saysItFailed(body: unknown): boolean {
   if (!isObject(body)) return body === false;
@@ -20,7 +17,7 @@ export function saysItFailed(body: unknown): boolean {
 
 function speaksAgainst([name, value]: readonly [string, unknown]): boolean {
   const words = wordsOf(name).join(' ');
-  if (COMPLAINTS.test(words)) return isComplaint(value);
+  if (words === 'error') return isComplaint(value); // what went wrong, if anything
   const isPlain = /^(?:string|number|boolean)$/.test(typeof value);
   const isNo = readOutcome(value) === 'FAILURE' || (isPlain && /^no$/i.test(String(value)));
   if (FLAGS.test(words)) return isNo || (isPlain && String(value) === '0');

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { type Answer, type LoginContract, take } from './contract.ts';
+import { type Answer, type ExpiryFormat, type LoginContract, take } from './contract.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { readTime, validDate } from './time.ts';
@@ -47,19 +47,14 @@ function readToken(value: unknown): string | null {
   return /^\P{Cc}+$/u.test(token) ? token : null;
 }
 
-function readExpiry(
-  value: unknown,
-  format: NonNullable<LoginContract['expires']>['as'],
-  now: Date,
-): Date | null {
+function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Date | null {
   if (format === 'jwt') return readTime(claimsOf(value)['exp'], 'epoch-seconds');
   if (format !== 'seconds' && format !== 'milliseconds') return readTime(value, format);
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;
-  return lifetime < 0
-    ? null
-    : validDate(now.getTime() + lifetime * (format === 'seconds' ? 1000 : 1));
+  const unit = format === 'seconds' ? 1000 : 1;
+  return lifetime < 0 ? null : validDate(now.getTime() + lifetime * unit);
 }
 
 /** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */

@@ -29,8 +29,7 @@ export function at(value: unknown, pointer: string): unknown {
 export const wayTo = memoise(createWay);
 
 function createWay(pointer: string): (value: unknown) => unknown {
-  const [, ...names] = pointer.split('/');
-  const tokens = pointer.includes('~') ? names.map(unescapeToken) : names;
+  const tokens = pointer.split('/').slice(1).map(unescapeToken);
   // Only a name that every object knows must be asked for whose it is, which takes a third of the time.
   const isCommon = tokens.some((token) => token in Object.prototype);
   return (value) => {

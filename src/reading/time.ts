@@ -35,9 +35,6 @@ const RFC_2822 =
 const CIVIL =
   /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}),?[T ](\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?: ?([AaPp])\.?[Mm]\.?)?$/;
 
-/** From here to there a number of seconds is an instant between 1973 and 5138; a thousand times that is milliseconds, and so on. */
-const EPOCH_SECONDS = [1e8, 1e11] as const;
-
 const PER_SECOND: Readonly<Record<string, number>> = {
   'epoch-seconds': 1,
   'epoch-milliseconds': 1e3,
@@ -52,7 +49,7 @@ const PER_SECOND: Readonly<Record<string, number>> = {
 export function readTime(value: unknown, format?: InstantFormat): Date | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const text = String(value);
-  if (format === undefined && USUAL.test(text)) return readUsual(text);
+  if (USUAL.test(text) && (format ?? 'iso8601').startsWith('iso8601')) return readUsual(text);
   if (!BEGINNING.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return readEpoch(Number(epoch), PER_SECOND[format ?? '']);
@@ -71,8 +68,8 @@ function readUsual(text: string): Date | null {
 }
 
 function readEpoch(value: number, unit: number | undefined): Date | null {
-  const [from, to] = EPOCH_SECONDS;
-  const isUnit = (factor: number) => value >= from * factor && value < to * factor;
+  // So many seconds are an instant between 1973 and 5138; a thousand times that is milliseconds, and so on.
+  const isUnit = (factor: number) => value >= 1e8 * factor && value < 1e11 * factor;
   const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
   // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off, but for what a double lacks.

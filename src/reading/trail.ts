@@ -47,18 +47,9 @@ export function readTrail(
   const { length } = records;
   if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true } };
   const total = readCount(take(contract.total, answer));
-  return {
-    raw: answer.body,
-    length,
-    total,
-    event,
-    next: readNext(
-      contract.paging,
-      answer,
-      { length, total, lastId: () => event(length - 1).id },
-      step,
-    ),
-  };
+  const page = { length, total, lastId: () => event(length - 1).id };
+  const next = readNext(contract.paging, answer, page, step);
+  return { raw: answer.body, length, total, event, next };
 }
 
 /** The records at a pointer: the items of a list, or the members of an object; null where neither is. */

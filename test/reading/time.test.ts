@@ -48,6 +48,24 @@ describe('readTime', () => {
     expect(readTime(value)).toBeNull();
   });
 
+  it('reads the days that the calendar has, the hours that a day has, and no others', () => {
+    const part = (most: number) => fc.integer({ min: 0, max: most });
+    const moment = fc.tuple(fc.integer({ min: 1000, max: 9998 }), part(13), part(32), part(25));
+    const tail = fc.constantFrom('Z', '.5Z', '.250Z', '.123456789Z', '+00:00', '.250-00:00');
+    const two = (number: number) => String(number).padStart(2, '0');
+    fc.assert(
+      fc.property(moment, part(61), tail, ([year, month, day, hour], minute, end) => {
+        const days = new Date(Date.UTC(year, month, 0)).getUTCDate(); // the last one of the month
+        const isDay = month >= 1 && month <= 12 && day >= 1 && day <= days;
+        const text = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:07${end}`;
+        const millis = Math.floor(Number(`0${/\.\d+/.exec(end)?.[0] ?? ''}`) * 1000);
+        const date = new Date(Date.UTC(year, month - 1, day, hour, minute, 7, millis));
+        expect(readTime(text)).toEqual(isDay && hour < 24 && minute < 60 ? date : null);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
   it('reads every instant back from every format', () => {
     const instant = fc.date({
       min: new Date('1974-01-01T00:00:00Z'),
