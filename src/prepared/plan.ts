@@ -9,7 +9,6 @@ import {
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  getArgumentValues,
   getNullableType,
   isLeafType,
   isListType,
@@ -17,8 +16,8 @@ import {
   isObjectType,
   locatedError,
   type OperationDefinitionNode,
-  print,
 } from 'graphql';
+import { createArguments } from './coercion.ts';
 
 /** A valid operation, with what it is made of. */
 export type ValidOperation = {
@@ -143,12 +142,9 @@ function planField(
     ...{ schema, fragments, operation, variableValues: values.coerced },
   };
   const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
-  // Where no dollar stands there is no variable, and the arguments are the same each time.
-  const isFixed = !print(node).includes('$');
-  let fixed: Variables | undefined;
+  const argumentsFor = createArguments(field, node);
   const resolveField: Execute = (source, prev, { context, variables }) => {
-    const args = fixed ?? getArgumentValues(field, node, variables);
-    if (isFixed) fixed = args;
+    const args = argumentsFor(variables);
     // Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do.
     const isGeneral = resolve.length < 4 || resolve === defaultFieldResolver;
     const own = isGeneral ? info : { ...info, variableValues: variables, path: { ...path, prev } };
