@@ -86,12 +86,12 @@ export function createArguments(
   );
   let known: Variables | undefined;
   return (variables) => {
+    if (known !== undefined && varying.length === 0) return known;
     if (known === undefined || varying.some(([, name]) => variables[name] == null)) {
       const values = getArgumentValues(field, node, variables);
       if (isPlain) known ??= values;
       return values;
     }
-    if (varying.length === 0) return known;
     const values = { ...known };
     for (const [argument, name] of varying) values[argument] = variables[name];
     return values;
