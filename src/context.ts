@@ -71,7 +71,8 @@ export function createContext(
   const createTrails = () =>
     new DataLoader<TrailKey, Trail, string>(
       (keys) => Promise.all(keys.map((key) => orError(() => read(key)))),
-      { cacheKeyFn: ({ path }) => path },
+      // The service reads one trail at a time, so there is nothing to collect for longer.
+      { cacheKeyFn: ({ path }) => path, batchScheduleFn: queueMicrotask },
     );
   let trails: ReturnType<typeof createTrails> | undefined; // a mutation reads none
 
