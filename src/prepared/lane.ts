@@ -1,8 +1,8 @@
 // Exists because a plain question that was asked before needs little of what Yoga does for all the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
 import type { PreparedOperation, PreparedOperations } from './operations.ts';
-import type { PlanResult } from './plan.ts';
 
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
@@ -16,7 +16,7 @@ export type LaneOptions = {
   readonly begin: (requestId: string, caller: Caller) => RequestReport;
   readonly createContext: (caller: Caller, report: RequestReport) => unknown;
   /** Gives errors their codes. */
-  readonly toCoded: (result: PlanResult, requestId: string) => PlanResult;
+  readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
   /** On every answer. */
   readonly headers: Readonly<Record<string, string>>;
 };
