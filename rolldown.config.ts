@@ -1,5 +1,6 @@
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
+import { esmExternalRequirePlugin } from 'rolldown/plugins';
 
 /** A map of lines instead of tokens: a stack still names the place, and the package is a quarter smaller. */
 const mapLines: Plugin = {
@@ -51,7 +52,9 @@ export default defineConfig([
     // Left out are what is shared with an SDK of OpenTelemetry, and what production may never need.
     ...shared,
     input: { main: 'src/main.ts' },
-    external: /^(?:@opentelemetry\/api|@graphql-yoga\/render-graphiql|ioredis|pino-pretty)$/,
+    external: /^(?:@graphql-yoga\/render-graphiql|ioredis|pino-pretty)$/,
+    // What requires it would load a second copy, of CommonJS, beside the one that is imported.
+    plugins: [mapLines, esmExternalRequirePlugin({ external: ['@opentelemetry/api'] })],
     output: { ...shared.output, dir: 'dist/image' },
   },
 ]);
