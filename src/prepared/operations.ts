@@ -3,12 +3,12 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
-  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { createCoercion } from './coercion.ts';
 import { createPlan, type Plan, type PlanResult, type Variables } from './plan.ts';
 
 /** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
@@ -57,12 +57,12 @@ export function createPreparedOperations(schema: GraphQLSchema): PreparedOperati
 }
 
 function keyOf({ query, operationName, accept }: Question): string {
-  return [accept, operationName === null ? '' : `=${operationName}`, query].join('\n');
+  return `${accept}\n${operationName === null ? '' : `=${operationName}`}\n${query}`;
 }
 
 function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
   const { operation } = facts;
-  const definitions = operation.variableDefinitions ?? [];
+  const coerce = createCoercion(schema, operation.variableDefinitions ?? []);
   const fragments = Object.fromEntries(
     document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
   );
@@ -80,9 +80,9 @@ function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): Prepar
   return {
     ...facts,
     ready: (given) => {
-      const { coerced } = getVariableValues(schema, definitions, given);
-      const plan = coerced === undefined ? null : planFor(coerced);
-      return coerced === undefined || plan === null ? null : (context) => plan(context, coerced);
+      const coerced = coerce(given);
+      const plan = coerced && planFor(coerced);
+      return plan ? (context) => plan(context, coerced) : null;
     },
   };
 }

@@ -5,11 +5,12 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
+  GraphQLID,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  getArgumentValues,
+  GraphQLString,
   getNullableType,
   isLeafType,
   isListType,
@@ -17,8 +18,8 @@ import {
   isObjectType,
   locatedError,
   type OperationDefinitionNode,
-  print,
 } from 'graphql';
+import { createArguments } from './coercion.ts';
 
 /** A valid operation, with what it is made of. */
 export type ValidOperation = {
@@ -95,17 +96,18 @@ function planObject(
   selected: ReadonlyMap<string, FieldNode[]>,
 ): Execute {
   if (type.isTypeOf || selected.has('__proto__')) planning.isPossible = false;
-  const fields = [...selected].map(
-    ([key, nodes]) => [key, planField(planning, type, key, nodes)] as const,
-  );
+  const fields = [...selected].map(([key, nodes]) => ({
+    key,
+    execute: planField(planning, type, key, nodes),
+  }));
   return (source, path, run) => {
     const data: Record<string, unknown> = {};
     let isPending = false;
     try {
-      for (const [key, execute] of fields) {
+      for (const { key, execute } of fields) {
         const value = execute(source, path, run);
         data[key] = value;
-        isPending ||= value instanceof Promise;
+        if (isPromise(value)) isPending = true;
       }
     } catch (error) {
       // Nobody waits for the others any more, and what they reject with must not end the process.
@@ -120,6 +122,10 @@ async function settle(data: Record<string, unknown>): Promise<unknown> {
   const values = await Promise.all(Object.values(data));
   for (const [index, key] of Object.keys(data).entries()) data[key] = values[index];
   return data;
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value instanceof Promise;
 }
 
 function planField(
@@ -143,20 +149,38 @@ function planField(
     ...{ schema, fragments, operation, variableValues: values.coerced },
   };
   const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
-  // Where no dollar stands there is no variable, and the arguments are the same each time.
-  const isFixed = !print(node).includes('$');
-  let fixed: Variables | undefined;
+  const argumentsFor = createArguments(field, node);
+  // Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do.
+  const isGeneral = resolve.length < 4 || resolve === defaultFieldResolver;
   const resolveField: Execute = (source, prev, { context, variables }) => {
-    const args = fixed ?? getArgumentValues(field, node, variables);
-    if (isFixed) fixed = args;
-    // Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do.
-    const isGeneral = resolve.length < 4 || resolve === defaultFieldResolver;
     const own = isGeneral ? info : { ...info, variableValues: variables, path: { ...path, prev } };
-    return resolve(source, args, context, own);
+    return resolve(source, argumentsFor(variables), context, own);
   };
   const selected = { type, name: `${parentType.name}.${fieldName}`, nodes };
   const place = planPlace(planning, selected, resolveField);
-  return (source, prev, run) => place(source, prev, key, run);
+  const leaf = getNullableType(type);
+  if (resolve !== defaultFieldResolver || !isLeafType(leaf))
+    return (source, prev, run) => place(source, prev, key, run);
+  // Most of an answer are leaves that stand in their object. What is wrong with one, the long way says.
+  const isText = leaf === GraphQLString || leaf === GraphQLID;
+  const isNullable = leaf === type;
+  return (source, prev, run) => {
+    const value = readProperty(source, fieldName);
+    if (isText && typeof value === 'string') return value;
+    if (value === null && isNullable) return null;
+    if (typeof value !== 'string' && !(value instanceof Date)) return place(source, prev, key, run);
+    try {
+      return leaf.serialize(value) ?? place(source, prev, key, run);
+    } catch {
+      return place(source, prev, key, run);
+    }
+  };
+}
+
+function readProperty(source: unknown, name: string): unknown {
+  return typeof source === 'object' && source !== null && name in source
+    ? source[name as keyof typeof source]
+    : undefined;
 }
 
 /** Resolves and completes. Where that fails the error is recorded, and null stands there, unless null may not. */
@@ -173,11 +197,10 @@ function planPlace(planning: Planning, selected: Selected, resolve: Execute): Co
   return (source, path, key, run) => {
     try {
       const value = resolve(source, path, run);
-      const completed =
-        value instanceof Promise
-          ? value.then((resolved) => complete(resolved, path, key, run))
-          : complete(value, path, key, run);
-      if (!(completed instanceof Promise)) return completed;
+      const completed = isPromise(value)
+        ? value.then((resolved) => complete(resolved, path, key, run))
+        : complete(value, path, key, run);
+      if (!isPromise(completed)) return completed;
       return completed.catch((error: unknown) => fail(error, path, key, run));
     } catch (error) {
       return fail(error, path, key, run);
@@ -193,9 +216,9 @@ function planValue(planning: Planning, selected: Selected): Complete {
     throw new Error(`Cannot return null for non-nullable field ${selected.name}.`);
   };
   return (value, path, key, run) => {
-    if (value instanceof Error) throw value;
+    if (typeof value === 'object' && value instanceof Error) throw value;
     const completed = value == null ? null : complete(value, path, key, run);
-    return completed instanceof Promise ? completed.then(check) : check(completed);
+    return isPromise(completed) ? completed.then(check) : check(completed);
   };
 }
 
@@ -213,13 +236,18 @@ function planNullable(planning: Planning, { type, name, nodes }: Selected): Comp
       if (!Array.isArray(list)) throw new GraphQLError(`A list is needed for ${name}.`);
       const path = { prev, key, typename: undefined };
       const items: unknown[] = [];
+      let isPending = false;
       try {
-        for (const [index, item] of list.entries()) items.push(place(item, path, index, run));
+        for (let index = 0; index < list.length; index += 1) {
+          const item = place(list[index], path, index, run);
+          items.push(item);
+          if (isPromise(item)) isPending = true;
+        }
       } catch (error) {
         void Promise.allSettled(items);
         throw error;
       }
-      return items.some((item) => item instanceof Promise) ? Promise.all(items) : items;
+      return isPending ? Promise.all(items) : items;
     };
   }
   if (isObjectType(type)) {
