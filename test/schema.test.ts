@@ -18,7 +18,7 @@ import { startService } from './helpers/service.ts';
 const FILE = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8');
 
 it('a DateTime is written as toISOString does, in years of four digits and in all others', () => {
-  const { schema } = createSubgraph();
+  const schema = createSchema();
   const type = schema.getType('DateTime');
   if (!isScalarType(type)) throw new Error('DateTime is a scalar.');
   const instant = fc.date({ noInvalidDate: true });
