@@ -1,6 +1,4 @@
 import SchemaBuilder from '@pothos/core';
-import DirectivesPlugin from '@pothos/plugin-directives';
-import FederationPlugin from '@pothos/plugin-federation';
 import type { Context } from './context.ts';
 import type { AuditEvent } from './reading/event.ts';
 import { at } from './reading/pointer.ts';
@@ -23,12 +21,10 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string };
     JSON: { Input: never; Output: unknown };
     DateTime: { Input: Date; Output: Date };
+    _Any: { Input: unknown; Output: never };
   };
 }>({
   defaultFieldNullability: false,
-  plugins: [DirectivesPlugin, FederationPlugin],
-  // Without it the printer of @graphql-tools/utils does not see the directives.
-  directives: { useGraphQLToolsUnorderedDirectives: true },
 });
 
 builder.queryType({ description: 'What can be read from the service.' });
@@ -98,7 +94,7 @@ export const windowArguments = builder.args((t) => ({
 export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
   description:
     'Whether there is more, and how to get it (GraphQL Cursor Connections Specification).',
-  shareable: true,
+  extensions: { directives: { shareable: {} } },
   fields: (t) => ({
     hasNextPage: t.exposeBoolean('hasNextPage', {
       description:

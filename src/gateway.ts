@@ -25,7 +25,7 @@ import { readRemoteAddress } from './remote-address.ts';
 import { createReports, type RequestReport } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { NO_TRACE } from './rest/trace.ts';
-import { createSubgraph } from './schema.ts';
+import { createSchema } from './schema.ts';
 import { createTracing } from './tracing.ts';
 
 /** What a gateway is made of. */
@@ -88,7 +88,7 @@ export function createGateway(options: GatewayParts): Gateway {
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
-  const { schema } = createSubgraph();
+  const schema = createSchema();
   const prepared = createPreparedOperations(schema);
   const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
     const address = () => {

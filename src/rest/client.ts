@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Bearer } from './bearer.ts';
 import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';

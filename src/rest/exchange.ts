@@ -1,4 +1,5 @@
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
+import errors from 'undici/lib/core/errors.js';
 import { type FailureReason, GatewayError } from '../errors.ts';
 import type { Path } from './path.ts';
 
