@@ -67,10 +67,19 @@ export async function measure(task: Task): Promise<Sample> {
       log,
       log,
     ]);
-    await untilListening(port, process).catch((error: unknown) => {
-      throw new Error(`${Object(error).message}: ${readFileSync(file, 'utf8').trim().slice(-300)}`);
-    });
-    const { size } = await askRightly(port, peer.dialect, task.load);
+    const askFirst = async (tries: number): Promise<{ readonly size: number }> => {
+      await untilListening(port, process).catch((error: unknown) => {
+        throw new Error(
+          `${Object(error).message}: ${readFileSync(file, 'utf8').trim().slice(-300)}`,
+        );
+      });
+      return askRightly(port, peer.dialect, task.load).catch((error: unknown) => {
+        // Who starts workers tries the port before there are any.
+        if (tries === 1 || !/^ECONN/.test(Object(error).code)) throw error;
+        return askFirst(tries - 1);
+      });
+    };
+    const { size } = await askFirst(3);
     const coldStartMs = performance.now() - startedAt;
     await checkRefusals(port, peer.dialect, task.load);
 
