@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { type Answer, type AuditContract, take } from './contract.ts';
-import { type AuditEvent, createEventReader } from './event.ts';
+import { AuditEvent, createReaders } from './event.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
@@ -41,9 +41,9 @@ export function readTrail(
     });
   }
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
-  const readEvent = createEventReader(contract.event);
+  const readers = createReaders(contract.event);
   const events = new Array<AuditEvent | undefined>(records.length);
-  const event = (index: number) => (events[index] ??= readEvent(records[index]));
+  const event = (index: number) => (events[index] ??= new AuditEvent(records[index], readers));
   const { length } = records;
   if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true } };
   const total = readCount(take(contract.total, answer));
