@@ -2,7 +2,13 @@
 const VALUE = /\w@|\d.*\d/s;
 
 const MAX_LENGTH = 80;
-const MAX_NAMES = 1000;
+/** So many names are remembered, and then all forgotten. */
+export const MAX_NAMES = 1000;
+
+/** Whether a name may be remembered: it is no more than the name of a field. */
+export function isName(name: string): boolean {
+  return name.length <= MAX_LENGTH && !VALUE.test(name);
+}
 
 /**
  * Remembers what a pure function makes of the names of fields, which are the same in all answers. What may be more
@@ -17,7 +23,7 @@ export function memoise<T extends NonNullable<unknown>>(
     if (found !== undefined) return found;
     const made = make(name);
     if (known.size === MAX_NAMES) known.clear();
-    if (name.length <= MAX_LENGTH && !VALUE.test(name)) known.set(name, made);
+    if (isName(name)) known.set(name, made);
     return made;
   };
 }

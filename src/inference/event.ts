@@ -9,7 +9,7 @@ import { survey } from './survey.ts';
 export function inferEvent(records: readonly unknown[]): EventContract {
   const found = survey(records)
     .map((place) => look(place))
-    .filter(({ path, isAside }) => path !== '' && !isAside);
+    .filter(({ path, traits }) => path !== '' && !traits.isAside);
   const occurredAt = select(found, 'occurredAt', isTimeOfEvent);
   // What holds the time is the record proper, whatever it is wrapped in.
   const home = parentOf(occurredAt[0] ?? '');
@@ -33,7 +33,7 @@ export function inferEvent(records: readonly unknown[]): EventContract {
 }
 
 /** Most of what stands there must be an instant that is not ambiguous. */
-function isTimeOfEvent({ values, isOtherTime, isInside }: Candidate): boolean {
+function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: Candidate): boolean {
   return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
 }
 
@@ -46,14 +46,15 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
   });
 }
 
-function isId({ values, isInside }: Candidate): boolean {
+function isId({ values, traits }: Candidate): boolean {
   const isText =
-    !isInside && values.every((value) => typeof value === 'string' || typeof value === 'number');
+    !traits.isInside &&
+    values.every((value) => typeof value === 'string' || typeof value === 'number');
   return isText && (values.length === 1 || new Set(values).size > 1);
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
-function isAction({ values, words, isInside, pointer }: Candidate): boolean {
+function isAction({ values, traits: { words, isInside }, pointer }: Candidate): boolean {
   if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
   if (isInside && !words.endsWith(' action')) return false;
   const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
@@ -64,16 +65,16 @@ function isAction({ values, words, isInside, pointer }: Candidate): boolean {
   );
 }
 
-function isOutcome({ values, isInside }: Candidate): boolean {
-  return !isInside && values.some((value) => readOutcome(value) !== null);
+function isOutcome({ values, traits }: Candidate): boolean {
+  return !traits.isInside && values.some((value) => readOutcome(value) !== null);
 }
 
 /** IPv4 or IPv6, with or without a port. */
 const ADDRESS =
   /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[?(?=[\da-f:.]*:[\da-f:.]*:)[\da-f:.]{2,45}(?:%\w+)?\]?(?::\d+)?)$/i;
 
-function isAddressOfActor({ values, isOtherAddress }: Candidate): boolean {
-  return !isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
+function isAddressOfActor({ values, traits }: Candidate): boolean {
+  return !traits.isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

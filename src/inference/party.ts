@@ -6,7 +6,7 @@ import { PARTY, type ROLES } from './vocabulary.ts';
 /** The best of the role's words by which records name somebody, and those that agree with it. */
 export function inferParty(places: readonly Candidate[], role: keyof typeof ROLES): PartyContract {
   const found = places
-    .filter(({ party }) => party?.role === role)
+    .filter(({ traits: { party } }) => party?.role === role)
     .flatMap(describe)
     .sort(byFit)
     .slice(0, MAX_FOUND);
@@ -58,7 +58,7 @@ function byFit(a: Attribute, b: Attribute): number {
   );
 }
 
-function describe({ party, pointer, depth, values }: Candidate): readonly Attribute[] {
+function describe({ traits: { party }, pointer, depth, values }: Candidate): readonly Attribute[] {
   if (party === null || !values.every(isPlain)) return [];
   const { rest, word } = party;
   if (rest === '') {
