@@ -95,8 +95,12 @@ export function select(
   entry: keyof Traits['rules'],
   fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
-  return places
-    .filter((place) => place.traits.rules[entry] >= 0 && fits(place, place.traits.rules[entry]))
+  const fitting: Candidate[] = [];
+  for (const place of places) {
+    const rule = place.traits.rules[entry];
+    if (rule >= 0 && fits(place, rule)) fitting.push(place);
+  }
+  return fitting
     .sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth)
     .map(({ pointer }) => pointer);
 }

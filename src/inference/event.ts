@@ -50,7 +50,7 @@ function isId({ values, traits }: Candidate): boolean {
   const isText =
     !traits.isInside &&
     values.every((value) => typeof value === 'string' || typeof value === 'number');
-  return isText && (values.length === 1 || new Set(values).size > 1);
+  return isText && isVaried(values);
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
@@ -59,10 +59,12 @@ function isAction({ values, traits: { words, isInside }, pointer }: Candidate): 
   if (isInside && !words.endsWith(' action')) return false;
   const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
   if (!isText || !/^(?:type|kind)$/.test(words)) return isText;
-  return (
-    (values.length === 1 || new Set(values).size > 1) &&
-    !values.some((value) => KINDS.test(String(value)))
-  );
+  return isVaried(values) && !values.some((value) => KINDS.test(String(value)));
+}
+
+/** Whether texts and numbers are not the same in all records. */
+function isVaried(values: readonly unknown[]): boolean {
+  return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
 function isOutcome({ values, traits }: Candidate): boolean {

@@ -6,21 +6,20 @@ import { PARTY, type ROLES } from './vocabulary.ts';
 /** The best of the role's words by which records name somebody, and those that agree with it. */
 export function inferParty(places: readonly Candidate[], role: keyof typeof ROLES): PartyContract {
   const found = places
-    .filter(({ traits: { party } }) => party?.role === role)
-    .flatMap(describe)
+    .flatMap((place) => (place.traits.party?.role === role ? describe(place) : []))
     .sort(byFit)
     .slice(0, MAX_FOUND);
   const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
   const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
   const own = of(best?.word);
-  const others = new Set(found.map(({ word }) => word).filter((word) => word !== best?.word));
-  const agreeing = [...others]
+  const others = found.filter(({ word }) => word !== best?.word);
+  const agreeing = [...new Set(others.map(({ word }) => word))]
     .map(of)
     .filter((some) => agree(own, some))
     .flat();
   const pick = (attribute: keyof typeof PARTY) =>
     toPointers(
-      [...own, ...agreeing, ...(attribute === 'type' ? found : [])]
+      [...own, ...agreeing, ...(attribute === 'type' ? others : [])]
         .filter((one) => one.attribute === attribute && one.isDirect === best?.isDirect)
         .map(({ pointer }) => pointer),
     );

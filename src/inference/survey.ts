@@ -43,12 +43,14 @@ type Tour = {
 };
 
 function visit(tour: Tour, value: unknown, spot: Spot): void {
-  if (isNothing(value)) return;
-  if (typeof value === 'object') return enter(tour, value as object, spot); // it is not nothing
-  spot.place ??= placeAt(tour.places, wayOf(spot));
-  spot.place.values.push(value);
-  const { isEnough } = tour.limits;
-  if (isEnough !== undefined) tour.isOver = isEnough(value, spot.place.path);
+  if (typeof value === 'object' && value !== null) {
+    enter(tour, value, spot);
+  } else if (!isNothing(value)) {
+    spot.place ??= placeAt(tour.places, wayOf(spot));
+    spot.place.values.push(value);
+    const { isEnough } = tour.limits;
+    if (isEnough !== undefined) tour.isOver = isEnough(value, spot.place.path);
+  }
 }
 
 function enter(tour: Tour, parts: object, spot: Spot): void {
