@@ -27,3 +27,12 @@ export function memoise<T extends NonNullable<unknown>>(
     return made;
   };
 }
+
+/** Makes something when it is first asked for. */
+export function once<T extends NonNullable<unknown>>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -1,3 +1,4 @@
+import { once } from '../memo.ts';
 import type { EventContract } from '../reading/contract.ts';
 import { readOutcome } from '../reading/outcome.ts';
 import { readTime } from '../reading/time.ts';
@@ -7,28 +8,53 @@ import { survey } from './survey.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const found = survey(records)
-    .map((place) => look(place))
-    .filter(({ path, traits }) => path !== '' && !traits.isAside);
-  const occurredAt = select(found, 'occurredAt', isTimeOfEvent);
-  // What holds the time is the record proper, whatever it is wrapped in.
-  const home = parentOf(occurredAt[0] ?? '');
-  const homePath = found.find(({ pointer }) => pointer === occurredAt[0])?.path ?? '';
-  const places = homePath.includes('/')
-    ? found.map((place) => look(place, parentOf(homePath)))
-    : found;
-  const near = places.filter(({ pointer, depth }) => depth === 1 || parentOf(pointer) === home);
-  const id = select(near, 'id', isId);
-  const others = places.filter(({ pointer }) => !id.includes(pointer));
+  const entries = openEvent(records);
   return {
-    id: toPointers(id),
-    occurredAt: toPointers(occurredAt),
-    action: toPointers(select(places, 'action', isAction)),
-    outcome: toPointers(select(places, 'outcome', isOutcome)),
-    actor: inferParty(others, 'actor'),
-    target: inferParty(others, 'target'),
-    ipAddress: toPointers(select(places, 'ipAddress', isAddressOfActor)),
-    userAgent: toPointers(select(places, 'userAgent', isUserAgent)),
+    id: entries.id(),
+    occurredAt: entries.occurredAt(),
+    action: entries.action(),
+    outcome: entries.outcome(),
+    actor: { id: entries.actor.id(), name: entries.actor.name(), type: entries.actor.type() },
+    target: { id: entries.target.id(), name: entries.target.name(), type: entries.target.type() },
+    ipAddress: entries.ipAddress(),
+    userAgent: entries.userAgent(),
+  };
+}
+
+/** The same, where an entry is told when it is asked for; the records are looked at when the first one is. */
+export function openEvent(records: readonly unknown[]) {
+  const found = once(() =>
+    survey(records)
+      .map((place) => look(place))
+      .filter(({ path, traits }) => path !== '' && !traits.isAside),
+  );
+  const occurredAt = once(() => select(found(), 'occurredAt', isTimeOfEvent));
+  // What holds the time is the record proper, whatever it is wrapped in.
+  const places = once(() => {
+    const homePath = found().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
+    return homePath.includes('/')
+      ? found().map((place) => look(place, parentOf(homePath)))
+      : found();
+  });
+  const id = once(() => {
+    const home = parentOf(occurredAt()[0] ?? '');
+    const isNear = ({ pointer, depth }: Candidate) => depth === 1 || parentOf(pointer) === home;
+    return select(places().filter(isNear), 'id', isId);
+  });
+  const others = once(() => places().filter(({ pointer }) => !id().includes(pointer)));
+  const openParty = (role: 'actor' | 'target') => {
+    const party = once(() => inferParty(others(), role));
+    return { id: () => party().id, name: () => party().name, type: () => party().type };
+  };
+  return {
+    id: () => toPointers(id()),
+    occurredAt: () => toPointers(occurredAt()),
+    action: () => toPointers(select(places(), 'action', isAction)),
+    outcome: () => toPointers(select(places(), 'outcome', isOutcome)),
+    actor: openParty('actor'),
+    target: openParty('target'),
+    ipAddress: () => toPointers(select(places(), 'ipAddress', isAddressOfActor)),
+    userAgent: () => toPointers(select(places(), 'userAgent', isUserAgent)),
   };
 }
 

@@ -4,12 +4,13 @@ import {
   type AuditContract,
   type Contract,
   complete,
+  type LazyContract,
   type Partially,
 } from '../reading/contract.ts';
 import { isObject } from '../reading/names.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
-import { inferEvent } from './event.ts';
+import { inferEvent, openEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal, lookAround } from './paging.ts';
 import { readName, survey } from './survey.ts';
@@ -17,24 +18,24 @@ import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
 export function inferContract(answer: Answer): Contract {
-  return { login: inferLogin(answer), audit: completeAudit(answer) };
+  const audit = completeAudit(answer);
+  const records = listAt(audit.records, answer.body) ?? [];
+  const event = inferEvent(records.slice(0, SAMPLE));
+  return { login: inferLogin(answer), audit: { ...audit, event } };
 }
 
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
-export function completeAudit(
-  answer: Answer,
-  configured?: Partially<AuditContract>,
-): AuditContract {
+export function completeAudit(answer: Answer, configured?: Partially<AuditContract>): LazyContract {
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
   const around = records === '' ? [] : survey([body], { apart: records }).map(lookAround);
-  return complete<AuditContract>(configured, {
+  return complete<LazyContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
     paging: inferPaging(around, answer, list.length, configured?.paging),
     parameters: { since: null, until: null, actor: null, action: null },
-    event: inferEvent(list.slice(0, SAMPLE)),
+    event: openEvent(list.slice(0, SAMPLE)),
   });
 }
 

@@ -77,6 +77,13 @@ export type AuditContract = {
   readonly event: EventContract;
 };
 
+/** The same, where the entries of the event may be told when they are asked for. */
+export type LazyContract = Omit<AuditContract, 'event'> & { readonly event: Lazily<EventContract> };
+
+export type Lazily<T> = [T] extends [Entry]
+  ? T | (() => Pointers)
+  : { readonly [Name in keyof T]: Lazily<T[Name]> };
+
 /** Where the answers hold what. */
 export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
 
@@ -113,7 +120,14 @@ function merge(configured: unknown, inferred: unknown): unknown {
 }
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
-export function finder(pointers: Pointers): (value: unknown) => unknown {
+export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
+  if (typeof pointers === 'function') {
+    let find: ReturnType<typeof finder> | undefined;
+    return (value) => {
+      find ??= finder(pointers());
+      return find(value);
+    };
+  }
   const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
   return (value) => {
     for (const follow of ways) {

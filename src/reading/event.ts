@@ -1,4 +1,4 @@
-import { type EventContract, finder, type PartyContract } from './contract.ts';
+import { type EventContract, finder, type Lazily, type PartyContract } from './contract.ts';
 import { textOf } from './names.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { readTime } from './time.ts';
@@ -56,9 +56,9 @@ export const FIELDS = [
 type Readers = ReturnType<typeof createReaders>;
 
 /** Makes what reads records where the contract says. A reading is never invented: when in doubt it is null. */
-export function createReaders(contract: EventContract) {
+export function createReaders(contract: Lazily<EventContract>) {
   const { occurredAt } = contract;
-  const isPlain = occurredAt === null || typeof occurredAt === 'string' || !('as' in occurredAt);
+  const isPlain = occurredAt === null || typeof occurredAt !== 'object' || !('as' in occurredAt);
   return {
     id: finder(contract.id),
     time: finder(isPlain ? occurredAt : occurredAt.at),
@@ -72,7 +72,7 @@ export function createReaders(contract: EventContract) {
   };
 }
 
-function createPartyReader(contract: PartyContract): (record: unknown) => Party | null {
+function createPartyReader(contract: Lazily<PartyContract>): (record: unknown) => Party | null {
   const id = finder(contract.id);
   const name = finder(contract.name);
   const type = finder(contract.type);

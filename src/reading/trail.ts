@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { type Answer, type AuditContract, take } from './contract.ts';
+import { type Answer, type LazyContract, take } from './contract.ts';
 import { AuditEvent, createReaders } from './event.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
@@ -28,11 +28,7 @@ export const SAMPLE = 50;
  * @param step what led to this answer; null for the first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
-export function readTrail(
-  contract: AuditContract,
-  answer: Answer,
-  step: Step | null = null,
-): Trail {
+export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
   const records = listAt(contract.records, answer.body);
   if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
     throw new GatewayError('UPSTREAM_ERROR', {
