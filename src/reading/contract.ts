@@ -121,21 +121,19 @@ function merge(configured: unknown, inferred: unknown): unknown {
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
 export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
-  if (typeof pointers === 'function') {
-    let find: ReturnType<typeof finder> | undefined;
-    return (value) => {
-      find ??= finder(pointers());
-      return find(value);
-    };
-  }
-  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
+  let ways: ReturnType<typeof waysTo> | undefined;
   return (value) => {
+    ways ??= waysTo(typeof pointers === 'function' ? pointers() : pointers);
     for (const follow of ways) {
       const found = follow(value);
       if (found !== undefined && found !== null) return found;
     }
     return null;
   };
+}
+
+function waysTo(pointers: Pointers) {
+  return (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
 }
 
 /** What a source gives of an answer; null where it gives nothing. A header that came twice counts once. */
