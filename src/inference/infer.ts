@@ -81,19 +81,18 @@ export function rankLists(body: unknown): readonly (Part & { readonly tier: numb
 
 /** An answer and its members, down to three names deep; lists are not entered. */
 function partsOf(body: unknown): readonly Part[] {
-  return partsIn({ pointer: '', words: '', depth: 0, value: body });
-}
-
-function partsIn(part: Part): readonly Part[] {
-  const { pointer, depth, value } = part;
-  if (depth === MAX_DEPTH || !isObject(value)) return [part];
-  const members = Object.entries(value)
-    .slice(0, MAX_MEMBERS)
-    .map(([name, member]) => {
+  const parts: Part[] = [];
+  const add = (part: Part) => {
+    parts.push(part);
+    const { pointer, depth, value } = part;
+    if (depth === MAX_DEPTH || !isObject(value)) return;
+    for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
       const { token, words } = readName(name);
-      return { pointer: `${pointer}/${token}`, words, depth: depth + 1, value: member };
-    });
-  return [part, ...members.flatMap(partsIn)];
+      add({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[name] });
+    }
+  };
+  add({ pointer: '', words: '', depth: 0, value: body });
+  return parts;
 }
 
 /** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */
