@@ -1,4 +1,4 @@
-import { isName, MAX_NAMES, memoise } from '../memo.ts';
+import { memoise, memoiseWithin } from '../memo.ts';
 import { isObject, wordsOf } from '../reading/names.ts';
 
 /** A place where values hold a text, a number or a boolean. */
@@ -120,44 +120,29 @@ function memberOf(spot: Spot, name: string, index: number): Spot {
   return member;
 }
 
-/** What leads to a spot, with the ways that are known to go on from there; null where that may be more than names. */
+/** What leads to a spot: put together once for all answers. */
 type Way = Pick<Place, 'pointer' | 'path' | 'depth'> & {
   /** How many names its path has. */
   readonly names: number;
-  readonly inner: Map<string | null, Way> | null;
 };
 
-/** The ways of the last answers, of names only. */
-let known = { start: createStart(), size: 0 };
-
-function createStart(): Way {
-  return { pointer: '', path: '', depth: 0, names: 0, inner: new Map() };
-}
+const START: Way = { pointer: '', path: '', depth: 0, names: 0 };
 
 function wayOf(spot: Spot): Way {
-  spot.way ??= spot.outer === null ? known.start : wayWithin(wayOf(spot.outer), spot.name);
+  spot.way ??= spot.outer === null ? START : wayWithin(wayOf(spot.outer), spot.name);
   return spot.way;
 }
 
-function wayWithin(outer: Way, name: string | null): Way {
-  const found = outer.inner?.get(name);
-  if (found !== undefined) return found;
+const wayWithin = memoiseWithin(START, (outer, name) => {
   const { token, words } = name === null ? ITEM : readName(name);
   const weight = weightOf(name, outer.names);
-  const isKept = outer.inner !== null && (name === null || isName(name));
-  const way = {
+  return {
     pointer: `${outer.pointer}/${token}`,
     path: weight === 0 ? outer.path : outer.names === 0 ? words : `${outer.path}/${words}`,
     depth: outer.depth + 1,
     names: outer.names + weight,
-    inner: isKept ? new Map() : null,
   };
-  if (!isKept) return way;
-  if (known.size === MAX_NAMES) known = { start: createStart(), size: 0 };
-  known.size += 1;
-  outer.inner.set(name, way);
-  return way;
-}
+});
 
 /** How many names it adds to a path: an item adds none, and neither does what wraps a value. */
 function weightOf(name: string | null, names: number): number {
