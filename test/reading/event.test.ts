@@ -2,20 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/infer.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 
-/** Records that remember which of their members were read. */
+/** An answer of two records; by the first it is told how much stands around them, and what is read of the second is kept. */
 function watched() {
   const read = new Set<string>();
-  const record = () =>
-    new Proxy<Record<string, unknown>>(
-      { id: 'e1', time: '2026-11-21T10:00:00Z', action: 'key.delete', user: { id: 'u1' } },
-      {
-        get: (members, name) => {
-          read.add(String(name));
-          return members[String(name)];
-        },
-      },
-    );
-  return { read, body: { events: [record(), record()] } };
+  const time = '2026-11-21T10:00:00Z';
+  const record = { id: 'e1', time, action: 'key.delete', user: { id: 'u1' } };
+  const second = new Proxy<Record<string, unknown>>(record, {
+    get: (members, name) => {
+      read.add(String(name));
+      return members[String(name)];
+    },
+  });
+  return { read, answer: { status: 200, headers: {}, body: { events: [record, second] } } };
 }
 
 const WHOLE = {
@@ -25,10 +23,8 @@ const WHOLE = {
 
 describe('an event', () => {
   it('is read where it is asked for, and nowhere else, with a contract', () => {
-    const { read, body } = watched();
-    const answer = { status: 200, headers: {}, body };
+    const { read, answer } = watched();
     const trail = readTrail(completeAudit(answer, WHOLE), answer);
-    read.clear(); // whether the answer says that there is more
     expect(trail.event(1).action).toBe('key.delete');
     expect([...read]).toEqual(['action']);
     expect(trail.event(1).id).toBe('e1');
@@ -36,11 +32,9 @@ describe('an event', () => {
   });
 
   it('is looked at as a whole where the contract has a gap that is asked for', () => {
-    const { read, body } = watched();
-    const answer = { status: 200, headers: {}, body };
+    const { read, answer } = watched();
     const { action: _, ...event } = WHOLE.event;
     const trail = readTrail(completeAudit(answer, { ...WHOLE, event }), answer);
-    read.clear();
     expect(trail.event(1).id).toBe('e1');
     expect([...read]).toEqual(['id']);
     expect(trail.event(1).action).toBe('key.delete');
