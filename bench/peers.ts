@@ -79,7 +79,7 @@ export const PEERS: readonly Peer[] = [
     },
     command: ({ port, upstreamUrl }) => ({
       file: process.execPath,
-      args: [`${ROOT}dist/main.js`],
+      args: [`${ROOT}dist/image/main.js`],
       environment: { PORT: String(port), UPSTREAM_URL: upstreamUrl, METRICS_PORT: '0' },
     }),
   },
@@ -157,7 +157,7 @@ export const PEERS: readonly Peer[] = [
 
 /** Whether this Keytrail can run in several processes. */
 export function hasWorkers(): boolean {
-  const help = execFileSync(process.execPath, [`${ROOT}dist/main.js`, '--help'], {
+  const help = execFileSync(process.execPath, [`${ROOT}dist/image/main.js`, '--help'], {
     encoding: 'utf8',
   });
   return /\bWORKERS\b/.test(help);

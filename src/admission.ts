@@ -15,8 +15,8 @@ export type AdmissionOptions = {
 /** Who gets in, and what is answered to the others. Disposing it waits for those who are in. */
 export type Admission = AsyncDisposable & {
   /**
-   * Answers by some work, which gives null when it has answered by itself, or with 503 when there is too much of it, or no more. Rejects only with the reason of an
-   * aborted signal; whatever else fails is a bug, and answered with 500.
+   * Answers by some work, which gives null when it has answered by itself, or with 503 when there is too much of it, or
+   * no more. Rejects only with the reason of an aborted signal; whatever else fails is a bug, and answered with 500.
    */
   answer<Answer extends Response | null>(
     work: () => Promise<Answer> | Answer,
@@ -44,11 +44,10 @@ const CLOSED = 'This gateway was closed: send the request to one that runs.';
 /** Opens the door. */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { reports, createId, clock, maxInFlight } = options;
-  const underWay = new Set<Promise<unknown>>();
-  const aborted = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
   const eventLoop = watchEventLoop(clock);
   let isClosed = false;
-
+  let underWay = 0;
   let asked = 0; // health does not count
   const isShedding = () => asked >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
@@ -58,45 +57,36 @@ export function createAdmission(options: AdmissionOptions): Admission {
     return toResponse(refusal, status, requestId);
   };
 
-  const orFailure = async <Answer>(
-    work: () => Promise<Answer> | Answer,
-    signal: AbortSignal | undefined,
-  ): Promise<Answer | Response> => {
-    try {
-      return await work();
-    } catch (bug) {
-      signal?.throwIfAborted(); // as the global `fetch` does
-      const requestId = createId();
-      reports.bug(bug, requestId);
-      return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
-    }
-  };
-
   return {
     answer: async (work, { isAsked, signal }) => {
       if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
       if (isAsked && isShedding()) {
         return refuse(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
       }
-      const answering = orFailure(work, signal);
-      underWay.add(answering);
+      underWay += 1;
       asked += Number(isAsked);
       reports.inFlight(1);
       try {
-        return await answering;
+        return await work();
+      } catch (bug) {
+        signal?.throwIfAborted(); // as the global `fetch` does
+        const requestId = createId();
+        reports.bug(bug, requestId);
+        return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
-        underWay.delete(answering);
+        underWay -= 1;
         asked -= Number(isAsked);
         reports.inFlight(-1);
+        if (isClosed && underWay === 0) ended.resolve();
       }
     },
     refuse,
     isShedding,
-    abort: aborted.resolve,
+    abort: ended.resolve,
     [Symbol.asyncDispose]: async () => {
       isClosed = true;
       eventLoop[Symbol.dispose]();
-      await Promise.race([Promise.allSettled(underWay), aborted.promise]);
+      if (underWay > 0) await ended.promise;
     },
   };
 }

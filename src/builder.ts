@@ -1,6 +1,4 @@
 import SchemaBuilder from '@pothos/core';
-import DirectivesPlugin from '@pothos/plugin-directives';
-import FederationPlugin from '@pothos/plugin-federation';
 import type { Context } from './context.ts';
 import type { AuditEvent } from './reading/event.ts';
 import { at } from './reading/pointer.ts';
@@ -23,12 +21,10 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string };
     JSON: { Input: never; Output: unknown };
     DateTime: { Input: Date; Output: Date };
+    _Any: { Input: unknown; Output: never };
   };
 }>({
   defaultFieldNullability: false,
-  plugins: [DirectivesPlugin, FederationPlugin],
-  // Without it the printer of @graphql-tools/utils does not see the directives.
-  directives: { useGraphQLToolsUnorderedDirectives: true },
 });
 
 builder.queryType({ description: 'What can be read from the service.' });
@@ -46,13 +42,27 @@ builder.scalarType('JSON', {
 builder.scalarType('DateTime', {
   description:
     'An instant, RFC 3339, always in UTC with milliseconds: 2026-11-21T09:30:00.000Z. As an input any offset is taken.',
-  serialize: (value) => value.toISOString(),
+  serialize: toIso,
   parseValue: (value) => {
     const date = typeof value === 'string' ? readIso(value) : null;
     if (date === null) throw new TypeError('not an instant');
     return date;
   },
 });
+
+/** As `toISOString` does it, in a third of the time. */
+function toIso(instant: Date): string {
+  const year = instant.getUTCFullYear();
+  if (!(year >= 1000 && year <= 9999)) return instant.toISOString();
+  const day = `${year}-${two(instant.getUTCMonth() + 1)}-${two(instant.getUTCDate())}`;
+  const minute = `${two(instant.getUTCHours())}:${two(instant.getUTCMinutes())}`;
+  const millis = instant.getUTCMilliseconds();
+  return `${day}T${minute}:${two(instant.getUTCSeconds())}.${millis < 100 ? '0' : ''}${two(millis)}Z`;
+}
+
+function two(number: number): string {
+  return number < 10 ? `0${number}` : String(number);
+}
 
 /** The arguments of every field `raw`: the untouched answer, or a part of it. */
 export const rawArguments = builder.args((t) => ({
@@ -84,7 +94,7 @@ export const windowArguments = builder.args((t) => ({
 export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
   description:
     'Whether there is more, and how to get it (GraphQL Cursor Connections Specification).',
-  shareable: true,
+  extensions: { directives: { shareable: {} } },
   fields: (t) => ({
     hasNextPage: t.exposeBoolean('hasNextPage', {
       description:

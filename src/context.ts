@@ -48,7 +48,7 @@ export type Service = {
 export function createContext(
   { client, admitLogin, contract, reportDrift, now }: Service,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
-  { address, trace }: { readonly address: string | null; readonly trace: Trace },
+  { address, trace }: { readonly address: () => string | null; readonly trace: Trace },
 ): Context {
   const calls = client.of(trace);
   const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
@@ -68,25 +68,26 @@ export function createContext(
       next: to === null ? { missing: 'audit.paging' } : { link: to.slice(to.indexOf('?')) },
     };
   };
-  const trails = new DataLoader<TrailKey, Trail, string>(
-    (keys) => Promise.all(keys.map((key) => orError(() => read(key)))),
-    { cacheKeyFn: ({ path }) => path },
-  );
+  const createTrails = () =>
+    new DataLoader<TrailKey, Trail, string>(
+      (keys) => Promise.all(keys.map((key) => orError(() => read(key)))),
+      // The service reads one trail at a time, so there is nothing to collect for longer.
+      { cacheKeyFn: ({ path }) => path, batchScheduleFn: queueMicrotask },
+    );
+  let trails: ReturnType<typeof createTrails> | undefined; // a mutation reads none
 
   return {
-    admitLogin: (clientId) => admitLogin(clientId, address),
+    admitLogin: (clientId) => admitLogin(clientId, address()),
     open: calls.open,
     authorized: {
       getTrail:
         (from, isCuttable = false) =>
-        async (step, enough) =>
-          trails.load({
-            path: toPath(client, from, step),
-            from,
-            step,
-            enough: isCuttable ? enough : undefined,
-          }),
-      delete: async (path) => authorized().delete(path),
+        async (step, enough) => {
+          trails ??= createTrails();
+          const path = toPath(client, from, step);
+          return trails.load({ path, from, step, enough: isCuttable ? enough : undefined });
+        },
+      delete: (path) => authorized().delete(path),
     },
     contract,
     now,

@@ -25,7 +25,7 @@ import { readRemoteAddress } from './remote-address.ts';
 import { createReports, type RequestReport } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
 import { NO_TRACE } from './rest/trace.ts';
-import { createSubgraph } from './schema.ts';
+import { createSchema } from './schema.ts';
 import { createTracing } from './tracing.ts';
 
 /** What a gateway is made of. */
@@ -88,16 +88,15 @@ export function createGateway(options: GatewayParts): Gateway {
   });
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
-  const { schema } = createSubgraph();
+  const schema = createSchema();
   const prepared = createPreparedOperations(schema);
   const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
-    const forwardedFor = headers.get('x-forwarded-for');
-    const address = readRemoteAddress({ peer, forwardedFor, trustedProxies });
-    return createContext(
-      service,
-      { headers, signal },
-      { address, trace: report?.trace ?? NO_TRACE },
-    );
+    const address = () => {
+      const forwardedFor = headers.get('x-forwarded-for');
+      return readRemoteAddress({ peer, forwardedFor, trustedProxies });
+    };
+    const trace = report?.trace ?? NO_TRACE;
+    return createContext(service, { headers, signal }, { address, trace });
   };
   const yoga = createYoga<{ peer?: string | undefined; report?: RequestReport }>({
     schema,
@@ -156,7 +155,8 @@ export function createGateway(options: GatewayParts): Gateway {
         if (await lane(request, response)) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };
-      const isAsked = request.url?.split('?', 1)[0] === GRAPHQL_PATH;
+      const { url = '' } = request;
+      const isAsked = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
       const answer = await admission.answer(work, { isAsked });
       if (answer !== null) await send(answer, response);
     },

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { GatewayError } from './errors.ts';
 import { createLoginCounter, type LoginCounter } from './login-counter.ts';
 
@@ -113,6 +112,9 @@ function orAlone(together: LoginCounter, alone: LoginCounter): LoginCounter {
 /** Resolves when Redis is there, or soon without it; it goes on trying to connect. */
 async function share(url: string, perMinute: number, onLost: () => void) {
   const { Redis } = await import('ioredis');
+  const { default: RateLimiterRedis } = await import(
+    'rate-limiter-flexible/lib/RateLimiterRedis.js'
+  );
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false, // a login that was counted in memory meanwhile

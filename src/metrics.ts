@@ -7,6 +7,7 @@ import {
   Registry,
 } from 'prom-client';
 import type { AnsweredRequest, GatewayObserver } from './observer.ts';
+import type { CallOutcome, Route } from './rest/observer.ts';
 
 /** Counts what happens in a gateway and in its process. */
 export type Metrics = {
@@ -75,24 +76,35 @@ export function createMetrics(): Metrics {
     for (const rare of [retries, rejected]) rare.inc({ route }, 0);
   }
 
+  let underWay = 0;
+  const answered = inBulk<AnsweredRequest>((request) => {
+    const operation = operationOf(request);
+    requests.inc({ operation, code: request.codes?.split(',')[0] ?? 'OK' });
+    if (request.durationMs !== undefined && request.operation !== undefined) {
+      requestSeconds.observe({ operation }, request.durationMs / 1000);
+    }
+  });
+  const called = inBulk<Call>(({ route, outcome, seconds }) => {
+    calls.inc({ route, outcome });
+    callSeconds.observe({ route }, seconds);
+  });
+  const catchUp = () => {
+    answered.count();
+    called.count();
+    inFlight.set(underWay);
+  };
+
   return {
     observer: {
-      onRequest: (request) => {
-        const operation = operationOf(request);
-        requests.inc({ operation, code: request.codes?.split(',')[0] ?? 'OK' });
-        if (request.durationMs !== undefined && request.operation !== undefined) {
-          requestSeconds.observe({ operation }, request.durationMs / 1000);
-        }
+      onRequest: answered.add,
+      onInFlight: (change) => {
+        underWay += change;
       },
-      onInFlight: (change) => inFlight.inc(change),
       onDrift: (entries) => {
         for (const entry of entries) drift.inc({ entry });
       },
       rest: {
-        onCall: (route, outcome, seconds) => {
-          calls.inc({ route, outcome });
-          callSeconds.observe({ route }, seconds);
-        },
+        onCall: (route, outcome, seconds) => called.add({ route, outcome, seconds }),
         onRetry: (route) => retries.inc({ route }),
         onBreaker: setBreaker,
         onRejected: (route) => rejected.inc({ route }),
@@ -102,14 +114,41 @@ export function createMetrics(): Metrics {
         onFallback: (isFallback) => fallback.set(isFallback ? 1 : 0),
       },
     },
-    text: () => registry.metrics(),
+    text: () => {
+      catchUp();
+      return registry.metrics();
+    },
     contentType: registry.contentType,
     snapshot: async () => {
+      catchUp();
       const metrics = await registry.getMetricsAsJSON();
       return metrics.map((metric) => ({
         ...metric,
         aggregator: AGGREGATORS[metric.name] ?? metric.aggregator,
       }));
+    },
+  };
+}
+
+type Call = {
+  readonly route: Route;
+  readonly outcome: CallOutcome;
+  readonly seconds: number;
+};
+
+const BULK = 256;
+
+/** Counts when somebody looks, or there is much to count: all at once takes a fraction of the time that each by itself takes. */
+function inBulk<Event>(countOne: (event: Event) => void) {
+  let events: Event[] = [];
+  const count = () => {
+    for (const event of events) countOne(event);
+    events = [];
+  };
+  return {
+    count,
+    add: (event: Event) => {
+      if (events.push(event) === BULK) count();
     },
   };
 }

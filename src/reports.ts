@@ -44,8 +44,12 @@ export type ReportOptions = {
 
 /** Reports to a log and to whoever counts. What the log throws is dropped: it must not take an answer along. */
 export function createReports({ log, observer = {}, beginSpan, clock }: ReportOptions): Reports {
-  const write = (level: keyof GatewayLog, record: object, message: string) =>
-    void new Promise((resolve) => resolve(log[level](record, message))).catch(() => {});
+  const write = (level: keyof GatewayLog, record: object, message: string) => {
+    try {
+      const written: unknown = log[level](record, message);
+      if (written instanceof Promise) written.catch(() => {});
+    } catch {}
+  };
   const drifted = new Map<string, number>(); // as many as the contract has entries
   const request = (record: AnsweredRequest) => {
     observer.onRequest?.(record);

@@ -58,7 +58,7 @@ export async function listen(
         response.shouldKeepAlive = false;
       }
       unanswered.add(response);
-      response.once('close', () => unanswered.delete(response));
+      response.on('close', () => unanswered.delete(response));
       void handle(request, response);
     },
   );

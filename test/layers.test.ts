@@ -38,6 +38,7 @@ const REFUSED: readonly Plant[] = [
   ['src/builder.ts', "export * from './operations/login.ts';"],
   ['src/builder.ts', "export * from './rest/client.ts';"],
   ['src/operations/new.ts', "export * from 'undici';"],
+  ['src/operations/new.ts', "export * from 'undici/lib/dispatcher/pool.js';"],
   ['src/operations/new.ts', "export * from './login.ts';"],
   ['src/operations/new.ts', "export * from '../rest/client.ts';"],
   ['src/operations/new.ts', "export * from '../context.ts';"],

@@ -28,10 +28,12 @@ export async function run(host: Host): Promise<number> {
       case 'learn':
         await (await import('./learn.ts')).learn(host, commandLine);
         return 0;
-      case 'schema':
+      case 'schema': {
         loadSettings({ ...host, environment: {} }, commandLine);
-        host.stdout.write((await import('../schema.ts')).createSubgraph().sdl);
+        const { createSchema, printSubgraph } = await import('../schema.ts');
+        host.stdout.write(printSubgraph(createSchema()));
         return 0;
+      }
       default:
         loadSettings(host, commandLine); // throws, since no other command gets through
         return 2;

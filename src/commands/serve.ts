@@ -4,7 +4,6 @@ import type { CommandLine } from './command-line.ts';
 import { greet } from './greeting.ts';
 import type { Host } from './host.ts';
 import { serveMetrics } from './metrics.ts';
-import { startSandbox } from './sandbox.ts';
 import { loadSettings } from './settings.ts';
 
 /**
@@ -18,7 +17,11 @@ export async function serve(host: Host, commandLine: CommandLine): Promise<numbe
   }
   await using sandbox =
     config.UPSTREAM_URL === undefined
-      ? await startSandbox(host, { host: '127.0.0.1', port: 0, file: commandLine.data })
+      ? await (await import('./sandbox.ts')).startSandbox(host, {
+          host: '127.0.0.1',
+          port: 0,
+          file: commandLine.data,
+        })
       : null;
   const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
   const playground = config.PLAYGROUND ? toPlayground(sandbox) : null;

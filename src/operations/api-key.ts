@@ -1,13 +1,13 @@
 import { builder, windowArguments } from '../builder.ts';
-import { GatewayError } from '../errors.ts';
 import { path, withQuery } from '../rest/path.ts';
 import { concerns } from '../window/filter.ts';
 import { readPage } from '../window/page.ts';
 import { pageSize } from '../window/parameters.ts';
 
-const ApiKey = builder.objectType('ApiKey', {
+builder.objectType('ApiKey', {
   description:
     'An API key, known by its client id. The service offers no way to read one, so it may not exist.',
+  extensions: { directives: { key: { fields: 'clientId' } } },
   fields: (t) => ({
     clientId: t.exposeID('clientId', { description: 'The client id that names the key.' }),
     audit: t.field({
@@ -24,18 +24,4 @@ const ApiKey = builder.objectType('ApiKey', {
         }),
     }),
   }),
-});
-
-builder.asEntity(ApiKey, {
-  key: builder.selection<{ clientId: string }>('clientId'),
-  resolveReference: ({ clientId }) => {
-    // A router sends what another subgraph answered: nothing has checked it yet.
-    const isId = typeof clientId === 'string' || Number.isSafeInteger(clientId);
-    if (!isId) {
-      throw new GatewayError('BAD_USER_INPUT', {
-        message: 'A representation of ApiKey needs a `clientId` that is an ID.',
-      });
-    }
-    return { clientId: String(clientId) };
-  },
 });

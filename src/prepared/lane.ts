@@ -1,8 +1,8 @@
 // Exists because a plain question that was asked before needs little of what Yoga does for all the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
 import type { PreparedOperation, PreparedOperations } from './operations.ts';
-import type { PlanResult } from './plan.ts';
 
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
@@ -16,7 +16,7 @@ export type LaneOptions = {
   readonly begin: (requestId: string, caller: Caller) => RequestReport;
   readonly createContext: (caller: Caller, report: RequestReport) => unknown;
   /** Gives errors their codes. */
-  readonly toCoded: (result: PlanResult, requestId: string) => PlanResult;
+  readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
   /** On every answer. */
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -56,15 +56,22 @@ export function createLane(options: LaneOptions): Lane {
     const result = toCoded(await execute(context), requestId);
     const body = JSON.stringify(result);
     if (!response.destroyed) {
-      const own = { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
-      const headers = { ...options.headers, ...own, 'x-request-id': requestId };
-      response.writeHead(200, headers).end(body);
+      const length = Buffer.byteLength(body);
+      const own = {
+        'content-type': contentType,
+        'content-length': length,
+        'x-request-id': requestId,
+      };
+      response.writeHead(200, { ...options.headers, ...own });
+      // One byte each: Node need not look for longer ones.
+      response.end(body, length === body.length ? 'latin1' : 'utf8');
     }
-    const codes = new Set(result.errors?.map(({ extensions }) => String(extensions['code'])));
+    const codes =
+      result.errors && new Set(result.errors.map(({ extensions }) => String(extensions['code'])));
     report.end({
       operation: operation.operation,
       fields,
-      ...(codes.size > 0 && { codes: [...codes].join(',') }),
+      ...(codes && { codes: [...codes].join(',') }),
       status: 200,
       prepared: true,
       ...(caller.signal.aborted && { aborted: true }),
@@ -106,12 +113,15 @@ function isPlain(
 
 function callerOf({ headers, socket }: IncomingMessage, response: ServerResponse): Caller {
   const leaving = new AbortController();
-  response.once('close', () => {
+  response.on('close', () => {
     if (!response.writableFinished) leaving.abort();
   });
   return {
     headers: {
-      get: (name) => (headers[name] === undefined ? null : [headers[name]].flat().join(', ')),
+      get: (name) => {
+        const value = headers[name];
+        return typeof value === 'object' ? value.join(', ') : (value ?? null);
+      },
     },
     signal: leaving.signal,
     peer: socket.remoteAddress,
@@ -124,8 +134,8 @@ function readBody(request: IncomingMessage): Promise<Buffer | null> {
     const chunks: Buffer[] = [];
     request
       .on('data', (chunk: Buffer) => chunks.push(chunk))
-      .once('end', () => resolve(Buffer.concat(chunks)))
-      .once('close', () => resolve(null));
+      .on('end', () => resolve(chunks[1] ? Buffer.concat(chunks) : (chunks[0] ?? null)))
+      .on('close', () => resolve(null));
   });
 }
 

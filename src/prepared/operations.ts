@@ -1,18 +1,21 @@
 // Exists because to parse, validate and plan a document takes longer than to carry it out.
 import {
   type DocumentNode,
+  type ExecutionResult,
   type FragmentDefinitionNode,
   type GraphQLSchema,
-  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { createPlan, type Plan, type PlanResult, type Variables } from './plan.ts';
+import { createCoercion } from './coercion.ts';
+import { createPlan, makeRepeatable, type Plan } from './plan.ts';
 
 /** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
 export type Question = Readonly<{ query: string; operationName: string | null; accept: string }>;
+
+type Values = Readonly<Record<string, unknown>>;
 
 /** What the long way found out about a question: a valid document, and for the answer and the log what is always the same. */
 export type Learned = Readonly<{
@@ -26,7 +29,7 @@ export type Learned = Readonly<{
 /** What only has to be carried out. */
 export type PreparedOperation = Pick<Learned, 'operation' | 'fields' | 'contentType'> & {
   /** Carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
-  ready(variables: Readonly<Variables>): ((context: unknown) => Promise<PlanResult>) | null;
+  ready(variables: Values): ((context: unknown) => Promise<ExecutionResult>) | null;
 };
 
 /** The operations that were asked before, of whomever: documents, with nothing of a caller but the literals in them. */
@@ -43,6 +46,7 @@ const MAX_PLANS = 8;
 
 /** Begins empty. An operation is planned when it is asked for the second time: many never are. */
 export function createPreparedOperations(schema: GraphQLSchema): PreparedOperations {
+  makeRepeatable(schema);
   const operations = new LRUCache<string, PreparedOperation>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_, key) => key.length,
@@ -57,32 +61,28 @@ export function createPreparedOperations(schema: GraphQLSchema): PreparedOperati
 }
 
 function keyOf({ query, operationName, accept }: Question): string {
-  return [accept, operationName === null ? '' : `=${operationName}`, query].join('\n');
+  return `${accept}\n${operationName === null ? '' : `=${operationName}`}\n${query}`;
 }
 
 function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
   const { operation } = facts;
-  const definitions = operation.variableDefinitions ?? [];
+  const coerce = createCoercion(schema, operation.variableDefinitions ?? []);
   const fragments = Object.fromEntries(
     document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
   );
+  const valid = { schema, document, operation, fragments };
   const conditions = conditionsOf(document);
   const plans = new Map<string, Plan | null>();
-  const planFor = (variables: Variables): Plan | null => {
-    const choice = conditions.map((name) => variables[name]).join();
-    const known = plans.get(choice);
-    if (known !== undefined) return known;
-    const plan =
-      plans.size < MAX_PLANS ? createPlan({ schema, operation, fragments }, variables) : null;
-    if (plans.size < MAX_PLANS) plans.set(choice, plan);
-    return plan;
-  };
   return {
     ...facts,
     ready: (given) => {
-      const { coerced } = getVariableValues(schema, definitions, given);
-      const plan = coerced === undefined ? null : planFor(coerced);
-      return coerced === undefined || plan === null ? null : (context) => plan(context, coerced);
+      const coerced = coerce(given);
+      if (coerced === null) return null;
+      const choice = conditions.map((name) => coerced[name]).join();
+      if (!plans.has(choice) && plans.size < MAX_PLANS)
+        plans.set(choice, createPlan(valid, coerced));
+      const plan = plans.get(choice);
+      return plan ? (context) => plan(context, { given, coerced }) : null;
     },
   };
 }

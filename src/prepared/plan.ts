@@ -1,21 +1,23 @@
 // Exists for speed: an executor looks at the document again for each record, a plan has looked at it once.
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
+  type DocumentNode,
   defaultFieldResolver,
+  type ExecutionResult,
+  execute,
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLError,
+  GraphQLID,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
+  GraphQLString,
   getArgumentValues,
   getNullableType,
   isLeafType,
   isListType,
-  isNonNullType,
   isObjectType,
-  locatedError,
   type OperationDefinitionNode,
   print,
 } from 'graphql';
@@ -23,210 +25,174 @@ import {
 /** A valid operation, with what it is made of. */
 export type ValidOperation = {
   readonly schema: GraphQLSchema;
+  readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Record<string, FragmentDefinitionNode>;
 };
 
-/** Values of variables, coerced. */
-export type Variables = Record<string, unknown>;
-
-/** As graphql-js gives it. */
-export type PlanResult = { readonly errors?: readonly GraphQLError[]; readonly data: unknown };
+/** Values of variables: as they were given, and coerced. */
+export type Variables = Readonly<Record<'given' | 'coerced', Readonly<Record<string, unknown>>>>;
 
 /** An operation that only has to be carried out. */
-export type Plan = (context: unknown, variables: Variables) => Promise<PlanResult>;
+export type Plan = (context: unknown, variables: Variables) => Promise<ExecutionResult>;
 
 /**
- * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. It
- * gives what the specification says (GraphQL, October 2021, section 6). Null for what is not planned: abstract types,
- * `__schema`, `__type`, and the response name `__proto__`, which JavaScript keeps for itself.
+ * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. Its root
+ * fields are resolved here, once. What they give is completed here as long as nothing is wrong or unusual in it: then
+ * graphql-js does that, and says what is wrong. Null for what is not planned: abstract types, `__schema`, `__type`,
+ * nested resolvers that ask for `info`, and the response name `__proto__`, which JavaScript keeps for itself.
  */
-export function createPlan(valid: ValidOperation, variables: Variables): Plan | null {
-  const { schema, fragments, operation } = valid;
+export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan | null {
+  const { schema, fragments, operation, document } = valid;
   const type = schema.getRootType(operation.operation);
   if (!type) return null;
-  const values = { coerced: variables, sources: {} };
-  const planning: Planning = { ...valid, values, isPossible: true };
-  const { fields } = collectFields(schema, fragments, values, type, operation.selectionSet);
-  const execute = planObject(planning, type, fields);
+  const planning: Planning = { ...valid, values: { coerced, sources: {} }, isPossible: true };
+  const selected = collectFields(schema, fragments, planning.values, type, operation.selectionSet);
+  const fields = planFields(planning, type, selected.fields, true);
   if (!planning.isPossible) return null;
-  return async (context, given) => {
-    const errors: GraphQLError[] = [];
+  return async (context, variables) => {
+    const run = { context, variables: variables.coerced };
+    const resolving = fields.map(async ({ read }) => read(undefined, run));
     try {
-      const data = await execute(undefined, undefined, { context, variables: given, errors });
-      return errors.length > 0 ? { errors, data } : { data };
-    } catch (error) {
-      return { errors: [...errors, locatedError(error, undefined)], data: null };
+      const data: Record<string, unknown> = {};
+      const values = await Promise.all(resolving);
+      for (const [index, { key, complete }] of fields.entries())
+        data[key] = complete(values[index], run);
+      return { data };
+    } catch {
+      return execute({
+        ...{ schema, document, operationName: operation.name?.value, contextValue: context },
+        variableValues: variables.given,
+        rootValue: new Resolving(fields.map(({ key }, index) => [key, resolving[index]])),
+      });
     }
   };
 }
 
+/** What root fields give, by their keys in the result. */
+class Resolving extends Map<string | number, unknown> {}
+
+/** Lets root fields give what they have given already, where that is to be completed again. */
+export function makeRepeatable(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const { resolve = defaultFieldResolver } = field;
+      field.resolve = (source, args, context, info) =>
+        source instanceof Resolving
+          ? source.get(info.path.key)
+          : resolve(source, args, context, info);
+    }
+  }
+}
+
 type Planning = ValidOperation & {
-  readonly values: { readonly coerced: Variables; readonly sources: Record<string, never> };
+  readonly values: {
+    readonly coerced: Record<string, unknown>;
+    readonly sources: Record<string, never>;
+  };
   isPossible: boolean;
 };
 
 /** One time that a plan is carried out. */
-type Run = {
-  readonly context: unknown;
-  readonly variables: Variables;
-  readonly errors: GraphQLError[];
-};
+type Run = { readonly context: unknown; readonly variables: Readonly<Record<string, unknown>> };
 
-/** Where a value stands in the result. */
-type Path = GraphQLResolveInfo['path'] | undefined;
+/** What a resolver gives. */
+type Read = (source: unknown, run: Run) => unknown;
 
-/** Gives the value of a field, or of all fields, of an object at a path. */
-type Execute = (source: unknown, path: Path, run: Run) => unknown;
+/** Makes what the caller gets of what a resolver gave, or throws. */
+type Complete = (value: unknown, run: Run) => unknown;
 
-/** Makes what the caller gets of what a resolver gave; it stands at a key of the path. */
-type Complete = (value: unknown, path: Path, key: string | number, run: Run) => unknown;
+type Field = { readonly key: string; readonly read: Read; readonly complete: Complete };
 
-/** A field, and everywhere it is selected. */
-type Selected = {
-  readonly type: GraphQLOutputType;
-  readonly name: string;
-  readonly nodes: FieldNode[];
-};
-
-function planObject(
+function planFields(
   planning: Planning,
   type: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
-): Execute {
+  isRoot = false,
+): readonly Field[] {
   if (type.isTypeOf || selected.has('__proto__')) planning.isPossible = false;
-  const fields = [...selected].map(
-    ([key, nodes]) => [key, planField(planning, type, key, nodes)] as const,
-  );
-  return (source, path, run) => {
-    const data: Record<string, unknown> = {};
-    let isPending = false;
-    try {
-      for (const [key, execute] of fields) {
-        const value = execute(source, path, run);
-        data[key] = value;
-        isPending ||= value instanceof Promise;
-      }
-    } catch (error) {
-      // Nobody waits for the others any more, and what they reject with must not end the process.
-      void Promise.allSettled(Object.values(data));
-      throw error;
+  return [...selected].map(([key, nodes]) => {
+    const [node] = nodes;
+    if (node?.name.value === '__typename')
+      return { key, read: () => type.name, complete: (name) => name };
+    const field = type.getFields()[node?.name.value ?? ''];
+    if (
+      node === undefined ||
+      field === undefined ||
+      (!isRoot && (field.resolve?.length ?? 0) > 3)
+    ) {
+      planning.isPossible = false;
+      return { key, read: () => null, complete: () => null };
     }
-    return isPending ? settle(data) : data;
-  };
+    const { resolve = defaultFieldResolver, name } = field;
+    const complete = planType(planning, field.type, nodes);
+    if (resolve === defaultFieldResolver)
+      return { key, read: readProperty.bind(null, name), complete };
+    const { schema, fragments, operation, values } = planning;
+    const path = { prev: undefined, key, typename: type.name };
+    const standing: unknown = {
+      ...{ fieldName: name, fieldNodes: nodes, returnType: field.type, parentType: type, path },
+      ...{ schema, fragments, operation, rootValue: undefined, variableValues: values.coerced },
+    };
+    const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
+    // Where no dollar stands there is no variable, and the arguments are the same each time.
+    const isFixed = !print(node).includes('$');
+    const fixed = isFixed ? getArgumentValues(field, node, {}) : null;
+    const read: Read = (source, { context, variables }) =>
+      resolve(source, fixed ?? getArgumentValues(field, node, variables), context, info);
+    return { key, read, complete };
+  });
 }
 
-async function settle(data: Record<string, unknown>): Promise<unknown> {
-  const values = await Promise.all(Object.values(data));
-  for (const [index, key] of Object.keys(data).entries()) data[key] = values[index];
-  return data;
+function readProperty(name: string, source: unknown): unknown {
+  const value = Object(source)[name];
+  if (typeof value === 'function') throw UNUSUAL; // graphql-js calls it
+  return value;
 }
 
-function planField(
-  planning: Planning,
-  parentType: GraphQLObjectType,
-  key: string,
-  nodes: FieldNode[],
-): Execute {
-  const [node] = nodes;
-  if (node?.name.value === '__typename') return () => parentType.name;
-  const field = parentType.getFields()[node?.name.value ?? ''];
-  if (node === undefined || field === undefined) {
-    planning.isPossible = false;
-    return () => null;
-  }
-  const { schema, operation, fragments, values } = planning;
-  const { resolve = defaultFieldResolver, name: fieldName, type } = field;
-  const path = { prev: undefined, key, typename: undefined };
-  const standing: unknown = {
-    ...{ fieldName, fieldNodes: nodes, returnType: type, parentType, path, rootValue: undefined },
-    ...{ schema, fragments, operation, variableValues: values.coerced },
-  };
-  const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
-  // Where no dollar stands there is no variable, and the arguments are the same each time.
-  const isFixed = !print(node).includes('$');
-  let fixed: Variables | undefined;
-  const resolveField: Execute = (source, prev, { context, variables }) => {
-    const args = fixed ?? getArgumentValues(field, node, variables);
-    if (isFixed) fixed = args;
-    // Only a resolver that declares `info` gets one of its own: to make it takes longer than most resolvers do.
-    const isGeneral = resolve.length < 4 || resolve === defaultFieldResolver;
-    const own = isGeneral ? info : { ...info, variableValues: variables, path: { ...path, prev } };
-    return resolve(source, args, context, own);
-  };
-  const selected = { type, name: `${parentType.name}.${fieldName}`, nodes };
-  const place = planPlace(planning, selected, resolveField);
-  return (source, prev, run) => place(source, prev, key, run);
-}
+const UNUSUAL = new Error('This is for graphql-js to complete.');
 
-/** Resolves and completes. Where that fails the error is recorded, and null stands there, unless null may not. */
-function planPlace(planning: Planning, selected: Selected, resolve: Execute): Complete {
-  const complete = planValue(planning, selected);
-  const fail = (error: unknown, path: Path, key: string | number, run: Run) => {
-    const keys = [key];
-    for (let at = path; at !== undefined; at = at.prev) keys.unshift(at.key);
-    const located = locatedError(error, selected.nodes, keys);
-    if (isNonNullType(selected.type)) throw located;
-    run.errors.push(located);
-    return null;
-  };
-  return (source, path, key, run) => {
-    try {
-      const value = resolve(source, path, run);
-      const completed =
-        value instanceof Promise
-          ? value.then((resolved) => complete(resolved, path, key, run))
-          : complete(value, path, key, run);
-      if (!(completed instanceof Promise)) return completed;
-      return completed.catch((error: unknown) => fail(error, path, key, run));
-    } catch (error) {
-      return fail(error, path, key, run);
+function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
+  const nullable = getNullableType(type);
+  const complete = planNullable(planning, nullable, nodes);
+  const isNullable = nullable === type;
+  return (value, run) => {
+    if (value == null) {
+      if (isNullable) return null;
+      throw UNUSUAL;
     }
+    if (value instanceof Promise) value.catch(() => {}); // graphql-js asks again, and gets the same
+    if (value instanceof Promise || value instanceof Error) throw UNUSUAL;
+    return complete(value, run);
   };
 }
 
-function planValue(planning: Planning, selected: Selected): Complete {
-  const complete = planNullable(planning, { ...selected, type: getNullableType(selected.type) });
-  const isNullable = !isNonNullType(selected.type);
-  const check = (completed: unknown) => {
-    if (completed !== null || isNullable) return completed;
-    throw new Error(`Cannot return null for non-nullable field ${selected.name}.`);
-  };
-  return (value, path, key, run) => {
-    if (value instanceof Error) throw value;
-    const completed = value == null ? null : complete(value, path, key, run);
-    return completed instanceof Promise ? completed.then(check) : check(completed);
-  };
-}
-
-function planNullable(planning: Planning, { type, name, nodes }: Selected): Complete {
+function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   if (isLeafType(type)) {
+    const isText = type === GraphQLString || type === GraphQLID;
     return (value) => {
+      if (isText && typeof value === 'string') return value;
       const serialized: unknown = type.serialize(value);
-      if (serialized != null) return serialized;
-      throw new Error(`A value of ${name} was serialized as nothing.`);
+      if (serialized == null) throw UNUSUAL;
+      return serialized;
     };
   }
   if (isListType(type)) {
-    const place = planPlace(planning, { type: type.ofType, name, nodes }, (item) => item);
-    return (list, prev, key, run) => {
-      if (!Array.isArray(list)) throw new GraphQLError(`A list is needed for ${name}.`);
-      const path = { prev, key, typename: undefined };
-      const items: unknown[] = [];
-      try {
-        for (const [index, item] of list.entries()) items.push(place(item, path, index, run));
-      } catch (error) {
-        void Promise.allSettled(items);
-        throw error;
-      }
-      return items.some((item) => item instanceof Promise) ? Promise.all(items) : items;
+    const complete = planType(planning, type.ofType, nodes);
+    return (list, run) => {
+      if (!Array.isArray(list)) throw UNUSUAL;
+      return list.map((item) => complete(item, run));
     };
   }
   if (isObjectType(type)) {
     const { schema, fragments, values } = planning;
-    const { fields } = collectSubFields(schema, fragments, values, type, nodes);
-    const execute = planObject(planning, type, fields);
-    return (value, prev, key, run) => execute(value, { prev, key, typename: undefined }, run);
+    const { fields: selected } = collectSubFields(schema, fragments, values, type, nodes);
+    const fields = planFields(planning, type, selected);
+    return (source, run) => {
+      const data: Record<string, unknown> = {};
+      for (const { key, read, complete } of fields) data[key] = complete(read(source, run), run);
+      return data;
+    };
   }
   planning.isPossible = false;
   return () => null;

@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Bearer } from './bearer.ts';
 import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';
@@ -87,18 +87,12 @@ export function createRestClient(options: RestClientOptions): RestClient {
       observe: options.observe ?? {},
       aborted: isAborted.signal,
     },
-    (request, limits) => exchange(pool, request, { ...limits, maxBytes }),
+    exchange.bind(null, { dispatcher: pool, maxBytes }),
   );
 
   const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
-    const response = await send(
-      {
-        ...request,
-        path: `${prefix}${request.path}` as Path, // the prefix comes from a URL, so it is encoded
-        headers: { accept: 'application/json', 'accept-encoding': 'identity', ...request.headers },
-      },
-      routeOf(request.path),
-    );
+    const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
+    const response = await send({ ...request, path }, routeOf(request.path));
     if (response.status >= 300) {
       const isRead = request.method === 'GET';
       const hasToken = 'authorization' in request.headers;

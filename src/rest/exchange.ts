@@ -1,4 +1,5 @@
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
+import errors from 'undici/lib/core/errors.js';
 import { type FailureReason, GatewayError } from '../errors.ts';
 import type { Path } from './path.ts';
 
@@ -8,8 +9,6 @@ export type ExchangeRequest = {
   readonly path: Path;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Aborts the exchange when the caller leaves; only a read is given one. */
-  readonly signal?: AbortSignal | undefined;
   /** Begins to look at the body of a 2xx that announces so many bytes. */
   readonly look?: ((announced: number) => Look) | undefined;
 };
@@ -20,12 +19,21 @@ export type Look = (pieces: readonly Buffer[], size: number) => Excerpt | undefi
 /** What is enough of a body, decoded. */
 export type Excerpt = { readonly body: unknown };
 
-/** What bounds every exchange. */
-export type ExchangeLimits = {
-  /** From this try to the last byte of the answer, waiting for a connection included; milliseconds. */
-  readonly timeoutMs: number;
+/** What a request is sent over. */
+export type ExchangeWay = {
+  readonly dispatcher: Dispatcher;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
+};
+
+/** One try of a request. */
+export type ExchangeTry = {
+  /** By which the service knows it; they are sent beside those of the request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends it when the caller leaves; only a read is given one. */
+  readonly signal: AbortSignal | undefined;
+  /** From this try to the last byte of the answer, waiting for a connection included; milliseconds. */
+  readonly timeoutMs: number;
   /** Asked when the request is about to go onto a connection. */
   readonly maySend: () => boolean;
 };
@@ -60,6 +68,8 @@ const DRAINED_BYTES = 131_072;
 
 const NOTHING = Buffer.alloc(0);
 
+const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity' };
+
 /** Ends what nobody waits for any more; one for all, as a stack trace costs more than the records of a window. */
 const ENOUGH = new Error('enough was read');
 
@@ -71,11 +81,12 @@ const ENOUGH = new Error('enough was read');
  * @throws GatewayError UPSTREAM_BAD_RESPONSE.
  */
 export function exchange(
-  dispatcher: Dispatcher,
+  { dispatcher, maxBytes }: ExchangeWay,
   request: ExchangeRequest,
-  { timeoutMs, maxBytes, maySend }: ExchangeLimits,
+  { timeoutMs, maySend, signal, headers: own }: ExchangeTry,
 ): Promise<RawResponse> {
-  const { method, path, headers, body = null, signal } = request;
+  const { method, path, body = null } = request;
+  const headers = { ...HEADERS, ...request.headers, ...own };
   return new Promise((resolve, reject) => {
     const isRead = method === 'GET';
     const chunks: Buffer[] = [];

@@ -21,7 +21,8 @@ const CONTROL = /\p{Cc}/u;
  * or holds a control character or a lone surrogate.
  */
 export function path(text: TemplateStringsArray, ...values: readonly string[]): Path {
-  return String.raw({ raw: text }, ...values.map(encodeSegment)) as Path; // the brand is what encodeSegment does
+  const segments = values.map((value, index) => encodeSegment(value) + text[index + 1]);
+  return [text[0], ...segments].join('') as Path; // the brand is what encodeSegment does
 }
 
 /**
@@ -59,7 +60,7 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
 function encodeSegment(value: string): string {
   if (
     value === '' ||
-    [...value].length > MAX_SEGMENT_LENGTH ||
+    (value.length > MAX_SEGMENT_LENGTH && [...value].length > MAX_SEGMENT_LENGTH) ||
     STEP.test(value) ||
     CONTROL.test(value) ||
     !value.isWellFormed()

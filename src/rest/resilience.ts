@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bulkhead } from 'cockatiel';
 import { GatewayError } from '../errors.ts';
 import { createBreaker, type Pass, type Verdict } from './breaker.ts';
 import {
-  type ExchangeLimits,
   type ExchangeRequest,
+  type ExchangeTry,
   LostExchange,
   type RawResponse,
 } from './exchange.ts';
@@ -30,16 +29,17 @@ export type ResilienceOptions = {
 };
 
 /** Makes one try, unless it may no longer be sent when it gets a connection. */
-export type Send = (
-  request: ExchangeRequest,
-  limits: Pick<ExchangeLimits, 'timeoutMs' | 'maySend'>,
-) => Promise<RawResponse>;
+export type Send = (request: ExchangeRequest, trying: ExchangeTry) => Promise<RawResponse>;
 
 /** Makes a call: one try or two, or none. */
 export type Call = (request: TracedRequest, route: Route | null) => Promise<RawResponse>;
 
 /** A request, and what it is a part of. */
-export type TracedRequest = ExchangeRequest & { readonly trace: Trace };
+export type TracedRequest = ExchangeRequest & {
+  readonly trace: Trace;
+  /** Aborted when the caller leaves; only a read is given one. */
+  readonly signal?: AbortSignal | undefined;
+};
 
 type Outcome = { readonly response: RawResponse } | { readonly error: unknown };
 
@@ -62,8 +62,7 @@ const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
 export function createResilience(options: ResilienceOptions, send: Send): Call {
   const { timeoutMs, connections, now, clock, random, observe, aborted } = options;
   const breaker = createBreaker(clock, (state) => observe.onBreaker?.(state));
-  // Counts only: cockatiel's queue would keep a call beyond its deadline, undici's does not.
-  const slots = bulkhead(connections * CALLS_PER_CONNECTION);
+  let underWay = 0;
   const budget = createBudget();
 
   const reject = (route: Route | null, error: GatewayError): never => {
@@ -74,17 +73,22 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
 
   /** Null when the breaker opened before it was sent. */
   const attempt = async (
-    { trace, ...request }: TracedRequest,
+    request: TracedRequest,
     route: Route | null,
     { pass, deadline, isRetry }: Readonly<{ pass: Pass; deadline: number; isRetry: boolean }>,
   ): Promise<Outcome | null> => {
     const begun = clock();
-    const traced = trace.begin({ method: request.method, route, isRetry });
-    const headers = { ...request.headers, ...traced.headers };
-    // A probe runs to its end, so that callers who leave cannot keep the breaker open.
-    const signal = pass.isProbe ? undefined : request.signal;
-    const limits = { timeoutMs: deadline - begun, maySend: pass.isValid };
-    const outcome = await settle(send({ ...request, headers, signal }, limits));
+    const traced = request.trace.begin({ method: request.method, route, isRetry });
+    const outcome: Outcome = await send(request, {
+      headers: traced.headers,
+      // A probe runs to its end, so that callers who leave cannot keep the breaker open.
+      signal: pass.isProbe ? undefined : request.signal,
+      timeoutMs: deadline - begun,
+      maySend: pass.isValid,
+    }).then(
+      (response) => ({ response }),
+      (error: unknown) => ({ error }),
+    );
     traced.end(resultOf(outcome));
     if (isSpared(outcome)) return null;
     pass.report(judge(outcome));
@@ -125,10 +129,15 @@ export function createResilience(options: ResilienceOptions, send: Send): Call {
   };
 
   return async (request, route) => {
-    if (slots.executionSlots === 0) return reject(route, crowded());
-    const outcome = await slots.execute(() => tryTwice(request, route));
-    if ('error' in outcome) throw outcome.error;
-    return outcome.response;
+    if (underWay === connections * CALLS_PER_CONNECTION) return reject(route, crowded());
+    underWay += 1;
+    try {
+      const outcome = await tryTwice(request, route);
+      if ('error' in outcome) throw outcome.error;
+      return outcome.response;
+    } finally {
+      underWay -= 1;
+    }
   };
 }
 
@@ -162,14 +171,6 @@ function createBudget() {
       return true;
     },
   };
-}
-
-async function settle(trying: Promise<RawResponse>): Promise<Outcome> {
-  try {
-    return { response: await trying };
-  } catch (error) {
-    return { error };
-  }
 }
 
 function isSpared(outcome: Outcome): boolean {

@@ -209,18 +209,25 @@ describe('workers', () => {
     expect(primary.output.stdout).toContain('"exitCode":7');
   });
 
-  it('write one line of the log after the other, so that a pipe takes each whole', async () => {
-    const written: { readonly line: string; readonly done: () => void }[] = [];
-    const write = (line: string, done = () => {}) => void written.push({ line, done });
+  it('write no more of the log at once than a pipe takes whole, and one piece after the other', async () => {
+    const written: { readonly text: string; readonly done: () => void }[] = [];
+    const write = (text: string, done = () => {}) => void written.push({ text, done });
     const host = { stdout: { write }, now: () => new Date() };
     const log = await createLog(host, loadConfig({ WORKERS: '2' }));
-    for (const message of ['a', 'b', 'c']) log.info(message);
-    for (const count of [1, 2, 3]) {
-      await new Promise(setImmediate);
+    const ids = Array.from({ length: 100 }, (_, index) => `é-${index}`);
+    for (const requestId of ids) log.info({ requestId }, 'request');
+    await new Promise(setImmediate);
+    const read: string[] = [];
+    for (let count = 1; read.length < ids.length; count += 1) {
       expect(written).toHaveLength(count);
-      expect(JSON.parse(written.at(-1)?.line ?? '').msg).toBe('abc'[count - 1]);
-      written.at(-1)?.done();
+      const { text = '', done } = written.at(-1) ?? {};
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096);
+      const lines = text.trimEnd().split('\n');
+      expect(lines.length).toBeGreaterThan(1);
+      read.push(...lines.map((line) => JSON.parse(line).requestId));
+      done?.();
     }
+    expect(read).toEqual(ids);
   });
 
   it.each(['0', '65', '1.5', 'two'])('are not %s', (WORKERS) => {

@@ -156,6 +156,14 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
     const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(said) ?? [];
     const check = wordsOf(FILE.getHEALTHCHECKs()[0]?.getTextContent() ?? '').slice(1);
     await exec(process.execPath, check, { env: { PORT: port } });
+    const answer = await fetch(`http://127.0.0.1:${port}/graphql`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
+      body: '{"query": "{ audit { totalCount } }"}',
+    });
+    expect(await answer.json()).toMatchObject({
+      errors: [{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }],
+    });
     child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
     await expect(exec(process.execPath, check, { env: { PORT: port } })).rejects.toThrow();

@@ -65,7 +65,12 @@ export function keytrailHere(
   const status = run({
     arguments: args,
     environment,
-    stdout: { write: (text) => output.add('stdout', text) },
+    stdout: {
+      write: (text, onWritten = () => {}) => {
+        output.add('stdout', text);
+        process.nextTick(onWritten);
+      },
+    },
     stderr: { write: (text) => output.add('stderr', text) },
     version: '0.0.0',
     now: () => new Date(),

@@ -1,0 +1,27 @@
+// Single files of packages whose versions are pinned: their indexes load much more, which takes time at every start.
+
+declare module 'undici/lib/dispatcher/pool.js' {
+  import { Pool } from 'undici';
+
+  export = Pool;
+}
+declare module 'undici/lib/core/errors.js' {
+  import { errors } from 'undici';
+
+  export = errors;
+}
+declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
+  import { RateLimiterMemory } from 'rate-limiter-flexible';
+
+  export = RateLimiterMemory;
+}
+declare module 'rate-limiter-flexible/lib/RateLimiterRedis.js' {
+  import { RateLimiterRedis } from 'rate-limiter-flexible';
+
+  export = RateLimiterRedis;
+}
+declare module 'rate-limiter-flexible/lib/RateLimiterRes.js' {
+  import { RateLimiterRes } from 'rate-limiter-flexible';
+
+  export = RateLimiterRes;
+}
