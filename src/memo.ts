@@ -17,7 +17,43 @@ export function memoise<T extends NonNullable<unknown>>(
     if (found !== undefined) return found;
     const made = make(name);
     if (known.size === MAX_NAMES) known.clear();
-    if (name.length <= MAX_LENGTH && !VALUE.test(name)) known.set(name, made);
+    if (isName(name)) known.set(name, made);
+    return made;
+  };
+}
+
+/**
+ * The same for names inside of others: remembers what is made of a name in what was made of the one around it. Null
+ * stands for what has no name. What is inside of a name that is not remembered is not remembered either.
+ */
+export function memoiseWithin<T extends object>(
+  start: T,
+  make: (outer: T, name: string | null) => T,
+): (outer: T, name: string | null) => T {
+  const known = new Map<T, Map<string | null, T>>();
+  return (outer, name) => {
+    if (known.size === 0) known.set(start, new Map());
+    const inner = known.get(outer);
+    const found = inner?.get(name);
+    if (found !== undefined) return found;
+    const made = make(outer, name);
+    if (inner === undefined || !(name === null || isName(name))) return made;
+    if (known.size > MAX_NAMES) known.clear();
+    else known.set(made, new Map());
+    inner.set(name, made);
+    return made;
+  };
+}
+
+function isName(name: string): boolean {
+  return name.length <= MAX_LENGTH && !VALUE.test(name);
+}
+
+/** Makes something when it is first asked for. */
+export function once<T extends NonNullable<unknown>>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
     return made;
   };
 }

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { inferEvent } from '../inference/event.ts';
 import { completeAudit, inferContract } from '../inference/infer.ts';
 import type { Answer, ConfiguredContract, Contract } from '../reading/contract.ts';
+import { FIELDS } from '../reading/event.ts';
 import { listAt, readTrail, SAMPLE } from '../reading/trail.ts';
 import { readBearer } from '../rest/bearer.ts';
 import { createRestClient } from '../rest/client.ts';
@@ -130,7 +131,9 @@ function isEmpty(value: unknown): boolean {
 function reading(answer: Answer, { audit = {} }: ConfiguredContract): unknown {
   try {
     const trail = readTrail(completeAudit(answer, audit), answer);
-    return Array.from({ length: trail.length }, (_, index) => trail.event(index));
+    return Array.from({ length: trail.length }, (_, index) =>
+      FIELDS.map((field) => trail.event(index)[field]),
+    );
   } catch {
     return null; // the answer of a login
   }

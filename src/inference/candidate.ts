@@ -4,7 +4,7 @@ import type { Place } from './survey.ts';
 import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES, ROLES, WRAPPERS } from './vocabulary.ts';
 
 /** A place of a record, looked at. */
-export type Candidate = Place & Traits;
+export type Candidate = Place & { readonly traits: Traits };
 
 /** What its path alone says. */
 type Traits = {
@@ -32,7 +32,7 @@ const MAX_ALTERNATIVES = 3;
 export function look({ pointer, path, depth, values }: Place, home = ''): Candidate {
   const isAtHome = home !== '' && path.startsWith(`${home}/`);
   const traits = traitsOf(isAtHome ? path.slice(home.length + 1) : path);
-  return { ...traits, pointer, path, depth, values };
+  return { pointer, path, depth, values, traits };
 }
 
 const traitsOf = memoise((way): Traits => {
@@ -59,7 +59,7 @@ const traitsOf = memoise((way): Traits => {
 });
 
 /** The role of the first of its words that has one; further such words say nothing: `actor/user/id` is the actor's id. */
-function findParty(text: string): Candidate['party'] {
+function findParty(text: string): Traits['party'] {
   const words = text.split(' ');
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
@@ -95,14 +95,19 @@ export function select(
   entry: keyof Traits['rules'],
   fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
-  return places
-    .filter((place) => place.rules[entry] >= 0 && fits(place, place.rules[entry]))
-    .sort((a, b) => a.rules[entry] - b.rules[entry] || a.depth - b.depth)
+  const fitting: Candidate[] = [];
+  for (const place of places) {
+    const rule = place.traits.rules[entry];
+    if (rule >= 0 && fits(place, rule)) fitting.push(place);
+  }
+  return fitting
+    .sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth)
     .map(({ pointer }) => pointer);
 }
 
 /** As an entry of a contract. */
 export function toPointers(pointers: readonly string[]): Pointers {
+  if (pointers.length < 2) return pointers[0] ?? null;
   const [first = null, ...others] = new Set(pointers);
   return others.length > 0 ? [first ?? '', ...others].slice(0, MAX_ALTERNATIVES) : first;
 }

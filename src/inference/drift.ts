@@ -1,6 +1,7 @@
 import {
   type Answer,
   type AuditContract,
+  type EventContract,
   finder,
   type Partially,
   type Pointers,
@@ -17,14 +18,27 @@ export function findDrift(
 ): readonly string[] {
   if (trail.length === 0 || (event === undefined && total == null)) return [];
   const size = Math.min(trail.length, SAMPLE);
-  const records = Array.from({ length: size }, (_, index) => trail.event(index).raw);
-  const isLost = (pointers: Pointers) => {
-    const find = finder(pointers);
-    return records.every((record) => find(record) === null);
+  const isLost = (find: (record: unknown) => unknown) => {
+    for (let index = 0; index < size; index += 1)
+      if (find(trail.event(index).raw) !== null) return false;
+    return true;
   };
-  const lost = entriesOf(event, 'audit.event').filter(([, pointers]) => isLost(pointers));
+  const lost = findersOf(event).filter(([, find]) => isLost(find));
   const isTotalLost = !answer.isCut && total != null && take(total, answer) === null;
   return [...(isTotalLost ? ['audit.total'] : []), ...lost.map(([entry]) => entry)];
+}
+
+type Finders = readonly (readonly [entry: string, find: (record: unknown) => unknown])[];
+
+/** Of the contracts of all gateways in this process: each is the same for all answers. */
+const known = new WeakMap<object, Finders>();
+
+function findersOf(event: Partially<EventContract> = {}): Finders {
+  const finders =
+    known.get(event) ??
+    entriesOf(event, 'audit.event').map(([entry, pointers]) => [entry, finder(pointers)] as const);
+  known.set(event, finders);
+  return finders;
 }
 
 /** The entries of a part of the contract that have a pointer, by name. */

@@ -1,3 +1,4 @@
+import { once } from '../memo.ts';
 import type { EventContract } from '../reading/contract.ts';
 import { readOutcome } from '../reading/outcome.ts';
 import { readTime } from '../reading/time.ts';
@@ -7,33 +8,58 @@ import { survey } from './survey.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const found = survey(records)
-    .map((place) => look(place))
-    .filter(({ path, isAside }) => path !== '' && !isAside);
-  const occurredAt = select(found, 'occurredAt', isTimeOfEvent);
-  // What holds the time is the record proper, whatever it is wrapped in.
-  const home = parentOf(occurredAt[0] ?? '');
-  const homePath = found.find(({ pointer }) => pointer === occurredAt[0])?.path ?? '';
-  const places = homePath.includes('/')
-    ? found.map((place) => look(place, parentOf(homePath)))
-    : found;
-  const near = places.filter(({ pointer, depth }) => depth === 1 || parentOf(pointer) === home);
-  const id = select(near, 'id', isId);
-  const others = places.filter(({ pointer }) => !id.includes(pointer));
+  const entries = openEvent(records);
   return {
-    id: toPointers(id),
-    occurredAt: toPointers(occurredAt),
-    action: toPointers(select(places, 'action', isAction)),
-    outcome: toPointers(select(places, 'outcome', isOutcome)),
-    actor: inferParty(others, 'actor'),
-    target: inferParty(others, 'target'),
-    ipAddress: toPointers(select(places, 'ipAddress', isAddressOfActor)),
-    userAgent: toPointers(select(places, 'userAgent', isUserAgent)),
+    id: entries.id(),
+    occurredAt: entries.occurredAt(),
+    action: entries.action(),
+    outcome: entries.outcome(),
+    actor: { id: entries.actor.id(), name: entries.actor.name(), type: entries.actor.type() },
+    target: { id: entries.target.id(), name: entries.target.name(), type: entries.target.type() },
+    ipAddress: entries.ipAddress(),
+    userAgent: entries.userAgent(),
+  };
+}
+
+/** The same, where an entry is told when it is asked for; the records are looked at when the first one is. */
+export function openEvent(records: readonly unknown[]) {
+  const found = once(() =>
+    survey(records)
+      .map((place) => look(place))
+      .filter(({ path, traits }) => path !== '' && !traits.isAside),
+  );
+  const occurredAt = once(() => select(found(), 'occurredAt', isTimeOfEvent));
+  // What holds the time is the record proper, whatever it is wrapped in.
+  const places = once(() => {
+    const homePath = found().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
+    return homePath.includes('/')
+      ? found().map((place) => look(place, parentOf(homePath)))
+      : found();
+  });
+  const id = once(() => {
+    const home = parentOf(occurredAt()[0] ?? '');
+    const isNear = ({ pointer, depth }: Candidate) => depth === 1 || parentOf(pointer) === home;
+    return select(places().filter(isNear), 'id', isId);
+  });
+  const others = once(() => places().filter(({ pointer }) => !id().includes(pointer)));
+  const openParty = (role: 'actor' | 'target') => {
+    const party = once(() => inferParty(others(), role));
+    return { id: () => party().id, name: () => party().name, type: () => party().type };
+  };
+  return {
+    id: () => toPointers(id()),
+    occurredAt: () => toPointers(occurredAt()),
+    action: () => toPointers(select(places(), 'action', isAction)),
+    outcome: () => toPointers(select(places(), 'outcome', isOutcome)),
+    actor: openParty('actor'),
+    target: openParty('target'),
+    ipAddress: () => toPointers(select(places(), 'ipAddress', isAddressOfActor)),
+    userAgent: () => toPointers(select(places(), 'userAgent', isUserAgent)),
   };
 }
 
 /** Most of what stands there must be an instant that is not ambiguous. */
-function isTimeOfEvent({ values, isOtherTime, isInside }: Candidate): boolean {
+function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: Candidate): boolean {
   return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
 }
 
@@ -46,34 +72,37 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
   });
 }
 
-function isId({ values, isInside }: Candidate): boolean {
+function isId({ values, traits }: Candidate): boolean {
   const isText =
-    !isInside && values.every((value) => typeof value === 'string' || typeof value === 'number');
-  return isText && (values.length === 1 || new Set(values).size > 1);
+    !traits.isInside &&
+    values.every((value) => typeof value === 'string' || typeof value === 'number');
+  return isText && isVaried(values);
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
-function isAction({ values, words, isInside, pointer }: Candidate): boolean {
+function isAction({ values, traits: { words, isInside }, pointer }: Candidate): boolean {
   if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
   if (isInside && !words.endsWith(' action')) return false;
   const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
   if (!isText || !/^(?:type|kind)$/.test(words)) return isText;
-  return (
-    (values.length === 1 || new Set(values).size > 1) &&
-    !values.some((value) => KINDS.test(String(value)))
-  );
+  return isVaried(values) && !values.some((value) => KINDS.test(String(value)));
 }
 
-function isOutcome({ values, isInside }: Candidate): boolean {
-  return !isInside && values.some((value) => readOutcome(value) !== null);
+/** Whether texts and numbers are not the same in all records. */
+function isVaried(values: readonly unknown[]): boolean {
+  return values.length === 1 || values.some((value) => value !== values[0]);
+}
+
+function isOutcome({ values, traits }: Candidate): boolean {
+  return !traits.isInside && values.some((value) => readOutcome(value) !== null);
 }
 
 /** IPv4 or IPv6, with or without a port. */
 const ADDRESS =
   /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[?(?=[\da-f:.]*:[\da-f:.]*:)[\da-f:.]{2,45}(?:%\w+)?\]?(?::\d+)?)$/i;
 
-function isAddressOfActor({ values, isOtherAddress }: Candidate): boolean {
-  return !isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
+function isAddressOfActor({ values, traits }: Candidate): boolean {
+  return !traits.isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

@@ -4,12 +4,13 @@ import {
   type AuditContract,
   type Contract,
   complete,
+  type LazyContract,
   type Partially,
 } from '../reading/contract.ts';
 import { isObject } from '../reading/names.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
-import { inferEvent } from './event.ts';
+import { inferEvent, openEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal, lookAround } from './paging.ts';
 import { readName, survey } from './survey.ts';
@@ -17,24 +18,24 @@ import { RECORDS } from './vocabulary.ts';
 
 /** Looks at an answer and says where things are; the same answer always gives the same contract. */
 export function inferContract(answer: Answer): Contract {
-  return { login: inferLogin(answer), audit: completeAudit(answer) };
+  const audit = completeAudit(answer);
+  const records = listAt(audit.records, answer.body) ?? [];
+  const event = inferEvent(records.slice(0, SAMPLE));
+  return { login: inferLogin(answer), audit: { ...audit, event } };
 }
 
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
-export function completeAudit(
-  answer: Answer,
-  configured?: Partially<AuditContract>,
-): AuditContract {
+export function completeAudit(answer: Answer, configured?: Partially<AuditContract>): LazyContract {
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
   const around = records === '' ? [] : survey([body], { apart: records }).map(lookAround);
-  return complete<AuditContract>(configured, {
+  return complete<LazyContract>(configured, {
     records,
     total: inferTotal(around, answer, list.length),
     paging: inferPaging(around, answer, list.length, configured?.paging),
     parameters: { since: null, until: null, actor: null, action: null },
-    event: inferEvent(list.slice(0, SAMPLE)),
+    event: openEvent(list.slice(0, SAMPLE)),
   });
 }
 
@@ -80,19 +81,18 @@ export function rankLists(body: unknown): readonly (Part & { readonly tier: numb
 
 /** An answer and its members, down to three names deep; lists are not entered. */
 function partsOf(body: unknown): readonly Part[] {
-  return partsIn({ pointer: '', words: '', depth: 0, value: body });
-}
-
-function partsIn(part: Part): readonly Part[] {
-  const { pointer, depth, value } = part;
-  if (depth === MAX_DEPTH || !isObject(value)) return [part];
-  const members = Object.entries(value)
-    .slice(0, MAX_MEMBERS)
-    .map(([name, member]) => {
+  const parts: Part[] = [];
+  const add = (part: Part) => {
+    parts.push(part);
+    const { pointer, depth, value } = part;
+    if (depth === MAX_DEPTH || !isObject(value)) return;
+    for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
       const { token, words } = readName(name);
-      return { pointer: `${pointer}/${token}`, words, depth: depth + 1, value: member };
-    });
-  return [part, ...members.flatMap(partsIn)];
+      add({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[name] });
+    }
+  };
+  add({ pointer: '', words: '', depth: 0, value: body });
+  return parts;
 }
 
 /** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */

@@ -5,26 +5,31 @@ import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */
 export function inferParty(places: readonly Candidate[], role: keyof typeof ROLES): PartyContract {
-  const found = places
-    .filter(({ party }) => party?.role === role)
-    .flatMap(describe)
-    .sort(byFit)
-    .slice(0, MAX_FOUND);
+  const found: Attribute[] = [];
+  for (const place of places) {
+    const attribute = place.traits.party?.role === role ? describe(place) : undefined;
+    if (attribute !== undefined) found.push(attribute);
+  }
+  found.sort(byFit).splice(MAX_FOUND);
   const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
   const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
   const own = of(best?.word);
-  const others = new Set(found.map(({ word }) => word).filter((word) => word !== best?.word));
-  const agreeing = [...others]
-    .map(of)
-    .filter((some) => agree(own, some))
-    .flat();
-  const pick = (attribute: keyof typeof PARTY) =>
+  const others = found.filter(({ word }) => word !== best?.word);
+  const agreeing = [...new Set(others.map(({ word }) => word))]
+    .filter((word) => agree(own, of(word)))
+    .flatMap(of);
+  const pick = (attribute: keyof typeof PARTY, from: readonly Attribute[]) =>
     toPointers(
-      [...own, ...agreeing, ...(attribute === 'type' ? found : [])]
+      from
         .filter((one) => one.attribute === attribute && one.isDirect === best?.isDirect)
         .map(({ pointer }) => pointer),
     );
-  return { id: pick('id'), name: pick('name'), type: pick('type') };
+  const named = others.length === 0 ? own : [...own, ...agreeing];
+  return {
+    id: pick('id', named),
+    name: pick('name', named),
+    type: pick('type', [...named, ...others]),
+  };
 }
 
 /** Two words speak of the same party when they give it the same id or name. */
@@ -58,17 +63,20 @@ function byFit(a: Attribute, b: Attribute): number {
   );
 }
 
-function describe({ party, pointer, depth, values }: Candidate): readonly Attribute[] {
-  if (party === null || !values.every(isPlain)) return [];
+function describe({ traits: { party }, pointer, depth, values }: Candidate): Attribute | undefined {
+  if (party === null || !values.every(isPlain)) return undefined;
   const { rest, word } = party;
   if (rest === '') {
-    if (values.some((value) => KINDS.test(String(value)))) return [];
+    if (values.some((value) => KINDS.test(String(value)))) return undefined;
     const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
     const isKind = party.role === 'target' && isAll(KIND);
     const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';
-    return [{ attribute, rule: BARE, word, isDirect: true, depth, pointer, values }];
+    return { attribute, rule: BARE, word, isDirect: true, depth, pointer, values };
   }
-  return meaningOf(rest).map((meaning) => ({ ...meaning, word, depth, pointer, values }));
+  const meaning = meaningOf(rest);
+  if (meaning.attribute === null) return undefined;
+  const { attribute, rule, isDirect } = meaning;
+  return { attribute, rule, isDirect, word, depth, pointer, values };
 }
 
 /** A number, or a text that is no JSON. */
@@ -78,16 +86,20 @@ function isPlain(value: unknown): boolean {
 }
 
 /** What follows the role's word means at most one thing. */
-const meaningOf = memoise((rest): readonly Pick<Attribute, 'attribute' | 'rule' | 'isDirect'>[] => {
+const meaningOf = memoise((rest): Meaning | typeof NONE => {
   for (const isDirect of [true, false]) {
     const text = isDirect ? rest : rest.replace(/^\S+ /, '');
     for (const attribute of ['id', 'name', 'type'] as const) {
       const rule = PARTY[attribute].findIndex((candidate) => candidate.test(text));
-      if (rule >= 0) return [{ attribute, rule, isDirect }];
+      if (rule >= 0) return { attribute, rule, isDirect };
     }
   }
-  return [];
+  return NONE;
 });
+
+type Meaning = Pick<Attribute, 'attribute' | 'rule' | 'isDirect'>;
+
+const NONE = { attribute: null };
 
 /** A role's word alone is the last choice. */
 const BARE = 9;

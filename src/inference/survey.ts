@@ -1,4 +1,4 @@
-import { memoise } from '../memo.ts';
+import { memoise, memoiseWithin } from '../memo.ts';
 import { isObject, wordsOf } from '../reading/names.ts';
 
 /** A place where values hold a text, a number or a boolean. */
@@ -28,41 +28,46 @@ export type Limits = {
 };
 
 /** All places of some values, in the order in which they are met; of a list only its first item. */
-export function survey(
-  values: readonly unknown[],
-  { isEnough, apart = null }: Limits = {},
-): readonly Place[] {
-  const places = new Map<string, Place>();
-  let isOver = false;
-  let counted = 0;
-  const visit = (value: unknown, spot: Spot) => {
-    if (isNothing(value)) return;
-    if (typeof value === 'object' && apart !== null && wayOf(spot).pointer === apart) {
-      counted += countPlaces(value, spot.names);
-    } else if (Array.isArray(value)) {
-      if (value.length > 0) visit(value[0], within(spot, null));
-    } else if (isObject(value)) {
-      if (spot.names === MAX_DEPTH) return;
-      for (const name in value) {
-        if (isOver || places.size + counted >= MAX_PLACES) return;
-        visit(value[name], within(spot, name));
-      }
-    } else {
-      spot.place ??= placeAt(places, spot);
-      spot.place.values.push(value);
-      isOver = isEnough?.(value, spot.place.path) ?? false;
+export function survey(values: readonly unknown[], limits: Limits = {}): readonly Place[] {
+  const tour: Tour = { places: [], counted: 0, isOver: false, limits };
+  const root = createSpot(null, null);
+  for (const value of values) if (!tour.isOver) visit(tour, value, root);
+  return tour.places;
+}
+
+type Tour = {
+  readonly places: Place[];
+  counted: number;
+  isOver: boolean;
+  readonly limits: Limits;
+};
+
+function visit(tour: Tour, value: unknown, spot: Spot): void {
+  if (typeof value === 'object' && value !== null) {
+    enter(tour, value, spot);
+  } else if (!isNothing(value)) {
+    spot.place ??= placeAt(tour.places, wayOf(spot));
+    spot.place.values.push(value);
+    const { isEnough } = tour.limits;
+    if (isEnough !== undefined) tour.isOver = isEnough(value, spot.place.path);
+  }
+}
+
+function enter(tour: Tour, parts: object, spot: Spot): void {
+  const { apart = null } = tour.limits;
+  if (apart !== null && wayOf(spot).pointer === apart) {
+    tour.counted += countPlaces(parts, wayOf(spot).names);
+  } else if (Array.isArray(parts)) {
+    spot.item ??= createSpot(spot, null);
+    if (parts.length > 0) visit(tour, parts[0], spot.item);
+  } else if (isObject(parts) && wayOf(spot).names < MAX_DEPTH) {
+    let index = 0;
+    for (const name in parts) {
+      if (tour.isOver || tour.places.length + tour.counted >= MAX_PLACES) return;
+      visit(tour, parts[name], memberOf(spot, name, index));
+      index += 1;
     }
-  };
-  const root: Spot = {
-    outer: null,
-    name: null,
-    names: 0,
-    inner: undefined,
-    way: START,
-    place: undefined,
-  };
-  for (const value of values) if (!isOver) visit(value, root);
-  return [...places.values()];
+  }
 }
 
 function isNothing(value: unknown): boolean {
@@ -87,53 +92,70 @@ type Spot = {
   readonly outer: Spot | null;
   /** Null for the first item of a list. */
   readonly name: string | null;
-  /** How many names its path has. */
-  readonly names: number;
-  /** Its members by their names. */
-  inner: Map<string | null, Spot> | undefined;
+  item: Spot | undefined;
+  /** In the order in which they were met, which is that of most objects. */
+  readonly members: Spot[];
+  /** The same by their names, from the first object on in which they stand in another order. */
+  byName: Map<string | null, Spot> | undefined;
+  /** Not for those that hold nothing. */
   way: Way | undefined;
   place: Place | undefined;
 };
 
-/** What leads to a spot: put together once for all values, and not for those that hold nothing. */
-type Way = Pick<Place, 'pointer' | 'path' | 'depth'>;
-
-const START: Way = { pointer: '', path: '', depth: 0 };
-
-function within(outer: Spot, name: string | null): Spot {
-  outer.inner ??= new Map();
-  const known = outer.inner.get(name);
-  if (known !== undefined) return known;
-  const names = outer.names + weightOf(name, outer.names);
-  const spot = { outer, name, names, inner: undefined, way: undefined, place: undefined };
-  outer.inner.set(name, spot);
-  return spot;
+function createSpot(outer: Spot | null, name: string | null): Spot {
+  const nothing = undefined;
+  return { outer, name, members: [], item: nothing, byName: nothing, way: nothing, place: nothing };
 }
+
+function memberOf(spot: Spot, name: string, index: number): Spot {
+  const { members } = spot;
+  const expected = members[index];
+  if (expected?.name === name) return expected;
+  if (expected !== undefined) spot.byName ??= new Map(members.map((one) => [one.name, one]));
+  const known = spot.byName?.get(name);
+  if (known !== undefined) return known;
+  const member = createSpot(spot, name);
+  members.push(member);
+  spot.byName?.set(name, member);
+  return member;
+}
+
+/** What leads to a spot: put together once for all answers. */
+type Way = Pick<Place, 'pointer' | 'path' | 'depth'> & {
+  /** How many names its path has. */
+  readonly names: number;
+};
+
+const START: Way = { pointer: '', path: '', depth: 0, names: 0 };
+
+function wayOf(spot: Spot): Way {
+  spot.way ??= spot.outer === null ? START : wayWithin(wayOf(spot.outer), spot.name);
+  return spot.way;
+}
+
+const wayWithin = memoiseWithin(START, (outer, name) => {
+  const { token, words } = name === null ? ITEM : readName(name);
+  const weight = weightOf(name, outer.names);
+  return {
+    pointer: `${outer.pointer}/${token}`,
+    path: weight === 0 ? outer.path : outer.names === 0 ? words : `${outer.path}/${words}`,
+    depth: outer.depth + 1,
+    names: outer.names + weight,
+  };
+});
 
 /** How many names it adds to a path: an item adds none, and neither does what wraps a value. */
 function weightOf(name: string | null, names: number): number {
   return name === null || (names > 0 && WRAPPED.test(name)) ? 0 : 1;
 }
 
-function wayOf(spot: Spot): Way {
-  const { outer, name, names } = spot;
-  if (spot.way !== undefined || outer === null) return spot.way ?? START;
-  const { pointer, path, depth } = wayOf(outer);
-  const { token, words } = name === null ? ITEM : readName(name);
-  const isSilent = names === outer.names;
-  spot.way = {
-    pointer: `${pointer}/${token}`,
-    path: isSilent ? path : outer.names === 0 ? words : `${path}/${words}`,
-    depth: depth + 1,
-  };
-  return spot.way;
-}
-
 /** The first item of a list and a member named 0 are at the same place. */
-function placeAt(places: Map<string, Place>, spot: Spot): Place {
-  const way = wayOf(spot);
-  const place = places.get(way.pointer) ?? { ...way, values: [] };
-  places.set(way.pointer, place);
+function placeAt(places: Place[], { pointer, path, depth }: Way): Place {
+  const isShared = pointer.includes('/0');
+  const known = isShared ? places.find((place) => place.pointer === pointer) : undefined;
+  if (known !== undefined) return known;
+  const place = { pointer, path, depth, values: [] };
+  places.push(place);
   return place;
 }
 

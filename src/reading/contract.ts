@@ -77,6 +77,13 @@ export type AuditContract = {
   readonly event: EventContract;
 };
 
+/** The same, where the entries of the event may be told when they are asked for. */
+export type LazyContract = Omit<AuditContract, 'event'> & { readonly event: Lazily<EventContract> };
+
+export type Lazily<T> = [T] extends [Entry]
+  ? T | (() => Pointers)
+  : { readonly [Name in keyof T]: Lazily<T[Name]> };
+
 /** Where the answers hold what. */
 export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
 
@@ -113,15 +120,20 @@ function merge(configured: unknown, inferred: unknown): unknown {
 }
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
-export function finder(pointers: Pointers): (value: unknown) => unknown {
-  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
+export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
+  let ways: ReturnType<typeof waysTo> | undefined;
   return (value) => {
+    ways ??= waysTo(typeof pointers === 'function' ? pointers() : pointers);
     for (const follow of ways) {
       const found = follow(value);
       if (found !== undefined && found !== null) return found;
     }
     return null;
   };
+}
+
+function waysTo(pointers: Pointers) {
+  return (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
 }
 
 /** What a source gives of an answer; null where it gives nothing. A header that came twice counts once. */

@@ -1,4 +1,4 @@
-import { type EventContract, finder, type PartyContract } from './contract.ts';
+import { type EventContract, finder, type Lazily, type PartyContract } from './contract.ts';
 import { textOf } from './names.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { readTime } from './time.ts';
@@ -10,49 +10,69 @@ export type Party = {
   readonly type: string | null;
 };
 
-/** One record of the trail; null stands for what could not be told. */
-export type AuditEvent = {
-  readonly id: string | null;
-  readonly occurredAt: Date | null;
-  readonly action: string | null;
-  readonly actor: Party | null;
-  readonly target: Party | null;
-  readonly outcome: Outcome | null;
-  readonly ipAddress: string | null;
-  readonly userAgent: string | null;
+/** One record of the trail, of which a field is read when it is asked for; null stands for what could not be told. */
+export class AuditEvent {
   /** The record as it came. */
   readonly raw: unknown;
-};
+  readonly #read: Readers;
+
+  constructor(raw: unknown, read: Readers) {
+    this.raw = raw;
+    this.#read = read;
+  }
+
+  get id(): string | null {
+    return textOf(this.#read.id(this.raw));
+  }
+  get occurredAt(): Date | null {
+    return readTime(this.#read.time(this.raw), this.#read.format);
+  }
+  get action(): string | null {
+    return textOf(this.#read.action(this.raw));
+  }
+  get actor(): Party | null {
+    return this.#read.actor(this.raw);
+  }
+  get target(): Party | null {
+    return this.#read.target(this.raw);
+  }
+  get outcome(): Outcome | null {
+    return readOutcome(this.#read.outcome(this.raw));
+  }
+  get ipAddress(): string | null {
+    return textOf(this.#read.ipAddress(this.raw));
+  }
+  get userAgent(): string | null {
+    return textOf(this.#read.userAgent(this.raw));
+  }
+}
+
+/** All that can be asked of an event. */
+export const FIELDS = [
+  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
+  ...(['ipAddress', 'userAgent', 'raw'] as const),
+] as const satisfies readonly (keyof AuditEvent)[];
+
+type Readers = ReturnType<typeof createReaders>;
 
 /** Makes what reads records where the contract says. A reading is never invented: when in doubt it is null. */
-export function createEventReader(contract: EventContract): (record: unknown) => AuditEvent {
+export function createReaders(contract: Lazily<EventContract>) {
   const { occurredAt } = contract;
-  const isPlain = occurredAt === null || typeof occurredAt === 'string' || !('as' in occurredAt);
-  const time = isPlain ? { at: occurredAt, as: undefined } : occurredAt;
-  const find = {
+  const isPlain = occurredAt === null || typeof occurredAt !== 'object' || !('as' in occurredAt);
+  return {
     id: finder(contract.id),
-    time: finder(time.at),
+    time: finder(isPlain ? occurredAt : occurredAt.at),
+    format: isPlain ? undefined : occurredAt.as,
     action: finder(contract.action),
     outcome: finder(contract.outcome),
     ipAddress: finder(contract.ipAddress),
     userAgent: finder(contract.userAgent),
+    actor: createPartyReader(contract.actor),
+    target: createPartyReader(contract.target),
   };
-  const readActor = createPartyReader(contract.actor);
-  const readTarget = createPartyReader(contract.target);
-  return (record) => ({
-    id: textOf(find.id(record)),
-    occurredAt: readTime(find.time(record), time.as),
-    action: textOf(find.action(record)),
-    actor: readActor(record),
-    target: readTarget(record),
-    outcome: readOutcome(find.outcome(record)),
-    ipAddress: textOf(find.ipAddress(record)),
-    userAgent: textOf(find.userAgent(record)),
-    raw: record,
-  });
 }
 
-function createPartyReader(contract: PartyContract): (record: unknown) => Party | null {
+function createPartyReader(contract: Lazily<PartyContract>): (record: unknown) => Party | null {
   const id = finder(contract.id);
   const name = finder(contract.name);
   const type = finder(contract.type);

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import { type Answer, type AuditContract, take } from './contract.ts';
-import { type AuditEvent, createEventReader } from './event.ts';
+import { type Answer, type LazyContract, take } from './contract.ts';
+import { AuditEvent, createReaders } from './event.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
@@ -28,11 +28,7 @@ export const SAMPLE = 50;
  * @param step what led to this answer; null for the first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
-export function readTrail(
-  contract: AuditContract,
-  answer: Answer,
-  step: Step | null = null,
-): Trail {
+export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
   const records = listAt(contract.records, answer.body);
   if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
     throw new GatewayError('UPSTREAM_ERROR', {
@@ -41,9 +37,9 @@ export function readTrail(
     });
   }
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
-  const readEvent = createEventReader(contract.event);
+  const readers = createReaders(contract.event);
   const events = new Array<AuditEvent | undefined>(records.length);
-  const event = (index: number) => (events[index] ??= readEvent(records[index]));
+  const event = (index: number) => (events[index] ??= new AuditEvent(records[index], readers));
   const { length } = records;
   if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true } };
   const total = readCount(take(contract.total, answer));

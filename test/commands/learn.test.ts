@@ -9,6 +9,7 @@ import { parseContract } from '../../src/contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/infer.ts';
 import type { Answer, ConfiguredContract } from '../../src/reading/contract.ts';
+import { FIELDS } from '../../src/reading/event.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { keytrail, keytrailHere } from '../helpers/keytrail.ts';
@@ -50,7 +51,8 @@ function readAll(body: unknown, contract: ConfiguredContract): unknown {
     const answer = { status: 200, headers: {}, body };
     const trail = readTrail(completeAudit(answer, contract.audit), answer);
     const { length, total, next } = trail;
-    return [total, next, Array.from({ length }, (_, index) => trail.event(index))];
+    const events = Array.from({ length }, (_, index) => trail.event(index));
+    return [total, next, events.map((event) => FIELDS.map((field) => event[field]))];
   } catch (error) {
     if (error instanceof GatewayError) return error.extensions;
     throw error;

@@ -4,6 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { inferContract } from '../../src/inference/infer.ts';
 import type { Answer } from '../../src/reading/contract.ts';
 import { readDeletion } from '../../src/reading/deletion.ts';
+import { FIELDS } from '../../src/reading/event.ts';
 import { readLogin } from '../../src/reading/login.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { readPage } from '../../src/window/page.ts';
@@ -63,7 +64,10 @@ describe('any JSON', () => {
     ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
     [
       'a trail',
-      async (body: unknown) => (await readPage(async () => readInferred(body), {})).totalCount(),
+      async (body: unknown) => {
+        const page = await readPage(async () => readInferred(body), {});
+        return [page.totalCount(), page.edges.map(({ node }) => FIELDS.map((name) => node[name]))];
+      },
     ],
   ])('is read as %s, or refused with a code', async (_, read) => {
     await fc.assert(

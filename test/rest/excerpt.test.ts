@@ -4,6 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { enoughFor } from '../../src/inference/enough.ts';
 import { completeAudit } from '../../src/inference/infer.ts';
 import type { Answer } from '../../src/reading/contract.ts';
+import { FIELDS } from '../../src/reading/event.ts';
 import { readTrail, type Trail } from '../../src/reading/trail.ts';
 import { createLook } from '../../src/rest/excerpt.ts';
 import type { Look } from '../../src/rest/exchange.ts';
@@ -76,7 +77,8 @@ async function open(answer: () => Answer, first: number, contract: object) {
     const read = answer();
     const trail = readTrail(completeAudit(read, contract), read);
     const { edges, hasNextPage, endCursor } = await readPage(async () => trail, { first });
-    return { trail, endCursor: endCursor(), nodes: edges.map(({ node }) => node), hasNextPage };
+    const nodes = edges.map(({ node }) => FIELDS.map((field) => node[field]));
+    return { trail, endCursor: endCursor(), nodes, hasNextPage };
   } catch (error) {
     if (error instanceof GatewayError) return { code: error.extensions.code };
     throw error;

@@ -34,6 +34,7 @@ describe('parseJson', () => {
     ['1e300', 1e300],
     ['0.1234567890123456789', 0.12345678901234568],
     ['"1234567890123456789"', '1234567890123456789'],
+    ['"\\":12345678901234567890"', '":12345678901234567890'],
   ])('reads %s as %j', (text, value) => {
     expect(parseJson(text)).toBe(value);
   });
@@ -60,7 +61,7 @@ describe('parseJson', () => {
     'reads 64 levels of %s and refuses more, to any depth, with long numbers in them too',
     (open, close) => {
       const nest = (depth: number, core: string) => open.repeat(depth) + core + close.repeat(depth);
-      for (const core of ['1', '12345678901234567890']) {
+      for (const core of ['1', '12345678901234567890', '"[{12345678901234567890"']) {
         expect(parseJson(nest(64, core))).toBeDefined();
         for (const depth of [65, 1000, 100_000]) {
           expect(() => parseJson(nest(depth, core))).toThrow(GatewayError);
