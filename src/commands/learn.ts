@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { inferEvent } from '../inference/event.ts';
 import { completeAudit, inferContract } from '../inference/infer.ts';
 import type { Answer, ConfiguredContract, Contract } from '../reading/contract.ts';
-import { FIELDS } from '../reading/event.ts';
+import type { AuditEvent } from '../reading/event.ts';
 import { listAt, readTrail, SAMPLE } from '../reading/trail.ts';
 import { readBearer } from '../rest/bearer.ts';
 import { createRestClient } from '../rest/client.ts';
@@ -138,3 +138,9 @@ function reading(answer: Answer, { audit = {} }: ConfiguredContract): unknown {
     return null; // the answer of a login
   }
 }
+
+/** All that can be asked of an event. */
+export const FIELDS = [
+  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
+  ...(['ipAddress', 'userAgent', 'raw'] as const),
+] as const satisfies readonly (keyof AuditEvent)[];

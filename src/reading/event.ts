@@ -47,12 +47,6 @@ export class AuditEvent {
   }
 }
 
-/** All that can be asked of an event. */
-export const FIELDS = [
-  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
-  ...(['ipAddress', 'userAgent', 'raw'] as const),
-] as const satisfies readonly (keyof AuditEvent)[];
-
 type Readers = ReturnType<typeof createReaders>;
 
 /** Makes what reads records where the contract says. A reading is never invented: when in doubt it is null. */

@@ -32,9 +32,6 @@ function createWay(pointer: string): (value: unknown) => unknown {
   const tokens = pointer.split('/').slice(1).map(unescapeToken);
   // Only a name that every object knows must be asked for whose it is, which takes a third of the time.
   const isCommon = tokens.some((token) => token in Object.prototype);
-  const [first = '', second = ''] = tokens;
-  if (tokens.length === 1) return (value) => step(value, first, isCommon);
-  if (tokens.length === 2) return (value) => step(step(value, first, isCommon), second, isCommon);
   return (value) => {
     let part = value;
     for (const token of tokens) part = step(part, token, isCommon);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FIELDS } from '../../src/commands/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { inferContract } from '../../src/inference/infer.ts';
+import { readDeletion } from '../../src/operations/delete-api-key.ts';
 import type { Answer } from '../../src/reading/contract.ts';
-import { readDeletion } from '../../src/reading/deletion.ts';
-import { FIELDS } from '../../src/reading/event.ts';
 import { readLogin } from '../../src/reading/login.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { readPage } from '../../src/window/page.ts';

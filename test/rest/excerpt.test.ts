@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FIELDS } from '../../src/commands/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { enoughFor } from '../../src/inference/enough.ts';
 import { completeAudit } from '../../src/inference/infer.ts';
 import type { Answer } from '../../src/reading/contract.ts';
-import { FIELDS } from '../../src/reading/event.ts';
 import { readTrail, type Trail } from '../../src/reading/trail.ts';
 import { createLook } from '../../src/rest/excerpt.ts';
 import type { Look } from '../../src/rest/exchange.ts';
