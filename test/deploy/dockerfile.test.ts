@@ -124,7 +124,8 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
 
   it('serves without a right to write, is found healthy, and ends by SIGTERM', async () => {
     const [user = '', group = ''] = last('USER')[0]?.split(':') ?? [];
-    const [node, main = ''] = wordsOf(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '');
+    const [node, ...options] = wordsOf(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '');
+    const main = options.pop() ?? '';
     expect(node).toBe('node');
     const env = {
       ...Object.fromEntries(last('ENV').map((word) => word.split('='))),
@@ -143,6 +144,7 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
         '--bounding-set=-all',
         '--no-new-privs',
         process.execPath,
+        ...options,
         join(image, main),
       ],
       { env, cwd: '/' },
