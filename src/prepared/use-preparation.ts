@@ -1,3 +1,4 @@
+// Exists for speed: whatever Yoga has found out about a request need not be found out again.
 import { type DocumentNode, getOperationAST } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import type { PreparedOperations } from './operations.ts';
