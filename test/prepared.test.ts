@@ -57,6 +57,27 @@ describe('a request that was asked before', () => {
       },
     ));
 
+  it('is carried out once, also when its answer cannot be completed', () => {
+    const sent: string[] = [];
+    return underPort(
+      ({ method }) => {
+        sent.push(method);
+        return { body: { gone: true } };
+      },
+      async ({ ask, logged }) => {
+        const query = 'mutation { deleteApiKey(clientId: "c") { outcome raw(pointer: "wrong") } }';
+        for (const count of [1, 2, 3]) {
+          expect(await ask(query)).toMatchObject({
+            data: { deleteApiKey: { outcome: 'DELETED', raw: null } },
+            errors: [{ path: ['deleteApiKey', 'raw'], extensions: { code: 'BAD_USER_INPUT' } }],
+          });
+          expect(sent).toHaveLength(count);
+        }
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(2);
+      },
+    );
+  });
+
   it('ends at the service when its caller leaves, whether it waits there or for a connection', () => {
     let hangs = false;
     return underPort(
