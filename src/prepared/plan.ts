@@ -85,6 +85,8 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
+const TEXTS: ReadonlySet<GraphQLOutputType> = new Set([GraphQLString, GraphQLID]);
+
 type Planning = ValidOperation & {
   readonly values: {
     readonly coerced: Record<string, unknown>;
@@ -108,6 +110,8 @@ type Field = {
   readonly complete: Complete;
   /** What reads it, where that is known as code. */
   readonly code?: string;
+  /** Whether a string of it needs no completing. */
+  readonly isText?: boolean;
 };
 
 function planFields(
@@ -131,9 +135,10 @@ function planFields(
       return { key, read: () => null, complete: () => null };
     }
     const { resolve = defaultFieldResolver, name } = field;
+    const isText = TEXTS.has(getNullableType(field.type));
     const complete = planType(planning, field.type, nodes);
     if (resolve === defaultFieldResolver)
-      return { key, read: () => undefined, complete, code: `source.${name}` };
+      return { key, read: () => undefined, complete, isText, code: `source.${name}` };
     const { schema, fragments, operation, values } = planning;
     const path = { prev: undefined, key, typename: type.name };
     const standing: unknown = {
@@ -146,7 +151,7 @@ function planFields(
     const fixed = isFixed ? getArgumentValues(field, node, {}) : null;
     const read: Read = (source, { context, variables }) =>
       resolve(source, fixed ?? getArgumentValues(field, node, variables), context, info);
-    return { key, read, complete };
+    return { key, read, complete, isText };
   });
 }
 
@@ -175,9 +180,7 @@ function refuseUnusual(value: unknown): void {
 
 function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   if (isLeafType(type)) {
-    const isText = type === GraphQLString || type === GraphQLID;
     return (value) => {
-      if (isText && typeof value === 'string') return value;
       const serialized: unknown = type.serialize(value);
       if (serialized == null) throw UNUSUAL;
       return serialized;
@@ -209,10 +212,12 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
  */
 function compileObject(fields: readonly Field[]): Complete {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
-  const members = fields.map(
-    ({ key, code }, index) =>
-      `${key}: complete${index}(${code ?? `read${index}(source, run)`}, run)`,
-  );
-  const make = new Function(...parameters, `return (source, run) => ({ ${members.join(', ')} });`);
+  const members = fields.map(({ key, code, isText }, index) => {
+    const given = `value = ${code ?? `read${index}(source, run)`}`;
+    const completed = `complete${index}(value, run)`;
+    return `${key}: (${given}, ${isText ? `typeof value === 'string' ? value : ` : ''}${completed})`;
+  });
+  const body = `return (source, run) => { let value; return { ${members.join(', ')} }; };`;
+  const make = new Function(...parameters, body);
   return make(...fields.flatMap(({ read, complete }) => [read, complete]));
 }
