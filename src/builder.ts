@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import type { Context } from './context.ts';
 import type { AuditEvent } from './reading/event.ts';
 import { at } from './reading/pointer.ts';
-import { readIso } from './reading/time.ts';
+import { type Instant, readIso } from './reading/time.ts';
 import type { Page } from './window/page.ts';
 
 /** The types that more than one operation's file names; each file still says all about its own. */
@@ -20,7 +20,7 @@ export const builder = new SchemaBuilder<{
   Scalars: {
     ID: { Input: string; Output: string };
     JSON: { Input: never; Output: unknown };
-    DateTime: { Input: Date; Output: Date };
+    DateTime: { Input: Instant; Output: Instant };
     _Any: { Input: unknown; Output: never };
   };
 }>({
@@ -42,27 +42,13 @@ builder.scalarType('JSON', {
 builder.scalarType('DateTime', {
   description:
     'An instant, RFC 3339, always in UTC with milliseconds: 2026-11-21T09:30:00.000Z. As an input any offset is taken.',
-  serialize: toIso,
+  serialize: (instant) => instant,
   parseValue: (value) => {
-    const date = typeof value === 'string' ? readIso(value) : null;
-    if (date === null) throw new TypeError('not an instant');
-    return date;
+    const instant = typeof value === 'string' ? readIso(value) : null;
+    if (instant === null) throw new TypeError('not an instant');
+    return instant;
   },
 });
-
-/** As `toISOString` does it, in a third of the time. */
-function toIso(instant: Date): string {
-  const year = instant.getUTCFullYear();
-  if (!(year >= 1000 && year <= 9999)) return instant.toISOString();
-  const day = `${year}-${two(instant.getUTCMonth() + 1)}-${two(instant.getUTCDate())}`;
-  const minute = `${two(instant.getUTCHours())}:${two(instant.getUTCMinutes())}`;
-  const millis = instant.getUTCMilliseconds();
-  return `${day}T${minute}:${two(instant.getUTCSeconds())}.${millis < 100 ? '0' : ''}${two(millis)}Z`;
-}
-
-function two(number: number): string {
-  return number < 10 ? `0${number}` : String(number);
-}
 
 /** The arguments of every field `raw`: the untouched answer, or a part of it. */
 export const rawArguments = builder.args((t) => ({

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import {
   buildASTSchema,
   isInputObjectType,
   isObjectType,
-  isScalarType,
   Kind,
   parse,
   print,
@@ -16,25 +14,6 @@ import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
 const FILE = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8');
-
-it('a DateTime is written as toISOString does, in years of four digits and in all others', () => {
-  const schema = createSchema();
-  const type = schema.getType('DateTime');
-  if (!isScalarType(type)) throw new Error('DateTime is a scalar.');
-  const instant = fc.date({ noInvalidDate: true });
-  const usual = fc.date({
-    min: new Date('0998-12-31T00:00:00Z'),
-    max: new Date('+010000-01-02T00:00:00Z'),
-    noInvalidDate: true,
-  });
-  fc.assert(
-    fc.property(fc.oneof(instant, usual), (date) => {
-      expect(type.serialize(date)).toBe(date.toISOString());
-    }),
-    { numRuns: 2000 },
-  );
-  expect(() => type.serialize(new Date(Number.NaN))).toThrow(RangeError);
-});
 
 describe('schema.graphql', () => {
   it('is what the code prints', () => {

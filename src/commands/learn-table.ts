@@ -17,7 +17,7 @@ const COLUMNS: readonly (readonly [
   ['id', ({ id }) => id, 'no name says that it is the id of the record'],
   [
     'occurredAt',
-    ({ occurredAt }) => occurredAt?.toISOString() ?? null,
+    ({ occurredAt }) => occurredAt,
     'nothing that is named like the time of an event holds one with a zone',
   ],
   ['action', ({ action }) => action, 'no name says what was done'],

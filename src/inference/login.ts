@@ -61,11 +61,7 @@ function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(path);
   if (!isLifetime && readTime(value) !== null)
-    return (
-      INSTANTS.find(
-        (format) => readTime(value)?.getTime() === readTime(value, format)?.getTime(),
-      ) ?? null
-    );
+    return INSTANTS.find((format) => readTime(value) === readTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
   if (/\b(?:m|milli|millisecond)\b/.test(path)) return 'milliseconds';
   return /\b(?:min|minute|hour|day|at|on|date)\b/.test(path) ? null : 'seconds';

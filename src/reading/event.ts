@@ -1,7 +1,7 @@
 import { type EventContract, finder, type Lazily, type PartyContract } from './contract.ts';
 import { textOf } from './names.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
-import { readTime } from './time.ts';
+import { type Instant, readTime } from './time.ts';
 
 /** Somebody or something that a record names. */
 export type Party = {
@@ -24,7 +24,7 @@ export class AuditEvent {
   get id(): string | null {
     return textOf(this.#read.id(this.raw));
   }
-  get occurredAt(): Date | null {
+  get occurredAt(): Instant | null {
     return readTime(this.#read.time(this.raw), this.#read.format);
   }
   get action(): string | null {

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { type Answer, type ExpiryFormat, type LoginContract, take } from './contract.ts';
 import { saysItFailed } from './failure.ts';
 import { isObject } from './names.ts';
-import { readTime, validDate } from './time.ts';
+import { type Instant, readTime, toInstant } from './time.ts';
 
 /** What a login obtained. */
 export type Login = {
@@ -11,7 +11,7 @@ export type Login = {
   /** Null when the answer has none. */
   readonly refreshToken: string | null;
   /** Null when the answer does not say. */
-  readonly expiresAt: Date | null;
+  readonly expiresAt: Instant | null;
   /** The whole answer. */
   readonly raw: unknown;
 };
@@ -47,14 +47,14 @@ function readToken(value: unknown): string | null {
   return /^\P{Cc}+$/u.test(token) ? token : null;
 }
 
-function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Date | null {
+function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Instant | null {
   if (format === 'jwt') return readTime(claimsOf(value)['exp'], 'epoch-seconds');
   if (format !== 'seconds' && format !== 'milliseconds') return readTime(value, format);
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;
   const unit = format === 'seconds' ? 1000 : 1;
-  return lifetime < 0 ? null : validDate(now.getTime() + lifetime * unit);
+  return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * unit);
 }
 
 /** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */

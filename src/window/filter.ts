@@ -1,12 +1,13 @@
 import type { AuditEvent, Party } from '../reading/event.ts';
 import type { Outcome } from '../reading/outcome.ts';
+import type { Instant } from '../reading/time.ts';
 
 /** Conditions on an event; one that is null or left out is not asked. */
 export type Filter = {
   /** At or after this instant. */
-  readonly since?: Date | null | undefined;
+  readonly since?: Instant | null | undefined;
   /** Before this instant. */
-  readonly until?: Date | null | undefined;
+  readonly until?: Instant | null | undefined;
   readonly actions?: readonly string[] | null | undefined;
   readonly actor?: string | null | undefined;
   readonly target?: string | null | undefined;
@@ -16,10 +17,10 @@ export type Filter = {
 /** Whether an event meets every condition; what could not be read of it meets none. */
 export function matches(filter: Filter, event: AuditEvent): boolean {
   const { since, until, actions, actor, target, outcome } = filter;
-  const time = event.occurredAt?.getTime() ?? Number.NaN;
+  const time = since == null && until == null ? null : event.occurredAt;
   return (
-    (since == null || time >= since.getTime()) &&
-    (until == null || time < until.getTime()) &&
+    (since == null || (time !== null && time >= since)) &&
+    (until == null || (time !== null && time < until)) &&
     (actions == null || (event.action !== null && actions.includes(event.action))) &&
     (actor == null || isCalled(actor, event.actor)) &&
     (target == null || isCalled(target, event.target)) &&

@@ -10,8 +10,8 @@ export function toParameters(
   names: Partially<AuditContract['parameters']> = {},
 ): readonly { readonly name: string; readonly value: string }[] {
   const values = {
-    since: since?.toISOString(),
-    until: until?.toISOString(),
+    since,
+    until,
     actor,
     action: actions?.length === 1 ? actions[0] : null,
   };

@@ -120,7 +120,7 @@ export async function scoreAudit(
 
 function normalize(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null;
-  if (field === 'time') return readTime(value)?.toISOString() ?? null;
+  if (field === 'time') return readTime(value);
   if (field !== 'outcome') return String(value);
   if (/^(?:true|succe)/i.test(String(value))) return 'SUCCESS';
   return /^(?:false|unsucc|fail)|failed$|error$/i.test(String(value)) ? 'FAILURE' : null;
@@ -164,7 +164,7 @@ function toInstant(value: unknown, kind: string | null): string | null {
     );
     return new Date(claims.exp * 1000).toISOString();
   }
-  return readTime(value)?.toISOString() ?? null;
+  return readTime(value);
 }
 
 /** The code that a status means, for reading; a 2xx that says that it failed is an UPSTREAM_ERROR. */
