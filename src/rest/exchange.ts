@@ -109,7 +109,7 @@ export function exchange(
     const fail = (error: Error) => {
       if (isOver) return;
       settle(() => reject(error)); // without effect where a failure status or an excerpt has already resolved
-      controller?.abort(error);
+      if (controller !== undefined) abort(controller, error);
     };
     const lose = (loss: Loss) => fail(new LostExchange(loss, { isSent, isRead }));
     const refuse = (reason: FailureReason) =>
@@ -161,7 +161,9 @@ export function exchange(
         onResponseEnd() {
           const answer = response;
           if (isOver || answer === undefined) return;
-          settle(() => resolve({ ...answer, body: Buffer.concat(chunks) }));
+          const [only = NOTHING] = chunks;
+          const body = chunks.length > 1 ? Buffer.concat(chunks) : only;
+          settle(() => resolve({ ...answer, body }));
         },
         onResponseError(_, error) {
           if (isOver) return;
@@ -174,6 +176,17 @@ export function exchange(
       },
     );
   });
+}
+
+/** Undici makes an error for the socket as well, whose stack nobody reads; Node prints it, which takes a fifteenth of a window. */
+function abort(controller: Dispatcher.DispatchController, error: Error): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    controller.abort(error);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 function isEncoded(contentEncoding: string | string[] | undefined): boolean {
