@@ -1,6 +1,5 @@
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
-import { esmExternalRequirePlugin } from 'rolldown/plugins';
 
 /** A map of lines instead of tokens: a stack still names the place, and the package is a quarter smaller. */
 const mapLines: Plugin = {
@@ -49,12 +48,10 @@ export default defineConfig([
   },
   {
     // The command for an image, dependencies in it: most of a start is finding and reading 900 files of theirs.
-    // Left out are what is shared with an SDK of OpenTelemetry, and what production may never need.
+    // Left out is what production may never need.
     ...shared,
     input: { main: 'src/main.ts' },
     external: /^(?:@graphql-yoga\/render-graphiql|ioredis|pino-pretty)$/,
-    // What requires it would load a second copy, of CommonJS, beside the one that is imported.
-    plugins: [mapLines, esmExternalRequirePlugin({ external: ['@opentelemetry/api'] })],
     output: { ...shared.output, dir: 'dist/image' },
   },
 ]);

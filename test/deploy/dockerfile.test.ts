@@ -170,4 +170,28 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
     expect(await ended).toEqual([0, null]);
     await expect(exec(process.execPath, check, { env: { PORT: port } })).rejects.toThrow();
   });
+
+  it('is seen by an SDK of OpenTelemetry that is loaded beside it', async () => {
+    const sdk = join(ROOT, 'test/helpers/print-spans.ts');
+    const child = spawn(process.execPath, ['--import', sdk, join(image, 'app/dist/main.js')], {
+      env: { NODE_ENV: 'production', PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:1' },
+      cwd: ROOT,
+    });
+    const ended = once(child, 'close');
+    let said = '';
+    for await (const chunk of child.stderr) {
+      said += chunk;
+      if (said.includes('Forwards')) break;
+    }
+    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(said) ?? [];
+    const printed = once(child.stdout.setEncoding('utf8'), 'data');
+    await fetch(url, {
+      method: 'POST',
+      headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
+      body: '{"query": "{ audit { totalCount } }"}',
+    });
+    expect(String(await printed)).toMatch(/CLIENT GET \/api\/v1\/audit /);
+    child.kill('SIGTERM');
+    await ended;
+  });
 });
