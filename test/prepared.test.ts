@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { documentsOfTheSuite } from './helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from './helpers/gateway.ts';
+import { keytrail } from './helpers/keytrail.ts';
 import { type Handler, startService } from './helpers/service.ts';
 import { compareWays, VARIABLES } from './helpers/ways.ts';
 
@@ -110,6 +111,22 @@ describe('a request that was asked before', () => {
         expect(await ask(AUDIT)).toMatchObject({ connection: 'close', data: {} });
       },
     ));
+
+  it('goes the long way again where Node makes no code out of strings', async () => {
+    await using service = await startService(() => ({ body: [{ id: '1' }] }));
+    await using gateway = keytrail([], {
+      ...{ PORT: '0', UPSTREAM_URL: service.url },
+      NODE_OPTIONS: '--disallow-code-generation-from-strings',
+    });
+    const [, url = ''] = await gateway.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
+    const headers = { authorization: 'Bearer t', 'content-type': 'application/json' };
+    for (const body of [1, 2, 3].map(() => JSON.stringify({ query: AUDIT }))) {
+      const response = await fetch(url, { method: 'POST', headers, body });
+      expect(await response.json()).toEqual({ data: { audit: { nodes: [{ id: '1' }] } } });
+    }
+    await gateway.until(/(?:"request".*\n.*){3}/);
+    expect(gateway.output.stdout).not.toContain('"prepared"');
+  });
 
   it('is a bug’s business too: masked, reported, and the next is answered', () => {
     let broken = false;

@@ -4,12 +4,12 @@ import {
   type ExecutionResult,
   type FragmentDefinitionNode,
   type GraphQLSchema,
+  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { createCoercion } from './coercion.ts';
 import { createPlan, makeRepeatable, type Plan } from './plan.ts';
 
 /** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
@@ -66,7 +66,6 @@ function keyOf({ query, operationName, accept }: Question): string {
 
 function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
   const { operation } = facts;
-  const coerce = createCoercion(schema, operation.variableDefinitions ?? []);
   const fragments = Object.fromEntries(
     document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
   );
@@ -76,11 +75,14 @@ function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): Prepar
   return {
     ...facts,
     ready: (given) => {
-      const coerced = coerce(given);
-      if (coerced === null) return null;
+      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+      if (coerced === undefined) return null;
       const choice = conditions.map((name) => coerced[name]).join();
       if (!plans.has(choice) && plans.size < MAX_PLANS)
-        plans.set(choice, createPlan(valid, coerced));
+        plans.set(
+          choice,
+          orNull(() => createPlan(valid, coerced)),
+        );
       const plan = plans.get(choice);
       return plan ? (context) => plan(context, { given, coerced }) : null;
     },
@@ -100,4 +102,12 @@ function conditionsOf(document: DocumentNode): readonly string[] {
 
 function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
   return node.kind === Kind.FRAGMENT_DEFINITION;
+}
+
+function orNull<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch {
+    return null;
+  }
 }

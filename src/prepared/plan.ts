@@ -39,17 +39,17 @@ export type Plan = (context: unknown, variables: Variables) => Promise<Execution
 /**
  * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. Its root
  * fields are resolved here, once. What they give is completed here as long as nothing is wrong or unusual in it: then
- * graphql-js does that, and says what is wrong. Null for what is not planned: abstract types, `__schema`, `__type`,
- * nested resolvers that ask for `info`, and the response name `__proto__`, which JavaScript keeps for itself.
+ * graphql-js does that, and says what is wrong.
+ * @throws what is not planned: abstract types, `__schema`, `__type`, nested resolvers that ask for `info`, the response
+ * name `__proto__`, which JavaScript keeps for itself; and all where Node was told to make no code out of strings.
  */
-export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan | null {
+export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan {
   const { schema, fragments, operation, document } = valid;
   const type = schema.getRootType(operation.operation);
-  if (!type) return null;
-  const planning: Planning = { ...valid, values: { coerced, sources: {} }, isPossible: true };
+  if (!type) throw UNUSUAL;
+  const planning: Planning = { ...valid, values: { coerced, sources: {} } };
   const selected = collectFields(schema, fragments, planning.values, type, operation.selectionSet);
-  const fields = planFields(planning, type, selected.fields, true);
-  if (!planning.isPossible) return null;
+  const fields = planFields(planning, type, selected.fields);
   return async (context, variables) => {
     const run = { context, variables: variables.coerced };
     const resolving = fields.map(async ({ read }) => read(undefined, run));
@@ -85,14 +85,11 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
-const TEXTS: ReadonlySet<GraphQLOutputType> = new Set([GraphQLString, GraphQLID]);
-
 type Planning = ValidOperation & {
   readonly values: {
     readonly coerced: Record<string, unknown>;
     readonly sources: Record<string, never>;
   };
-  isPossible: boolean;
 };
 
 /** One time that a plan is carried out. */
@@ -107,39 +104,37 @@ type Complete = (value: unknown, run: Run) => unknown;
 type Field = {
   readonly key: string;
   readonly read: Read;
+  /** The property that is read; null where `read` must. */
+  readonly property: string | null;
   readonly complete: Complete;
-  /** What reads it, where that is known as code. */
-  readonly code?: string;
   /** Whether a string of it needs no completing. */
-  readonly isText?: boolean;
+  readonly isText: boolean;
 };
+
+const UNUSUAL = new Error('This is for graphql-js to carry out.');
+
+const TEXTS: ReadonlySet<GraphQLOutputType> = new Set([GraphQLString, GraphQLID]);
 
 function planFields(
   planning: Planning,
   type: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
-  isRoot = false,
 ): readonly Field[] {
-  if (type.isTypeOf || selected.has('__proto__')) planning.isPossible = false;
+  if (type.isTypeOf || selected.has('__proto__')) throw UNUSUAL;
+  const { schema, fragments, operation, values } = planning;
+  const isRoot = type === schema.getRootType(operation.operation);
   return [...selected].map(([key, nodes]) => {
     const [node] = nodes;
+    const property = null;
     if (node?.name.value === '__typename')
-      return { key, read: () => type.name, complete: (name) => name };
+      return { key, property, read: () => type.name, complete: (name) => name, isText: true };
     const field = type.getFields()[node?.name.value ?? ''];
-    if (
-      node === undefined ||
-      field === undefined ||
-      (!isRoot && (field.resolve?.length ?? 0) > 3)
-    ) {
-      planning.isPossible = false;
-      return { key, read: () => null, complete: () => null };
-    }
+    if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) throw UNUSUAL;
     const { resolve = defaultFieldResolver, name } = field;
-    const isText = TEXTS.has(getNullableType(field.type));
     const complete = planType(planning, field.type, nodes);
+    const isText = TEXTS.has(getNullableType(field.type));
     if (resolve === defaultFieldResolver)
-      return { key, read: () => undefined, complete, isText, code: `source.${name}` };
-    const { schema, fragments, operation, values } = planning;
+      return { key, property: name, read: () => undefined, complete, isText };
     const path = { prev: undefined, key, typename: type.name };
     const standing: unknown = {
       ...{ fieldName: name, fieldNodes: nodes, returnType: field.type, parentType: type, path },
@@ -147,35 +142,29 @@ function planFields(
     };
     const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
     // Where no dollar stands there is no variable, and the arguments are the same each time.
-    const isFixed = !print(node).includes('$');
-    const fixed = isFixed ? getArgumentValues(field, node, {}) : null;
+    const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
     const read: Read = (source, { context, variables }) =>
       resolve(source, fixed ?? getArgumentValues(field, node, variables), context, info);
-    return { key, read, complete, isText };
+    return { key, property, read, complete, isText };
   });
 }
-
-const UNUSUAL = new Error('This is for graphql-js to complete.');
 
 function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   const nullable = getNullableType(type);
   const complete = planNullable(planning, nullable, nodes);
   const isNullable = nullable === type;
   return (value, run) => {
-    if (value == null) {
-      if (isNullable) return null;
-      throw UNUSUAL;
-    }
-    if (typeof value === 'object' || typeof value === 'function') refuseUnusual(value);
+    if (value == null && isNullable) return null;
+    if (value == null || isUnusual(value)) throw UNUSUAL;
     return complete(value, run);
   };
 }
 
 /** What graphql-js waits for, throws or, unless a resolver gave it, calls. */
-function refuseUnusual(value: unknown): void {
+function isUnusual(value: NonNullable<unknown>): boolean {
+  if (typeof value !== 'object') return typeof value === 'function';
   if (value instanceof Promise) value.catch(() => {}); // graphql-js asks again, and gets the same
-  if (value instanceof Promise || value instanceof Error || typeof value === 'function')
-    throw UNUSUAL;
+  return value instanceof Promise || value instanceof Error;
 }
 
 function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
@@ -193,29 +182,22 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
       return list.map((item) => complete(item, run));
     };
   }
-  if (isObjectType(type)) {
-    const { schema, fragments, values } = planning;
-    const { fields: selected } = collectSubFields(schema, fragments, values, type, nodes);
-    const fields = planFields(planning, type, selected);
-    try {
-      return compileObject(fields);
-    } catch {} // Node was told to make no code out of strings
-  }
-  planning.isPossible = false;
-  return () => null;
+  if (!isObjectType(type)) throw UNUSUAL;
+  const { schema, fragments, values } = planning;
+  const { fields } = collectSubFields(schema, fragments, values, type, nodes);
+  return compileObject(planFields(planning, type, fields));
 }
 
 /**
  * V8 makes an object whose members it was told in several times less than one whose members come one by one. The code
  * holds names of GraphQL alone: what a Name is, letters, digits and `_`, is an identifier's name in JavaScript too.
- * @throws EvalError where Node was told to make no code out of strings.
  */
 function compileObject(fields: readonly Field[]): Complete {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
-  const members = fields.map(({ key, code, isText }, index) => {
-    const given = `value = ${code ?? `read${index}(source, run)`}`;
-    const completed = `complete${index}(value, run)`;
-    return `${key}: (${given}, ${isText ? `typeof value === 'string' ? value : ` : ''}${completed})`;
+  const members = fields.map(({ key, property, isText }, index) => {
+    const given = property === null ? `read${index}(source, run)` : `source.${property}`;
+    const text = isText ? `typeof value === 'string' ? value : ` : '';
+    return `${key}: (value = ${given}, ${text}complete${index}(value, run))`;
   });
   const body = `return (source, run) => { let value; return { ${members.join(', ')} }; };`;
   const make = new Function(...parameters, body);
