@@ -25,7 +25,7 @@ export type Context = {
      * Gets a trail, page by page: each once, however many fields ask for it. Ends when the caller leaves. A large answer
      * is only read as far as is enough, where the one field that asks for it says that it looks at nothing else.
      */
-    getTrail(path: Path, isCuttable?: boolean): OpenTrail;
+    getTrail(path: Path, isCuttable?: () => boolean): OpenTrail;
     delete(path: Path): Promise<Answer>;
   };
   /** Where the service's answers hold what. */
@@ -53,8 +53,9 @@ export function createContext(
   const calls = client.of(trace);
   const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
 
-  const read = async ({ path, from, step, enough }: TrailKey): Promise<Trail> => {
-    const need = enough === undefined ? undefined : enoughFor(enough, contract.audit?.records);
+  const read = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
+    const need = () =>
+      enough !== undefined && isCuttable() ? enoughFor(enough, contract.audit?.records) : undefined;
     const answer = await authorized().get(path, request.signal, need);
     const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
     const drift = findDrift(answer, contract.audit, trail);
@@ -81,11 +82,11 @@ export function createContext(
     open: calls.open,
     authorized: {
       getTrail:
-        (from, isCuttable = false) =>
+        (from, isCuttable = () => false) =>
         async (step, enough) => {
           trails ??= createTrails();
           const path = toPath(client, from, step);
-          return trails.load({ path, from, step, enough: isCuttable ? enough : undefined });
+          return trails.load({ path, from, step, enough, isCuttable });
         },
       delete: (path) => authorized().delete(path),
     },
@@ -99,8 +100,9 @@ type TrailKey = {
   /** The path of the trail's first page, and what led from there to this one. */
   readonly from: Path;
   readonly step: Step | null;
-  /** So many records are enough; left out, the whole answer is wanted. */
+  /** So many records are enough, where the answer may be cut; left out, the whole answer is wanted. */
   readonly enough: number | undefined;
+  readonly isCuttable: () => boolean;
 };
 
 function toPath(client: RestClient, from: Path, step: Step | null): Path {

@@ -33,8 +33,7 @@ builder.queryField('audit', (t) =>
       ];
       const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
       const isFiltered = Object.values(conditions).some((condition) => condition != null);
-      const trail = authorized.getTrail(
-        withQuery(path`/api/v1/audit`, [...given, ...added]),
+      const trail = authorized.getTrail(withQuery(path`/api/v1/audit`, [...given, ...added]), () =>
         isOnlyFieldWithout(['totalCount', 'raw'], info),
       );
       return readPage(trail, {

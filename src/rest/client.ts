@@ -37,8 +37,8 @@ export type OpenCalls = {
 
 /** The calls that carry the caller's token: there is no way to make them without one. */
 export type AuthorizedCalls = {
-  /** `signal` aborts it when the caller leaves. Where a part of a large answer is enough, `need` says which. */
-  get(path: Path, signal?: AbortSignal, need?: Need): Promise<Answer>;
+  /** `signal` aborts it when the caller leaves. Where a part of an answer that is large may be enough, `need` says which. */
+  get(path: Path, signal?: AbortSignal, need?: () => Need | undefined): Promise<Answer>;
   /** Runs to its end once it was sent, whoever leaves. */
   delete(path: Path): Promise<Answer>;
 };

@@ -24,17 +24,20 @@ const LOOK = 50;
 const TRIES = 3;
 
 /**
- * Looks for what is needed of a body while it arrives; of one that is announced only if that is less than half of it.
+ * Looks for what is needed of a body of so many bytes while it arrives, unless that is about half of it or more.
  * The cut is valid JSON, decoded and parsed like a whole answer. What follows it is never looked at: neither garbage
  * nor a truncation there is noticed, nor a second member of the same name.
  */
-export function createLook({ items, depths, suffices }: Need, announced: number): Look {
+export function createLook(need: () => Need | undefined, announced: number): Look | undefined {
+  const needed = announced < LEAST_BYTES ? undefined : need();
+  if (needed === undefined) return undefined;
+  const { items, depths, suffices } = needed;
   const scanner = createScanner(depths);
   let tries = TRIES;
   let scanned = 0; // pieces
   let before = 0; // their bytes
-  return (pieces, size) => {
-    if (tries === 0 || Math.max(size, announced || 0) < LEAST_BYTES) return undefined;
+  return (pieces) => {
+    if (tries === 0) return undefined;
     for (const piece of pieces.slice(scanned)) {
       for (let at = scanner.next(piece, 0); at >= 0; at = scanner.next(piece, at)) {
         const count = scanner.items();

@@ -10,11 +10,11 @@ export type ExchangeRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Begins to look at the body of a 2xx that announces so many bytes. */
-  readonly look?: ((announced: number) => Look) | undefined;
+  readonly look?: ((announced: number) => Look | undefined) | undefined;
 };
 
-/** Looks at the pieces of a body whenever one more has come, of so many bytes in all; gives what is enough once it is there. */
-export type Look = (pieces: readonly Buffer[], size: number) => Excerpt | undefined;
+/** Looks at the pieces of a body whenever one more has come; gives what is enough once it is there. */
+export type Look = (pieces: readonly Buffer[]) => Excerpt | undefined;
 
 /** What is enough of a body, decoded. */
 export type Excerpt = { readonly body: unknown };
@@ -150,7 +150,7 @@ export function exchange(
           size += chunk.length;
           if (size > maxBytes) return refuse('TOO_LARGE');
           chunks.push(chunk);
-          const excerpt = look?.(chunks, size);
+          const excerpt = look?.(chunks);
           if (excerpt === undefined) return;
           isEnough = true;
           chunks.length = 0;

@@ -65,7 +65,7 @@ function feed(look: Look, bytes: Buffer, borders: readonly number[]) {
   for (const border of [...new Set(borders)].sort((a, b) => a - b).concat(bytes.length)) {
     pieces.push(bytes.subarray(size, border));
     size = border;
-    const excerpt = look(pieces, size);
+    const excerpt = look(pieces);
     if (excerpt !== undefined) return excerpt;
   }
   return undefined;
@@ -95,11 +95,12 @@ describe('an excerpt of an answer', () => {
         fc.boolean(),
         fc.boolean(),
         fc.array(fc.nat()),
-        async ({ text, pointer }, first, isConfigured, isAnnounced, borders) => {
+        async ({ text, pointer }, first, isConfigured, isLonger, borders) => {
           const bytes = Buffer.concat([Buffer.from(text), TAIL]);
           const contract = isConfigured ? { records: pointer } : {};
           const need = enoughFor(first + 1, contract.records);
-          const look = createLook(need, isAnnounced ? bytes.length : Number.NaN);
+          const look = createLook(() => need, bytes.length * (isLonger ? 9 : 1));
+          if (look === undefined) throw new Error('The answer is large enough to be cut.');
           const within = borders.map((border) => border % (bytes.length - TAIL.length + 1));
           const excerpt = feed(look, bytes, within);
           if (excerpt === undefined) return;
