@@ -7,7 +7,6 @@ import {
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
-  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { createPlan, makeRepeatable, type Plan } from './plan.ts';
@@ -41,7 +40,7 @@ export type PreparedOperations = {
 /** Characters of documents: parsed and planned, one takes up to 500 bytes for each. */
 const MAX_CHARACTERS = 65_536;
 
-/** A document with more choices of `@skip` and `@include` than that goes the long way for the others. */
+/** A document with more choices for its `@skip` and `@include` than that goes the long way for the others. */
 const MAX_PLANS = 8;
 
 /** Begins empty. An operation is planned when it is asked for the second time: many never are. */
@@ -70,44 +69,22 @@ function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): Prepar
     document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
   );
   const valid = { schema, document, operation, fragments };
-  const conditions = conditionsOf(document);
   const plans = new Map<string, Plan | null>();
   return {
     ...facts,
     ready: (given) => {
       const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
       if (coerced === undefined) return null;
-      const choice = conditions.map((name) => coerced[name]).join();
+      const flags = Object.entries(coerced).filter(([, value]) => typeof value === 'boolean');
+      const choice = flags.join(); // conditions are flags, and nothing else is one
       if (!plans.has(choice) && plans.size < MAX_PLANS)
-        plans.set(
-          choice,
-          orNull(() => createPlan(valid, coerced)),
-        );
+        plans.set(choice, createPlan(valid, coerced));
       const plan = plans.get(choice);
       return plan ? (context) => plan(context, { given, coerced }) : null;
     },
   };
 }
 
-/** The variables that decide what is selected. */
-function conditionsOf(document: DocumentNode): readonly string[] {
-  const names = new Set<string>();
-  visit(document, {
-    Directive: (directive) => {
-      visit(directive, { Variable: ({ name }) => void names.add(name.value) });
-    },
-  });
-  return [...names];
-}
-
 function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
   return node.kind === Kind.FRAGMENT_DEFINITION;
-}
-
-function orNull<T>(make: () => T): T | null {
-  try {
-    return make();
-  } catch {
-    return null;
-  }
 }

@@ -39,17 +39,22 @@ export type Plan = (context: unknown, variables: Variables) => Promise<Execution
 /**
  * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. Its root
  * fields are resolved here, once. What they give is completed here as long as nothing is wrong or unusual in it: then
- * graphql-js does that, and says what is wrong.
- * @throws what is not planned: abstract types, `__schema`, `__type`, nested resolvers that ask for `info`, the response
- * name `__proto__`, which JavaScript keeps for itself; and all where Node was told to make no code out of strings.
+ * graphql-js does that, and says what is wrong. Null for what is not planned: abstract types, `__schema`, `__type`,
+ * nested resolvers that ask for `info`, the response name `__proto__`, which JavaScript keeps for itself; and everything
+ * where Node was told to make no code out of strings.
  */
-export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan {
-  const { schema, fragments, operation, document } = valid;
+export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan | null {
+  const { schema, document, operation, fragments } = valid;
+  const values = { coerced, sources: {} };
   const type = schema.getRootType(operation.operation);
-  if (!type) throw UNUSUAL;
-  const planning: Planning = { ...valid, values: { coerced, sources: {} } };
-  const selected = collectFields(schema, fragments, planning.values, type, operation.selectionSet);
-  const fields = planFields(planning, type, selected.fields);
+  let fields: readonly Field[];
+  try {
+    if (!type) throw UNUSUAL;
+    const root = collectFields(schema, fragments, values, type, operation.selectionSet);
+    fields = planFields({ ...valid, values }, type, root.fields, true);
+  } catch {
+    return null;
+  }
   return async (context, variables) => {
     const run = { context, variables: variables.coerced };
     const resolving = fields.map(async ({ read }) => read(undefined, run));
@@ -119,10 +124,10 @@ function planFields(
   planning: Planning,
   type: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
+  isRoot = false,
 ): readonly Field[] {
   if (type.isTypeOf || selected.has('__proto__')) throw UNUSUAL;
   const { schema, fragments, operation, values } = planning;
-  const isRoot = type === schema.getRootType(operation.operation);
   return [...selected].map(([key, nodes]) => {
     const [node] = nodes;
     const property = null;
