@@ -42,6 +42,17 @@ describe('a request that was asked before', () => {
     expect(prepared).toBeGreaterThan(50);
   });
 
+  it('is answered as at first under names that JavaScript keeps for itself', async () => {
+    const names =
+      'constructor toString get set async await class default eval arguments let new this';
+    const aliases = names.split(' ').map((name) => `${name}: id`);
+    const query = `{ audit { nodes { ${aliases.join(' ')} null: __typename true: action } } }`;
+    expect(await compareWays([{ query, variables: {} }])).toBeGreaterThan(0);
+    expect(
+      await compareWays([{ query: '{ audit { __proto__: __typename } }', variables: {} }]),
+    ).toBe(0);
+  });
+
   it('is answered to each caller by his own token', () =>
     underPort(
       ({ headers }) => ({ body: [{ id: headers.authorization }] }),
