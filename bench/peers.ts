@@ -69,6 +69,13 @@ export const PEERS: readonly Peer[] = [
     ...own('l1.ts'),
   },
   {
+    name: 'l2',
+    title: 'L2',
+    isJavaScript: false,
+    dialect: graph,
+    ...own('l2.ts'),
+  },
+  {
     name: 'keytrail',
     title: 'Keytrail',
     isJavaScript: true,

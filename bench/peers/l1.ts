@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Pool } from 'undici';
 import type { TrailRecord } from '../records.ts';
+import { project } from './project.ts';
 
 /* L1: as L0, but the trail is parsed, cut to `first` of its own URL and to the fields that are wanted, and written. */
 const { UPSTREAM_URL = '', PORT } = process.env;
@@ -29,17 +30,4 @@ async function pass(request: IncomingMessage, response: ServerResponse): Promise
     'content-length': Buffer.byteLength(text),
   });
   response.end(text);
-}
-
-function project({ id, action, actor, target, ...record }: TrailRecord) {
-  return {
-    id,
-    occurredAt: record.occurred_at,
-    action,
-    outcome: record.outcome === 'success' ? 'SUCCESS' : 'FAILURE',
-    ipAddress: record.ip_address,
-    userAgent: record.user_agent,
-    actor: { id: actor.id, name: actor.name, type: actor.type },
-    target: { id: target.id, name: target.name, type: target.type },
-  };
 }
