@@ -40,7 +40,9 @@ export async function listen(
   options: ListenOptions,
 ): Promise<Listening> {
   const { host, port, draining, drainMs, fuseMs } = options;
-  const unanswered = new Set<ServerResponse>();
+  // In the order in which they came. No Set: of one that changes all the time V8 links the old table to the new one, so
+  // that what was promoted to the old generation keeps alive everything that came later, until all is marked.
+  const unanswered: ServerResponse[] = [];
 
   const server = createServer(
     {
@@ -54,11 +56,11 @@ export async function listen(
       if (draining.signal.aborted) {
         // Behind an answer that closes the connection nothing is answered, so nothing is begun (RFC 9112, section 9.6).
         const { socket } = request;
-        if (!socket.writable || [...unanswered].some(({ req }) => req.socket === socket)) return;
+        if (!socket.writable || unanswered.some(({ req }) => req.socket === socket)) return;
         response.shouldKeepAlive = false;
       }
-      unanswered.add(response);
-      response.on('close', () => unanswered.delete(response));
+      unanswered.push(response);
+      response.on('close', () => unanswered.splice(unanswered.indexOf(response), 1));
       void handle(request, response);
     },
   );
@@ -80,14 +82,14 @@ export async function listen(
       draining.abort();
       const fuse = setTimeout(() => server.closeAllConnections(), fuseMs);
       // A keep-alive client would otherwise go on asking on the connection it has. Of pipelined answers the last closes it.
-      const last = new Map([...unanswered].map((response) => [response.req.socket, response]));
+      const last = new Map(unanswered.map((response) => [response.req.socket, response]));
       for (const response of last.values()) response.shouldKeepAlive = false;
       await wait(Math.min(drainMs, fuseMs));
       const closed = once(server, 'close');
       server.close();
       // A connection that never asked anything counts as busy; a request whose head is under way gets until the sweep.
       const sweep = setInterval(() => {
-        if (unanswered.size === 0) server.closeAllConnections();
+        if (unanswered.length === 0) server.closeAllConnections();
       }, SWEEP_MS);
       await closed;
       clearInterval(sweep);

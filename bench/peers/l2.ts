@@ -36,6 +36,7 @@ function pass(
       headers: { authorization },
     },
     {
+      onRequestStart: () => {},
       onResponseStart: (_, code) => {
         status = code;
       },
