@@ -60,7 +60,7 @@ export async function listen(
         response.shouldKeepAlive = false;
       }
       unanswered.push(response);
-      response.on('close', () => unanswered.splice(unanswered.indexOf(response), 1));
+      response.once('close', () => unanswered.splice(unanswered.indexOf(response), 1));
       void handle(request, response);
     },
   );
