@@ -1,9 +1,6 @@
 declare const instant: unique symbol;
 
-/**
- * An instant as RFC 3339 writes it in UTC with milliseconds: `2026-11-21T09:30:00.000Z`. It has 24 characters in the
- * years 0 to 9999, so the earlier is the smaller text. Only this file makes one.
- */
+/** An instant in UTC, to the millisecond, always of 24 characters (RFC 3339): the earlier one is the smaller text. */
 export type Instant = string & { readonly [instant]: true };
 
 /** How an instant can be written. What has no zone is taken for UTC by the three in `-utc`, and only when a contract names them. */
@@ -57,18 +54,15 @@ const PER_SECOND: Readonly<Record<string, number>> = {
 export function readTime(value: unknown, format?: InstantFormat): Instant | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const text = String(value);
-  if (USUAL.test(text) && (format ?? 'iso8601').startsWith('iso8601')) return readUsual(text);
+  // A usual one whose last character is this Z is written as an instant is.
+  if (USUAL.test(text) && (format ?? 'iso8601').startsWith('iso8601'))
+    return text[23] === 'Z' ? (text as Instant) : toInstant(Date.parse(text));
   if (!BEGINNING.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return readEpoch(Number(epoch), PER_SECOND[format ?? '']);
   if (format === 'iso8601-utc') return readIso(text) ?? readIso(`${text}Z`);
   if (format === 'us-utc' || format === 'european-utc') return readCivil(text, format);
   return readIso(text) ?? (RFC_2822.test(text) ? toInstant(Date.parse(text)) : null);
-}
-
-function readUsual(text: string): Instant | null {
-  const isInstant = text.length === 24 && text.endsWith('Z');
-  return isInstant ? (text as Instant) : toInstant(Date.parse(text)); // its form leaves nothing but the right digits
 }
 
 function readEpoch(value: number, unit: number | undefined): Instant | null {
