@@ -51,7 +51,7 @@ describe('readTime', () => {
   it('reads the days that the calendar has, the hours that a day has, and no others', () => {
     const part = (most: number) => fc.integer({ min: 0, max: most });
     const moment = fc.tuple(fc.integer({ min: 1000, max: 9998 }), part(13), part(32), part(25));
-    const tail = fc.constantFrom('Z', '.5Z', '.250Z', '.123456789Z', '+00:00', '.250-00:00');
+    const tail = fc.constantFrom('Z', '.5Z', '.25Z', '.250Z', '.1234Z', '+00:00', '.250-00:00');
     const two = (number: number) => String(number).padStart(2, '0');
     fc.assert(
       fc.property(moment, part(61), tail, ([year, month, day, hour], minute, end) => {
