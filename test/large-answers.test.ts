@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { ask, codeOf, gatewayOver, type Overrides, type TestGateway } from './helpers/gateway.ts';
+import {
+  ask,
+  codeOf,
+  gatewayOver,
+  type Overrides,
+  onPort,
+  type TestGateway,
+} from './helpers/gateway.ts';
 import { startRaw } from './helpers/raw.ts';
 import { type Handler, startService } from './helpers/service.ts';
 import { createTelemetry } from './helpers/telemetry.ts';
@@ -138,6 +145,22 @@ describe('of a large answer', () => {
     expect(errors).toBeUndefined();
     expect(await isWhole(service)).toBe(true);
     if (query.includes('raw(')) expect(text).toContain('"raw":1000}');
+  });
+
+  it.each([true, false])('a variable decides whether all is needed: %s', async (counts) => {
+    await using service = await startLarge({ events: MANY });
+    await using gateway = over(service);
+    await using server = await onPort(gateway);
+    const query =
+      'query ($counts: Boolean!) { audit(first: 1) { nodes { id } totalCount @include(if: $counts) } }';
+    for (const body of [1, 2, 3].map(() => JSON.stringify({ query, variables: { counts } }))) {
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer t' };
+      const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+      const audit = { nodes: [{ id: '8000' }], ...(counts && { totalCount: MANY.length }) };
+      expect(await response.json()).toEqual({ data: { audit } });
+    }
+    expect(await isWhole(service)).toBe(counts);
+    expect(gateway.logged.at(-1)).toContain('"prepared":true');
   });
 
   it.each<readonly [string, unknown, object]>([
