@@ -3,6 +3,7 @@ import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { createAdmission } from './admission.ts';
+import { type Caller, callerOf } from './caller.ts';
 import { createContext, type Service } from './context.ts';
 import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
@@ -18,9 +19,8 @@ import { takeRequestId, useRequestId } from './plugins/use-request-id.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
-import { type Caller, createLane } from './prepared/lane.ts';
+import { createLane } from './prepared/lane.ts';
 import { createPreparedOperations } from './prepared/operations.ts';
-import { usePreparation } from './prepared/use-preparation.ts';
 import { readRemoteAddress } from './remote-address.ts';
 import { createReports, type RequestReport } from './reports.ts';
 import { createRestClient, type RestClientOptions } from './rest/client.ts';
@@ -115,7 +115,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
-      usePreparation(prepared),
+      prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: createCache(), errorCache: createCache() },
@@ -132,9 +132,13 @@ export function createGateway(options: GatewayParts): Gateway {
     find: prepared.find,
     path: GRAPHQL_PATH,
     maxBytes: MAX_BODY_BYTES,
-    toRequestId: (given) => takeRequestId(given, createId),
-    begin: (requestId, { headers }) => reports.begin({ requestId, headers, isAsked: true }),
-    createContext: contextOf,
+    begin: (request, response) => {
+      const caller = callerOf(request, response);
+      const { headers, signal } = caller;
+      const requestId = takeRequestId(headers.get('x-request-id'), createId);
+      const report = reports.begin({ requestId, headers, isAsked: true });
+      return { requestId, context: contextOf(caller, report), report, signal };
+    },
     toCoded: (result, requestId) => codeErrors(result, requestId, reports.bug),
     headers: RESPONSE_HEADERS,
   });

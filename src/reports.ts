@@ -61,9 +61,11 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
       const span = isAsked ? beginSpan(traced) : UNTRACED;
       return {
         trace: span.trace,
-        end: (outcome) => {
+        end: ({ errors = [], ...outcome }) => {
+          const codes = [...new Set(errors.map(({ extensions }) => extensions['code']))].join();
           const durationMs = Math.round((clock() - begun) * 10) / 10;
-          const record = { requestId: traced.requestId, ...outcome, durationMs };
+          const coded = codes === '' ? outcome : { ...outcome, codes };
+          const record = { requestId: traced.requestId, ...coded, durationMs };
           span.end(record);
           request(record);
         },

@@ -49,6 +49,7 @@ const REFUSED: readonly Plant[] = [
   ['src/schema.ts', "export * from './gateway.ts';"],
   ['src/guard.ts', "export * from './gateway.ts';"],
   ['src/login-guard.ts', "export * from './remote-address.ts';"],
+  ['src/caller.ts', "export * from './errors.ts';"],
   ['src/remote-address.ts', "export * from './errors.ts';"],
   ['src/login-counter.ts', "export * from './errors.ts';"],
   ['src/selection.ts', "export * from './builder.ts';"],

@@ -1,4 +1,10 @@
-import { type FragmentDefinitionNode, getOperationAST, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type ExecutionResult,
+  type FragmentDefinitionNode,
+  getOperationAST,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 
 /** What is known of a request when it is answered: names out of the schema and the table of codes, numbers. */
@@ -7,14 +13,16 @@ export type RequestOutcome = {
   readonly operation?: string;
   /** Names of root fields, by comma. */
   readonly fields?: string;
-  /** Codes of errors, by comma. */
-  readonly codes?: string;
+  /** What went wrong, coded. */
+  readonly errors?: Errors;
   readonly status: number;
   /** True when the same had been asked before, so that it only had to be carried out. */
   readonly prepared?: true;
   /** True when the caller left before the answer. */
   readonly aborted?: true;
 };
+
+type Errors = ExecutionResult['errors'];
 
 /** What is to be told of a request. */
 type Report = { end(outcome: RequestOutcome): void };
@@ -25,7 +33,7 @@ type Facts<Begun> = {
   report?: Begun;
   operation?: string;
   fields?: string;
-  codes?: string;
+  errors?: Errors;
 };
 
 /** Reports each request: `begin` when it comes, `end` when it is answered. What was begun stays on the context. */
@@ -46,16 +54,15 @@ export function useRequestLog<Begun extends Report>(
     },
     onResultProcess({ result, serverContext }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
-      const codes = new Set(result.errors?.map(({ extensions }) => String(extensions['code'])));
-      if (codes.size > 0) serverContext.codes = [...codes].join(',');
+      serverContext.errors = result.errors;
     },
     onResponse({ request, response, serverContext }) {
-      const { report, operation, fields, codes } = serverContext;
+      const { report, operation, fields, errors } = serverContext;
       // Nothing was begun for a preflight of CORS, which asks nothing.
       report?.end({
         ...(operation !== undefined && { operation }),
         ...(fields !== undefined && { fields }),
-        ...(codes !== undefined && { codes }),
+        errors,
         status: response.status,
         ...(request.signal.aborted && { aborted: true }),
       });

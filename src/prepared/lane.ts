@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
-import type { PreparedOperation, PreparedOperations } from './operations.ts';
+import type { PreparedOperations, Question } from './operations.ts';
 
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
@@ -11,84 +11,53 @@ export type LaneOptions = {
   readonly path: string;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
-  /** The id of a request: the one given, if it can be taken. */
-  readonly toRequestId: (given: string | null) => string;
-  readonly begin: (requestId: string, caller: Caller) => RequestReport;
-  readonly createContext: (caller: Caller, report: RequestReport) => unknown;
+  readonly begin: (request: IncomingMessage, response: ServerResponse) => Begun;
   /** Gives errors their codes. */
   readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
   /** On every answer. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** Who asks. */
-export type Caller = {
-  readonly headers: { get(name: string): string | null };
-  /** Aborted when he leaves. */
+/** A question that is about to be answered. */
+type Begun = {
+  readonly requestId: string;
+  readonly context: unknown;
+  readonly report: RequestReport;
+  /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
-  readonly peer: string | undefined;
 };
 
 /** Answers a request, or says that Yoga must: then its body, if it was read, stands on it where Yoga looks for it. */
 export type Lane = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-type Execute = NonNullable<ReturnType<PreparedOperation['ready']>>;
-
-type Question = {
-  readonly query: string;
-  readonly operationName: string | null;
-  readonly variables: Readonly<Record<string, unknown>>;
-};
-
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
-export function createLane(options: LaneOptions): Lane {
-  const { find, path, maxBytes, toRequestId, begin, createContext, toCoded } = options;
-
-  const answer = async (
-    caller: Caller,
-    response: ServerResponse,
-    { contentType, operation, fields }: PreparedOperation,
-    execute: Execute,
-  ): Promise<void> => {
-    const requestId = toRequestId(caller.headers.get('x-request-id'));
-    const report = begin(requestId, caller);
-    const context = createContext(caller, report);
-    const result = toCoded(await execute(context), requestId);
-    const body = JSON.stringify(result);
-    if (!response.destroyed) {
-      const length = Buffer.byteLength(body);
-      const own = {
-        'content-type': contentType,
-        'content-length': length,
-        'x-request-id': requestId,
-      };
-      response.writeHead(200, { ...options.headers, ...own });
-      // One byte each: Node need not look for longer ones.
-      response.end(body, length === body.length ? 'latin1' : 'utf8');
-    }
-    const codes =
-      result.errors && new Set(result.errors.map(({ extensions }) => String(extensions['code'])));
-    report.end({
-      operation: operation.operation,
-      fields,
-      ...(codes && { codes: [...codes].join(',') }),
-      status: 200,
-      prepared: true,
-      ...(caller.signal.aborted && { aborted: true }),
-    });
-  };
-
+export function createLane({ find, path, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
   return async (request, response) => {
     if (!isPlain(request, path, maxBytes)) return false;
-    const caller = callerOf(request, response);
     const body = await readBody(request);
     if (body === null) return true; // the caller left before he had asked
-    const question = readQuestion(body);
-    const prepared = question && find({ ...question, accept: request.headers.accept ?? '' });
+    const question = readQuestion(body, request.headers.accept);
+    const prepared = question && find(question);
     const execute = question && prepared?.ready(question.variables);
-    if (prepared && execute) await answer(caller, response, prepared, execute);
-    else Object.assign(request, { body });
-    return Boolean(execute);
+    if (!prepared || !execute) {
+      Object.assign(request, { body });
+      return false;
+    }
+    const { requestId, context, report, signal } = begin(request, response);
+    const result = toCoded(await execute(context), requestId);
+    const text = JSON.stringify(result);
+    if (!response.destroyed) {
+      const length = Buffer.byteLength(text);
+      const own = { 'content-type': prepared.contentType, 'content-length': length };
+      response.writeHead(200, { ...headers, ...own, 'x-request-id': requestId });
+      // One byte each: Node need not look for longer ones.
+      response.end(text, length === text.length ? 'latin1' : 'utf8');
+    }
+    report.end({
+      ...{ operation: prepared.operation, fields: prepared.fields, errors: result.errors },
+      ...{ status: 200, prepared: true, ...(signal.aborted && { aborted: true }) },
+    });
+    return true;
   };
 }
 
@@ -111,23 +80,6 @@ function isPlain(
   );
 }
 
-function callerOf({ headers, socket }: IncomingMessage, response: ServerResponse): Caller {
-  const leaving = new AbortController();
-  response.on('close', () => {
-    if (!response.writableFinished) leaving.abort();
-  });
-  return {
-    headers: {
-      get: (name) => {
-        const value = headers[name];
-        return typeof value === 'object' ? value.join(', ') : (value ?? null);
-      },
-    },
-    signal: leaving.signal,
-    peer: socket.remoteAddress,
-  };
-}
-
 /** Null when it does not come to its end. */
 function readBody(request: IncomingMessage): Promise<Buffer | null> {
   return new Promise((resolve) => {
@@ -145,7 +97,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 const LONG_NUMBER = /\d{16}|\d[eE]/;
 
 /** Null for what is not plain, or wrong: Yoga's way says how. */
-function readQuestion(body: Buffer): Question | null {
+function readQuestion(body: Buffer, accept = ''): Question | null {
   try {
     const text = UTF_8.decode(body);
     if (LONG_NUMBER.test(text)) return null;
@@ -153,8 +105,8 @@ function readQuestion(body: Buffer): Question | null {
     const variables = given ?? {};
     const isName = operationName === null || typeof operationName === 'string';
     const isObject = typeof variables === 'object' && !Array.isArray(variables);
-    if (typeof query !== 'string' || !isName || !isObject) return null;
-    return Object.keys(others).length > 0 ? null : { query, operationName, variables };
+    const isAll = typeof query === 'string' && isName && isObject && !Object.keys(others).length;
+    return isAll ? { query, operationName, accept, variables } : null;
   } catch {
     return null;
   }

@@ -2,40 +2,43 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  type FragmentDefinitionNode,
   type GraphQLSchema,
+  getOperationAST,
   getVariableValues,
-  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
+import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { createPlan, makeRepeatable, type Plan } from './plan.ts';
 
-/** By what a request is known again, letter for letter; `accept` is the header, which decides the type of the answer. */
-export type Question = Readonly<{ query: string; operationName: string | null; accept: string }>;
+/** What is asked for; `accept` is the header, which decides the type of the answer. */
+export type Question = {
+  readonly query: string;
+  readonly operationName: string | null;
+  readonly accept: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+};
 
-type Values = Readonly<Record<string, unknown>>;
-
-/** What the long way found out about a question: a valid document, and for the answer and the log what is always the same. */
-export type Learned = Readonly<{
-  document: DocumentNode;
-  operation: OperationDefinitionNode;
+/** What only has to be carried out, and what is always the same in its answer and in the log. */
+export type PreparedOperation = {
+  /** query or mutation. */
+  readonly operation: string;
   /** Names of the root fields, by comma. */
-  fields: string;
-  contentType: string;
-}>;
-
-/** What only has to be carried out. */
-export type PreparedOperation = Pick<Learned, 'operation' | 'fields' | 'contentType'> & {
+  readonly fields: string;
+  readonly contentType: string;
   /** Carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
-  ready(variables: Values): ((context: unknown) => Promise<ExecutionResult>) | null;
+  ready(given: Question['variables']): ((context: unknown) => Promise<ExecutionResult>) | null;
 };
 
 /** The operations that were asked before, of whomever: documents, with nothing of a caller but the literals in them. */
 export type PreparedOperations = {
-  learn(question: Question, learned: Learned): void;
-  find(question: Question): PreparedOperation | undefined;
+  find(question: Omit<Question, 'variables'>): PreparedOperation | undefined;
+  /** Learns from Yoga's way what was parsed, allowed and valid, so that it can be asked for without all that. */
+  readonly plugin: Plugin<Facts, Facts>;
 };
+
+/** What is found on the server context when the answer is there. */
+type Facts = { params: GraphQLParams; fields?: string; executed?: DocumentNode };
 
 /** Characters of documents: parsed and planned, one takes up to 500 bytes for each. */
 const MAX_CHARACTERS = 65_536;
@@ -51,40 +54,45 @@ export function createPreparedOperations(schema: GraphQLSchema): PreparedOperati
     sizeCalculation: (_, key) => key.length,
   });
   return {
-    learn: (question, learned) => {
-      const key = keyOf(question);
-      if (!operations.has(key)) operations.set(key, prepare(schema, learned));
-    },
     find: (question) => operations.get(keyOf(question)),
+    plugin: {
+      onExecute({ args: { document, contextValue } }) {
+        contextValue.executed = document;
+      },
+      onResponse({ request: { method, headers }, response, serverContext }) {
+        const { executed: document, params, fields = '' } = serverContext;
+        const contentType = response.headers.get('content-type');
+        if (!document || !contentType || method !== 'POST' || response.status !== 200) return;
+        const { query = '', operationName = null } = params;
+        const operation = getOperationAST(document, operationName);
+        const key = keyOf({ query, operationName, accept: headers.get('accept') ?? '' });
+        if (!operation || operations.has(key)) return;
+        const ready = prepare(schema, document, operation);
+        operations.set(key, { operation: operation.operation, fields, contentType, ready });
+      },
+    },
   };
 }
 
-function keyOf({ query, operationName, accept }: Question): string {
+/** By what a question is known again, letter for letter. */
+function keyOf({ query, operationName, accept }: Omit<Question, 'variables'>): string {
   return `${accept}\n${operationName === null ? '' : `=${operationName}`}\n${query}`;
 }
 
-function prepare(schema: GraphQLSchema, { document, ...facts }: Learned): PreparedOperation {
-  const { operation } = facts;
-  const fragments = Object.fromEntries(
-    document.definitions.filter(isFragment).map((fragment) => [fragment.name.value, fragment]),
-  );
-  const valid = { schema, document, operation, fragments };
+function prepare(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): PreparedOperation['ready'] {
   const plans = new Map<string, Plan | null>();
-  return {
-    ...facts,
-    ready: (given) => {
-      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
-      if (coerced === undefined) return null;
-      const flags = Object.entries(coerced).filter(([, value]) => typeof value === 'boolean');
-      const choice = flags.join(); // conditions are flags, and nothing else is one
-      if (!plans.has(choice) && plans.size < MAX_PLANS)
-        plans.set(choice, createPlan(valid, coerced));
-      const plan = plans.get(choice);
-      return plan ? (context) => plan(context, { given, coerced }) : null;
-    },
+  return (given) => {
+    const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+    if (coerced === undefined) return null;
+    const flags = Object.entries(coerced).filter(([, value]) => typeof value === 'boolean');
+    const choice = flags.join(); // conditions are flags, and nothing else is one
+    if (!plans.has(choice) && plans.size < MAX_PLANS)
+      plans.set(choice, createPlan({ schema, document, operation }, coerced));
+    const plan = plans.get(choice);
+    return plan ? (context) => plan({ context, given, coerced }) : null;
   };
-}
-
-function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
-  return node.kind === Kind.FRAGMENT_DEFINITION;
 }

@@ -1,5 +1,5 @@
 // Exists for speed: an executor looks at the document again for each record, a plan has looked at it once.
-import { collectFields, collectSubFields } from '@graphql-tools/utils';
+import { collectFields, collectSubFields, type VariableValues } from '@graphql-tools/utils';
 import {
   type DocumentNode,
   defaultFieldResolver,
@@ -18,23 +18,23 @@ import {
   isLeafType,
   isListType,
   isObjectType,
+  Kind,
   type OperationDefinitionNode,
   print,
 } from 'graphql';
 
-/** A valid operation, with what it is made of. */
+/** A valid operation of a document. */
 export type ValidOperation = {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
-  readonly fragments: Record<string, FragmentDefinitionNode>;
 };
 
-/** Values of variables: as they were given, and coerced. */
-export type Variables = Readonly<Record<'given' | 'coerced', Readonly<Record<string, unknown>>>>;
-
 /** An operation that only has to be carried out. */
-export type Plan = (context: unknown, variables: Variables) => Promise<ExecutionResult>;
+export type Plan = (run: Run) => Promise<ExecutionResult>;
+
+/** One time that it is carried out, with values of variables as they were given, and coerced. */
+type Run = Readonly<{ context: unknown } & Record<'given' | 'coerced', Record<string, unknown>>>;
 
 /**
  * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. Its root
@@ -44,30 +44,29 @@ export type Plan = (context: unknown, variables: Variables) => Promise<Execution
  * where Node was told to make no code out of strings.
  */
 export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan | null {
-  const { schema, document, operation, fragments } = valid;
+  const { schema, document, operation } = valid;
+  const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
   const values = { coerced, sources: {} };
   const type = schema.getRootType(operation.operation);
   let fields: readonly Field[];
   try {
-    if (!type) throw UNUSUAL;
+    if (!type) return null;
     const root = collectFields(schema, fragments, values, type, operation.selectionSet);
-    fields = planFields({ ...valid, values }, type, root.fields, true);
+    fields = planFields({ schema, fragments, operation, values }, type, root.fields, true);
   } catch {
     return null;
   }
-  return async (context, variables) => {
-    const run = { context, variables: variables.coerced };
+  return async (run) => {
     const resolving = fields.map(async ({ read }) => read(undefined, run));
     try {
-      const data: Record<string, unknown> = {};
-      const values = await Promise.all(resolving);
-      for (const [index, { key, complete }] of fields.entries())
-        data[key] = complete(values[index], run);
-      return { data };
+      const given = await Promise.all(resolving);
+      const members = fields.map(({ key, complete }, index) => [key, complete(given[index], run)]);
+      return { data: Object.fromEntries(members) };
     } catch {
       return execute({
-        ...{ schema, document, operationName: operation.name?.value, contextValue: context },
-        variableValues: variables.given,
+        ...{ schema, document, operationName: operation.name?.value, contextValue: run.context },
+        variableValues: run.given,
         rootValue: new Resolving(fields.map(({ key }, index) => [key, resolving[index]])),
       });
     }
@@ -90,15 +89,10 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
-type Planning = ValidOperation & {
-  readonly values: {
-    readonly coerced: Record<string, unknown>;
-    readonly sources: Record<string, never>;
-  };
+type Planning = Omit<ValidOperation, 'document'> & {
+  readonly fragments: Record<string, FragmentDefinitionNode>;
+  readonly values: VariableValues;
 };
-
-/** One time that a plan is carried out. */
-type Run = { readonly context: unknown; readonly variables: Readonly<Record<string, unknown>> };
 
 /** What a resolver gives. */
 type Read = (source: unknown, run: Run) => unknown;
@@ -109,14 +103,18 @@ type Complete = (value: unknown, run: Run) => unknown;
 type Field = {
   readonly key: string;
   readonly read: Read;
-  /** The property that is read; null where `read` must. */
-  readonly property: string | null;
+  /** The property that would be all that is read. */
+  readonly property?: string;
   readonly complete: Complete;
   /** Whether a string of it needs no completing. */
   readonly isText: boolean;
 };
 
 const UNUSUAL = new Error('This is for graphql-js to carry out.');
+
+function giveUp(): never {
+  throw UNUSUAL;
+}
 
 const TEXTS: ReadonlySet<GraphQLOutputType> = new Set([GraphQLString, GraphQLID]);
 
@@ -126,20 +124,19 @@ function planFields(
   selected: ReadonlyMap<string, FieldNode[]>,
   isRoot = false,
 ): readonly Field[] {
-  if (type.isTypeOf || selected.has('__proto__')) throw UNUSUAL;
+  if (type.isTypeOf || selected.has('__proto__')) giveUp();
   const { schema, fragments, operation, values } = planning;
   return [...selected].map(([key, nodes]) => {
     const [node] = nodes;
-    const property = null;
     if (node?.name.value === '__typename')
-      return { key, property, read: () => type.name, complete: (name) => name, isText: true };
+      return { key, read: () => type.name, complete: (name) => name, isText: true };
     const field = type.getFields()[node?.name.value ?? ''];
     if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) throw UNUSUAL;
     const { resolve = defaultFieldResolver, name } = field;
     const complete = planType(planning, field.type, nodes);
     const isText = TEXTS.has(getNullableType(field.type));
     if (resolve === defaultFieldResolver)
-      return { key, property: name, read: () => undefined, complete, isText };
+      return { key, read: () => undefined, property: name, complete, isText };
     const path = { prev: undefined, key, typename: type.name };
     const standing: unknown = {
       ...{ fieldName: name, fieldNodes: nodes, returnType: field.type, parentType: type, path },
@@ -148,20 +145,18 @@ function planFields(
     const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
     // Where no dollar stands there is no variable, and the arguments are the same each time.
     const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
-    const read: Read = (source, { context, variables }) =>
-      resolve(source, fixed ?? getArgumentValues(field, node, variables), context, info);
-    return { key, property, read, complete, isText };
+    const read: Read = (source, { context, coerced }) =>
+      resolve(source, fixed ?? getArgumentValues(field, node, coerced), context, info);
+    return { key, read, complete, isText };
   });
 }
 
 function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   const nullable = getNullableType(type);
   const complete = planNullable(planning, nullable, nodes);
-  const isNullable = nullable === type;
   return (value, run) => {
-    if (value == null && isNullable) return null;
-    if (value == null || isUnusual(value)) throw UNUSUAL;
-    return complete(value, run);
+    if (value == null && type === nullable) return null;
+    return value == null || isUnusual(value) ? giveUp() : complete(value, run);
   };
 }
 
@@ -173,21 +168,13 @@ function isUnusual(value: NonNullable<unknown>): boolean {
 }
 
 function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
-  if (isLeafType(type)) {
-    return (value) => {
-      const serialized: unknown = type.serialize(value);
-      if (serialized == null) throw UNUSUAL;
-      return serialized;
-    };
-  }
+  if (isLeafType(type)) return (value) => type.serialize(value) ?? giveUp();
   if (isListType(type)) {
     const complete = planType(planning, type.ofType, nodes);
-    return (list, run) => {
-      if (!Array.isArray(list)) throw UNUSUAL;
-      return list.map((item) => complete(item, run));
-    };
+    return (list, run) =>
+      Array.isArray(list) ? list.map((item) => complete(item, run)) : giveUp();
   }
-  if (!isObjectType(type)) throw UNUSUAL;
+  if (!isObjectType(type)) return giveUp();
   const { schema, fragments, values } = planning;
   const { fields } = collectSubFields(schema, fragments, values, type, nodes);
   return compileObject(planFields(planning, type, fields));
@@ -200,7 +187,7 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
 function compileObject(fields: readonly Field[]): Complete {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
   const members = fields.map(({ key, property, isText }, index) => {
-    const given = property === null ? `read${index}(source, run)` : `source.${property}`;
+    const given = property === undefined ? `read${index}(source, run)` : `source.${property}`;
     const text = isText ? `typeof value === 'string' ? value : ` : '';
     return `${key}: (value = ${given}, ${text}complete${index}(value, run))`;
   });
