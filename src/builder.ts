@@ -92,7 +92,7 @@ export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'The cursor of the first event. Null when the page is empty.',
-      resolve: ({ edges }) => edges[0]?.cursor(),
+      resolve: (page) => page.startCursor(),
     }),
     endCursor: t.string({
       nullable: true,

@@ -1,9 +1,10 @@
 import { builder, PageInfo, rawArguments, readRaw, windowArguments } from '../builder.ts';
-import type { Party } from '../reading/event.ts';
+import type { AuditEvent, Party } from '../reading/event.ts';
 import { path, withQuery } from '../rest/path.ts';
 import { isOnlyFieldWithout } from '../selection.ts';
+import { encodeCursor } from '../window/cursor.ts';
 import { matches } from '../window/filter.ts';
-import { type Page, readPage } from '../window/page.ts';
+import { type Edge, readPage } from '../window/page.ts';
 import { pageSize, toParameters } from '../window/parameters.ts';
 
 builder.queryField('audit', (t) =>
@@ -68,17 +69,21 @@ const UpstreamParameter = builder.inputType('UpstreamParameter', {
   }),
 });
 
-const AuditEdge = builder.objectRef<Page['edges'][number]>('AuditEdge').implement({
+const AuditEdge = builder.objectRef<Edge>('AuditEdge').implement({
   description: 'An event and where it stands.',
   fields: (t) => ({
     cursor: t.string({
       description:
         'Where the event stands: hand it to `after` to continue behind it. It keeps its meaning while the trail grows.',
-      resolve: (edge) => edge.cursor(),
+      resolve: encodeCursor,
     }),
-    node: t.field({ type: 'AuditEvent', description: 'The event.', resolve: ({ node }) => node }),
+    node: t.field({ type: 'AuditEvent', description: 'The event.', resolve: toEvent }),
   }),
 });
+
+function toEvent({ trail, index }: Edge): AuditEvent {
+  return trail.event(index);
+}
 
 builder.objectType('AuditConnection', {
   description: 'A window on the audit trail (GraphQL Cursor Connections Specification).',
@@ -91,7 +96,7 @@ builder.objectType('AuditConnection', {
     nodes: t.field({
       type: ['AuditEvent'],
       description: 'The events of `edges`, for those who need no cursors.',
-      resolve: ({ edges }) => edges.map(({ node }) => node),
+      resolve: ({ edges }) => edges.map(toEvent),
     }),
     pageInfo: t.field({
       type: PageInfo,

@@ -13,8 +13,10 @@ export type Position = {
   readonly step: Step | null;
 };
 
-/** The cursor of the event at an index of a page: opaque to the caller. */
-export function encodeCursor(trail: Trail, index: number, step: Step | null = null): string {
+type Place = { readonly trail: Trail; readonly index: number; readonly step: Step | null };
+
+/** The cursor of the event at an index of a page to which a step led, null to the first: opaque to the caller. */
+export function encodeCursor({ trail, index, step }: Place): string {
   const isCut = trail.next !== null && 'isCut' in trail.next;
   const origin = isCut ? printRecord(trail, 0) : trail.length;
   const position = [fingerprint(trail, index), index, origin];

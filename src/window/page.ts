@@ -7,8 +7,10 @@ import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.t
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
   readonly edges: readonly Edge[];
-  /** Where to continue: behind the last event that was looked at. Null when there was none. */
-  endCursor(): string | null;
+  /** The cursor of the first event. */
+  startCursor(): string | undefined;
+  /** Where to continue: behind the last event that was looked at. */
+  endCursor(): string | undefined;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** How many events there are on all pages; null when that cannot be told. */
@@ -17,8 +19,13 @@ export type Page = {
   readonly raw: unknown;
 };
 
-/** An event, and its cursor, which takes two digests and is made when it is asked for. */
-type Edge = { cursor(): string; readonly node: AuditEvent };
+/** Where an event stands. */
+export type Edge = {
+  readonly trail: Trail;
+  /** What led to its page of the service; null to the first. */
+  readonly step: Step | null;
+  readonly index: number;
+};
 
 /** Which window. */
 export type PageArguments = {
@@ -54,23 +61,22 @@ export async function readPage(
     throw new GatewayError('BAD_USER_INPUT', { message: '`first` must be between 1 and 1000.' });
   }
   const position = after == null ? null : decodeCursor(after);
-  const matches: Match[] = [];
+  const matches: Edge[] = [];
   // One more than the window tells that there is more.
   const enough = where === undefined && position === null ? size + 1 : undefined;
   const { visits, next } = await walk(open, { position, enough }, (visit) => {
     matches.push(...matching(visit, where, size + 1 - matches.length));
     return matches.length < size;
   });
-  const edges = matches.slice(0, size).map(toEdge);
+  const edges = matches.slice(0, size);
   const isCut = matches.length > size;
   const last = visits.findLast(({ trail }) => trail.length > 0);
   const end =
-    isCut || next === null
-      ? edges.at(-1)
-      : last && toEdge({ ...last, index: last.trail.length - 1 });
+    isCut || next === null ? edges.at(-1) : last && { ...last, index: last.trail.length - 1 };
   return {
     edges,
-    endCursor: () => end?.cursor() ?? null,
+    startCursor: () => edges[0] && encodeCursor(edges[0]),
+    endCursor: () => end && encodeCursor(end),
     hasNextPage: isCut || next !== null,
     hasPreviousPage: position !== null,
     totalCount: () => count(visits, where),
@@ -151,19 +157,13 @@ function indices(length: number): readonly number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-type Match = { readonly trail: Trail; readonly step: Step | null; readonly index: number };
-
-function toEdge({ trail, step, index }: Match): Edge {
-  return { cursor: () => encodeCursor(trail, index, step), node: trail.event(index) };
-}
-
 /** The first so many events of a page that count; no more are read than it takes. */
 function matching(
   { trail, step, from }: Visit,
   where: PageArguments['where'],
   most: number,
-): readonly Match[] {
-  const matches: Match[] = [];
+): readonly Edge[] {
+  const matches: Edge[] = [];
   for (let index = from; index < trail.length && matches.length < most; index += 1) {
     if (where === undefined || where(trail.event(index))) matches.push({ trail, step, index });
   }

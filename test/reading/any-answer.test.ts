@@ -66,7 +66,10 @@ describe('any JSON', () => {
       'a trail',
       async (body: unknown) => {
         const page = await readPage(async () => readInferred(body), {});
-        return [page.totalCount(), page.edges.map(({ node }) => FIELDS.map((name) => node[name]))];
+        return [
+          page.totalCount(),
+          page.edges.map(({ trail, index }) => FIELDS.map((name) => trail.event(index)[name])),
+        ];
       },
     ],
   ])('is read as %s, or refused with a code', async (_, read) => {

@@ -77,7 +77,7 @@ async function open(answer: () => Answer, first: number, contract: object) {
     const read = answer();
     const trail = readTrail(completeAudit(read, contract), read);
     const { edges, hasNextPage, endCursor } = await readPage(async () => trail, { first });
-    const nodes = edges.map(({ node }) => FIELDS.map((field) => node[field]));
+    const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.event(index)[field]));
     return { trail, endCursor: endCursor(), nodes, hasNextPage };
   } catch (error) {
     if (error instanceof GatewayError) return { code: error.extensions.code };
