@@ -31,6 +31,11 @@ export type Context = {
   /** Where the service's answers hold what. */
   readonly contract: ConfiguredContract;
   readonly now: () => Date;
+  /**
+   * Lets go of what was read, when all is answered. Promises that have waited for it are in V8's old generation by then
+   * and would keep it, with all that it leads to, until that is collected: a fifth of the time for a large answer.
+   */
+  forget(): void;
 };
 
 /** What the contexts of all requests have in common. */
@@ -53,11 +58,13 @@ export function createContext(
   const calls = client.of(trace);
   const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
 
-  const read = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
+  const read: Trail[] = [];
+  const readOne = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
     const need = () =>
       enough !== undefined && isCuttable() ? enoughFor(enough, contract.audit?.records) : undefined;
     const answer = await authorized().get(path, request.signal, need);
     const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
+    read.push(trail);
     const drift = findDrift(answer, contract.audit, trail);
     if (drift.length > 0) reportDrift(drift);
     const { next } = trail;
@@ -71,7 +78,7 @@ export function createContext(
   };
   const createTrails = () =>
     new DataLoader<TrailKey, Trail, string>(
-      (keys) => Promise.all(keys.map((key) => orError(() => read(key)))),
+      (keys) => Promise.all(keys.map((key) => orError(() => readOne(key)))),
       // The service reads one trail at a time, so there is nothing to collect for longer.
       { cacheKeyFn: ({ path }) => path, batchScheduleFn: queueMicrotask },
     );
@@ -92,6 +99,9 @@ export function createContext(
     },
     contract,
     now,
+    forget: () => {
+      for (const trail of read) trail.forget();
+    },
   };
 }
 

@@ -21,7 +21,7 @@ export type LaneOptions = {
 /** A question that is about to be answered. */
 type Begun = {
   readonly requestId: string;
-  readonly context: unknown;
+  readonly context: { forget(): void };
   readonly report: RequestReport;
   /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
@@ -46,6 +46,8 @@ export function createLane({ find, path, maxBytes, begin, toCoded, headers }: La
     const { requestId, context, report, signal } = begin(request, response);
     const result = toCoded(await execute(context), requestId);
     const text = JSON.stringify(result);
+    delete result.data; // a promise that has waited would keep it, see Context
+    context.forget();
     if (!response.destroyed) {
       const length = Buffer.byteLength(text);
       const own = { 'content-type': prepared.contentType, 'content-length': length };

@@ -5,11 +5,10 @@ import {
   type GraphQLSchema,
   getOperationAST,
   getVariableValues,
-  type OperationDefinitionNode,
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import { createPlan, makeRepeatable, type Plan } from './plan.ts';
+import { createPlan, makeRepeatable, type Plan, type ValidOperation } from './plan.ts';
 
 /** What is asked for; `accept` is the header, which decides the type of the answer. */
 export type Question = {
@@ -67,7 +66,7 @@ export function createPreparedOperations(schema: GraphQLSchema): PreparedOperati
         const operation = getOperationAST(document, operationName);
         const key = keyOf({ query, operationName, accept: headers.get('accept') ?? '' });
         if (!operation || operations.has(key)) return;
-        const ready = prepare(schema, document, operation);
+        const ready = prepare({ schema, document, operation });
         operations.set(key, { operation: operation.operation, fields, contentType, ready });
       },
     },
@@ -79,19 +78,15 @@ function keyOf({ query, operationName, accept }: Omit<Question, 'variables'>): s
   return `${accept}\n${operationName === null ? '' : `=${operationName}`}\n${query}`;
 }
 
-function prepare(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): PreparedOperation['ready'] {
+function prepare(valid: ValidOperation): PreparedOperation['ready'] {
+  const { schema, operation } = valid;
   const plans = new Map<string, Plan | null>();
   return (given) => {
     const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
     if (coerced === undefined) return null;
     const flags = Object.entries(coerced).filter(([, value]) => typeof value === 'boolean');
     const choice = flags.join(); // conditions are flags, and nothing else is one
-    if (!plans.has(choice) && plans.size < MAX_PLANS)
-      plans.set(choice, createPlan({ schema, document, operation }, coerced));
+    if (!plans.has(choice) && plans.size < MAX_PLANS) plans.set(choice, createPlan(valid, coerced));
     const plan = plans.get(choice);
     return plan ? (context) => plan({ context, given, coerced }) : null;
   };

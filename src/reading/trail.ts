@@ -14,10 +14,12 @@ export type Trail = {
   readonly length: number;
   /** How many records there are in all by the service's word; null when it does not say. */
   readonly total: number | null;
-  /** The event at an index from 0 to length - 1, in the service's order; each is read when it is first asked for. */
+  /** The event at an index from 0 to length - 1, in the service's order; it is read when it is asked for. */
   event(index: number): AuditEvent;
   /** How the trail goes on behind this answer. */
   readonly next: Next;
+  /** Lets go of the records: then nothing can be read any more. */
+  forget(): void;
 };
 
 /** So many records are looked at to tell what all of them hold. */
@@ -38,18 +40,18 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
   }
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
   const readers = createReaders(contract.event);
-  const events = new Array<AuditEvent | undefined>(records.length);
-  const event = (index: number) => (events[index] ??= new AuditEvent(records[index], readers));
   const { length } = records;
-  if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true } };
+  const event = (index: number) => new AuditEvent(records[index], readers);
+  const forget = () => void records.splice(0);
+  if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true }, forget };
   const total = readCount(take(contract.total, answer));
   const page = { length, total, lastId: () => event(length - 1).id };
   const next = readNext(contract.paging, answer, page, step);
-  return { raw: answer.body, length, total, event, next };
+  return { raw: answer.body, length, total, event, next, forget };
 }
 
 /** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
-export function listAt(pointer: string | null, body: unknown): readonly unknown[] | null {
+export function listAt(pointer: string | null, body: unknown): unknown[] | null {
   const found = pointer === null ? undefined : wayTo(pointer)(body);
   if (Array.isArray(found)) return found;
   if (isObject(found)) return Object.values(found);
