@@ -2,9 +2,9 @@ import { builder, PageInfo, rawArguments, readRaw, windowArguments } from '../bu
 import type { AuditEvent, Party } from '../reading/event.ts';
 import { path, withQuery } from '../rest/path.ts';
 import { isOnlyFieldWithout } from '../selection.ts';
-import { encodeCursor } from '../window/cursor.ts';
+import { type Edge, encodeCursor } from '../window/cursor.ts';
 import { matches } from '../window/filter.ts';
-import { type Edge, readPage } from '../window/page.ts';
+import { readPage } from '../window/page.ts';
 import { pageSize, toParameters } from '../window/parameters.ts';
 
 builder.queryField('audit', (t) =>

@@ -13,10 +13,16 @@ export type Position = {
   readonly step: Step | null;
 };
 
-type Place = { readonly trail: Trail; readonly index: number; readonly step: Step | null };
+/** An event, by where it stands. */
+export type Edge = {
+  readonly trail: Trail;
+  readonly index: number;
+  /** What led to its page of the service; null to the first. */
+  readonly step: Step | null;
+};
 
-/** The cursor of the event at an index of a page to which a step led, null to the first: opaque to the caller. */
-export function encodeCursor({ trail, index, step }: Place): string {
+/** The cursor of an event: opaque to the caller. */
+export function encodeCursor({ trail, index, step }: Edge): string {
   const isCut = trail.next !== null && 'isCut' in trail.next;
   const origin = isCut ? printRecord(trail, 0) : trail.length;
   const position = [fingerprint(trail, index), index, origin];

@@ -2,14 +2,14 @@ import { GatewayError } from '../errors.ts';
 import type { AuditEvent } from '../reading/event.ts';
 import type { Next, Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
-import { decodeCursor, encodeCursor, findEvent, type Position } from './cursor.ts';
+import { decodeCursor, type Edge, encodeCursor, findEvent, type Position } from './cursor.ts';
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
   readonly edges: readonly Edge[];
-  /** The cursor of the first event. */
+  /** The cursor of the first event; undefined when there is none. */
   startCursor(): string | undefined;
-  /** Where to continue: behind the last event that was looked at. */
+  /** Where to continue: behind the last event that was looked at; undefined when there was none. */
   endCursor(): string | undefined;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
@@ -17,14 +17,6 @@ export type Page = {
   totalCount(): number | null;
   /** The answer from which the first event came. */
   readonly raw: unknown;
-};
-
-/** Where an event stands. */
-export type Edge = {
-  readonly trail: Trail;
-  /** What led to its page of the service; null to the first. */
-  readonly step: Step | null;
-  readonly index: number;
 };
 
 /** Which window. */
