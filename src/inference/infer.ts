@@ -1,15 +1,15 @@
 import { memoise } from '../memo.ts';
-import {
-  type Answer,
-  type AuditContract,
-  type Contract,
-  complete,
-  type LazyContract,
-  type Partially,
+import type {
+  Answer,
+  AuditContract,
+  Contract,
+  LazyContract,
+  Partially,
 } from '../reading/contract.ts';
 import { isObject } from '../reading/names.ts';
 import { INSTANT_FORMATS, readTime } from '../reading/time.ts';
 import { listAt, SAMPLE } from '../reading/trail.ts';
+import { complete } from './complete.ts';
 import { inferEvent, openEvent } from './event.ts';
 import { inferLogin } from './login.ts';
 import { inferPaging, inferTotal, lookAround } from './paging.ts';

@@ -1,13 +1,8 @@
-import {
-  type Answer,
-  complete,
-  type ExpiryFormat,
-  type LoginContract,
-  type Partially,
-} from '../reading/contract.ts';
+import type { Answer, ExpiryFormat, LoginContract, Partially } from '../reading/contract.ts';
 import { claimsOf } from '../reading/login.ts';
 import { isObject } from '../reading/names.ts';
 import { readTime } from '../reading/time.ts';
+import { complete } from './complete.ts';
 import { type Place, survey } from './survey.ts';
 import { LOGIN } from './vocabulary.ts';
 

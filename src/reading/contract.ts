@@ -1,4 +1,3 @@
-import { isObject } from './names.ts';
 import { wayTo } from './pointer.ts';
 import type { InstantFormat } from './time.ts';
 
@@ -106,18 +105,6 @@ export type Answer = {
   /** Whether the body was cut behind the first records of it. */
   readonly isCut?: boolean;
 };
-
-/** Fills the gaps of a configured contract from an inferred one. */
-export function complete<T>(configured: Partially<T> | undefined, inferred: T): T {
-  return merge(configured, inferred) as T; // every gap of the one is filled from the other
-}
-
-function merge(configured: unknown, inferred: unknown): unknown {
-  if (configured === undefined) return inferred;
-  if (!isObject(configured) || !isObject(inferred)) return configured;
-  const names = Object.keys({ ...inferred, ...configured });
-  return Object.fromEntries(names.map((name) => [name, merge(configured[name], inferred[name])]));
-}
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
 export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
