@@ -31,13 +31,10 @@ export const SAMPLE = 50;
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
-  const records = listAt(contract.records, answer.body);
-  if ((records === null || records.length === 0) && saysItFailed(answer.body)) {
-    throw new GatewayError('UPSTREAM_ERROR', {
-      reason: 'SAYS_IT_FAILED',
-      upstreamStatus: answer.status,
-    });
-  }
+  const { body, status: upstreamStatus } = answer;
+  const records = listAt(contract.records, body);
+  if ((records === null || records.length === 0) && saysItFailed(body))
+    throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
   const readers = createReaders(contract.event);
   const { length } = records;
@@ -47,7 +44,7 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
   const total = readCount(take(contract.total, answer));
   const page = { length, total, lastId: () => event(length - 1).id };
   const next = readNext(contract.paging, answer, page, step);
-  return { raw: answer.body, length, total, event, next, forget };
+  return { raw: body, length, total, event, next, forget };
 }
 
 /** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
