@@ -45,7 +45,8 @@ export function memoiseWithin<T extends object>(
   };
 }
 
-function isName(name: string): boolean {
+/** Whether it can only be the name of a field, and is remembered. */
+export function isName(name: string): boolean {
   return name.length <= MAX_LENGTH && !VALUE.test(name);
 }
 

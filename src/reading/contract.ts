@@ -1,4 +1,4 @@
-import { wayTo } from './pointer.ts';
+import { type Way, wayTo } from './pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
@@ -107,20 +107,23 @@ export type Answer = {
 };
 
 /** Finds what stands at the first of the pointers that leads to something; null where none does. */
-export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
-  let ways: ReturnType<typeof waysTo> | undefined;
+export function finder(pointers: Lazily<Pointers>): Way {
+  let find: Way | undefined;
   return (value) => {
-    ways ??= waysTo(typeof pointers === 'function' ? pointers() : pointers);
-    for (const follow of ways) {
-      const found = follow(value);
-      if (found !== undefined && found !== null) return found;
+    if (find === undefined) {
+      const found = typeof pointers === 'function' ? pointers() : pointers;
+      find = firstOf(typeof found === 'string' ? [found] : (found ?? []));
     }
-    return null;
+    return find(value);
   };
 }
 
-function waysTo(pointers: Pointers) {
-  return (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(wayTo);
+function firstOf(pointers: readonly string[], index = 0): Way {
+  const pointer = pointers[index];
+  if (pointer === undefined) return () => null;
+  const way = wayTo(pointer);
+  const next = firstOf(pointers, index + 1);
+  return (value) => way(value) ?? next(value);
 }
 
 /** What a source gives of an answer; null where it gives nothing. A header that came twice counts once. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { at } from '../../src/reading/pointer.ts';
+import { at, wayTo } from '../../src/reading/pointer.ts';
 
 /** The examples of RFC 6901, section 5. */
 const DOCUMENT = {
@@ -46,6 +46,36 @@ describe('at', () => {
         };
         visit(value, '');
       }),
+    );
+  });
+});
+
+describe('wayTo', () => {
+  /** Plain ones, and such as every value of a kind knows, as an index does, or as code would not hold unquoted. */
+  const names = fc.oneof(
+    fc.constantFrom('id', 'occurred_at', '@timestamp', 'user-agent', 'a.b', '$oid', 'client id'),
+    fc.constantFrom('length', 'constructor', '__proto__', 'at', 'link', 'toFixed', 'valueOf'),
+    fc.constantFrom('0', '1', '-1', '', 'a"]', "a'", 'a\\', 'a`', 'ä', 'a\n', 'a\u2028'),
+    fc.string({ maxLength: 3 }),
+  );
+  const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom('text', '', 1, 0, true, null),
+      fc.array(tie('value'), { maxLength: 2 }),
+      fc.dictionary(names, tie('value'), { maxKeys: 6, noNullPrototype: true }),
+    ),
+  }));
+
+  it('leads where the pointer does, in every JSON value', () => {
+    fc.assert(
+      fc.property(values, fc.array(names, { maxLength: 3 }), (given, path) => {
+        const value: unknown = JSON.parse(JSON.stringify(given));
+        const tokens = path.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1'));
+        const pointer = tokens.map((token) => `/${token}`).join('');
+        expect(wayTo(pointer)(value)).toBe(at(value, pointer));
+      }),
+      { numRuns: 5000 },
     );
   });
 });
