@@ -20,7 +20,7 @@ export function findDrift(
   const size = Math.min(trail.length, SAMPLE);
   const isLost = (find: (record: unknown) => unknown) => {
     for (let index = 0; index < size; index += 1)
-      if (find(trail.event(index).raw) !== null) return false;
+      if (find(trail.event(index).raw) != null) return false;
     return true;
   };
   const lost = findersOf(event).filter(([, find]) => isLost(find));
