@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { rest } from './dialects.ts';
 import { measureDocuments } from './documents.ts';
@@ -14,8 +15,12 @@ import { type Service, startService } from './service.ts';
 import { measureWorkers } from './workers.ts';
 import { load as putLoad } from './wrk.ts';
 
-// What is started is ended with this process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+// A run that is stopped tells what it has measured; stopped again, nothing. What is started is ended with this process.
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
+}
+const stopped = once(stop.signal, 'abort').then(() => null);
 
 const options = parse(process.argv.slice(2));
 const lack = findLack();
@@ -27,7 +32,8 @@ mkdirSync(`${BENCH}results`, { recursive: true });
 writeFileSync(`${BENCH}results/latest.json`, `${JSON.stringify(results, null, 2)}\n`);
 writeFileSync(`${BENCH}results/latest.svg`, toSvg(results));
 process.stdout.write(`${toMarkdown(results)}\n`);
-process.exitCode = results.measurements.some(({ sample }) => typeof sample === 'string') ? 1 : 0;
+const isFailed = results.measurements.some(({ sample }) => typeof sample === 'string');
+process.exit(stop.signal.aborted ? 130 : Number(isFailed));
 
 async function run(all: Options): Promise<Results> {
   const { isFull, rounds, seconds, warmUpSeconds } = all;
@@ -46,10 +52,10 @@ async function run(all: Options): Promise<Results> {
     measurements,
     skipped,
     workers: measuresKeytrail
-      ? await measureWorkers({ port: small, rounds, seconds, warmUpSeconds, say }).catch(reasonOf)
+      ? await unlessStopped(measureWorkers({ port: small, rounds, seconds, warmUpSeconds, say }))
       : null,
     documentBytes: measuresKeytrail
-      ? await measureDocuments(`http://127.0.0.1:${small}`).catch(reasonOf)
+      ? await unlessStopped(measureDocuments(`http://127.0.0.1:${small}`))
       : null,
   };
 }
@@ -94,13 +100,19 @@ async function measureRounds(
     for (const load of loads) {
       for (const peer of peers) {
         const upstreamUrl = `http://127.0.0.1:${ports[load.name]}`;
-        const sample = await measure({ ...task, peer, load, upstreamUrl }).catch(reasonOf);
+        const sample = await unlessStopped(measure({ ...task, peer, load, upstreamUrl }));
+        if (sample === null) return measurements;
         measurements.push({ peer: peer.name, load: load.name, round, sample });
         say(`round ${round} of ${rounds}, ${load.name}, ${peer.name}: ${summarize(sample)}`);
       }
     }
   }
   return measurements;
+}
+
+/** What comes of some work, or why nothing does; null when the run is stopped before that. */
+function unlessStopped<Result>(work: Promise<Result>): Promise<Result | string | null> {
+  return Promise.race([stopped, work.catch(reasonOf)]);
 }
 
 function summarize(sample: Sample | string): string {
