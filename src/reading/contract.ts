@@ -107,7 +107,7 @@ export type Answer = {
 };
 
 /** Finds what stands at the first of the pointers that leads to something; null or `undefined` where none does. */
-export function finder(pointers: Lazily<Pointers>): Way {
+export function finder(pointers: Lazily<Pointers>): (value: unknown) => unknown {
   let find: Way | undefined;
   return (value) => {
     find ??= firstOf(typeof pointers === 'function' ? pointers() : pointers);
