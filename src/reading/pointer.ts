@@ -38,7 +38,7 @@ const PLAIN = /^(?:\/[a-z_@$][\w@$:. -]*)+$/i;
 /** Know the names that a value of their kind has without holding them, as `length` and `constructor`. */
 const KINDS = [{}, [], '', 0, true].map(Object);
 
-/** As code, which takes a fraction of the time; null where names could be others, or Node makes no code of strings. */
+/** As code, in a fraction of the time; null for other names, and where Node makes no code out of strings. */
 function compile(pointer: string): Way | null {
   const isInnate = (name: string) => KINDS.some((kind) => name in kind);
   if (!PLAIN.test(pointer) || !isName(pointer) || pointer.split('/').some(isInnate)) return null;
