@@ -9,9 +9,6 @@ const NOT_DONE =
 
 /** A flag or a word, in most of the ways in which services say it; null for every other. */
 export function readOutcome(value: unknown): Outcome | null {
-  // What most services say is told at a glance.
-  if (value === 'success') return 'SUCCESS';
-  if (value === 'failure') return 'FAILURE';
   if (typeof value !== 'boolean' && typeof value !== 'string') return null;
   if (NOT_DONE.test(String(value))) return 'FAILURE';
   return DONE.test(String(value)) ? 'SUCCESS' : null;
