@@ -67,6 +67,14 @@ describe('wayTo', () => {
     ),
   }));
 
+  it.each(['a"]+(globalThis.ran=true)+["b', 'a"]?.["b', 'a\\"]?.["b'])(
+    'takes %j for a name, never for code',
+    (name) => {
+      expect(wayTo(`/${name}`)({ a: { b: 1 }, [name]: 2 })).toBe(2);
+      expect(globalThis).not.toHaveProperty('ran');
+    },
+  );
+
   it('leads where the pointer does, in every JSON value', () => {
     fc.assert(
       fc.property(values, fc.array(names, { maxLength: 3 }), (given, path) => {
