@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
+import { createTurn } from '../turn.ts';
 import type { PreparedOperations, Question } from './operations.ts';
 
 /** What the lane needs of the gateway. */
@@ -32,10 +33,12 @@ export type Lane = (request: IncomingMessage, response: ServerResponse) => Promi
 
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
 export function createLane({ find, path, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
+  const turn = createTurn();
   return async (request, response) => {
     if (!isPlain(request, path, maxBytes)) return false;
     const body = await readBody(request);
-    if (body === null) return true; // the caller left before he had asked
+    await turn();
+    if (response.destroyed) return true; // the caller left before he had asked
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
     const execute = question && prepared?.ready(question.variables);
@@ -82,14 +85,13 @@ function isPlain(
   );
 }
 
-/** Null when it does not come to its end. */
-function readBody(request: IncomingMessage): Promise<Buffer | null> {
+/** What came of it, should the caller leave. */
+function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     request
       .on('data', (chunk: Buffer) => chunks.push(chunk))
-      .on('end', () => resolve(chunks[1] ? Buffer.concat(chunks) : (chunks[0] ?? null)))
-      .on('close', () => resolve(null));
+      .on('close', () => resolve(Buffer.concat(chunks)));
   });
 }
 

@@ -1,4 +1,5 @@
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { createTurn } from '../turn.ts';
 import type { Bearer } from './bearer.ts';
 import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';
@@ -59,6 +60,9 @@ export type RestClient = AsyncDisposable & {
   follow(link: string, from: Path): Path | null;
 };
 
+/** Larger answers are read one after the other: many at once, parsed, are many times their size. */
+const SMALL_BYTES = 65_536;
+
 /**
  * Builds the client: one pool of connections to one origin. Every call ends with an answer of 2xx
  * or throws a GatewayError; redirects are never followed.
@@ -90,9 +94,11 @@ export function createRestClient(options: RestClientOptions): RestClient {
     exchange.bind(null, { dispatcher: pool, maxBytes }),
   );
 
+  const turn = createTurn();
   const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
     const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
     const response = await send({ ...request, path }, routeOf(request.path));
+    if (response.body.length <= SMALL_BYTES) await turn();
     if (response.status >= 300) {
       const isRead = request.method === 'GET';
       const hasToken = 'authorization' in request.headers;
