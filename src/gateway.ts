@@ -130,7 +130,6 @@ export function createGateway(options: GatewayParts): Gateway {
 
   const lane = createLane({
     find: prepared.find,
-    path: GRAPHQL_PATH,
     maxBytes: MAX_BODY_BYTES,
     begin: (request, response) => {
       const caller = callerOf(request, response);
@@ -152,14 +151,14 @@ export function createGateway(options: GatewayParts): Gateway {
       return admission.answer(() => yoga.fetch(request), { isAsked, signal });
     },
     handle: async (request, response) => {
+      const { url = '' } = request;
       const refusal = refuseRequest(request);
       const peer = request.socket.remoteAddress; // gone when the caller is
       const work = async () => {
         if (refusal !== undefined) return admission.refuse(refusal, 400);
-        if (await lane(request, response)) return null;
+        if (url === GRAPHQL_PATH && (await lane(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };
-      const { url = '' } = request;
       const isAsked = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
       const answer = await admission.answer(work, { isAsked });
       if (answer !== null) await send(answer, response);

@@ -8,8 +8,6 @@ import type { PreparedOperations, Question } from './operations.ts';
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
   readonly find: PreparedOperations['find'];
-  /** Where questions are asked. */
-  readonly path: string;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
   readonly begin: (request: IncomingMessage, response: ServerResponse) => Begun;
@@ -32,13 +30,16 @@ type Begun = {
 export type Lane = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
-export function createLane({ find, path, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
+export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
   const turn = createTurn();
   return async (request, response) => {
-    if (!isPlain(request, path, maxBytes)) return false;
-    const body = await readBody(request);
+    if (!isPlain(request, maxBytes)) return false;
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await new Promise((resolve) => request.on('close', resolve));
     await turn();
     if (response.destroyed) return true; // the caller left before he had asked
+    const body = Buffer.concat(chunks);
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
     const execute = question && prepared?.ready(question.variables);
@@ -69,30 +70,15 @@ export function createLane({ find, path, maxBytes, begin, toCoded, headers }: La
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 
 /** Whether nothing about it asks for more than the lane knows: another type or length, an origin of CORS. */
-function isPlain(
-  { method, url, headers }: IncomingMessage,
-  path: string,
-  maxBytes: number,
-): boolean {
+function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolean {
   const length = Number(headers['content-length'] ?? 0);
   return (
     method === 'POST' &&
-    url === path &&
     length > 0 &&
     length <= maxBytes &&
     headers.origin === undefined &&
     JSON_TYPE.test(headers['content-type'] ?? '')
   );
-}
-
-/** What came of it, should the caller leave. */
-function readBody(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    request
-      .on('data', (chunk: Buffer) => chunks.push(chunk))
-      .on('close', () => resolve(Buffer.concat(chunks)));
-  });
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
