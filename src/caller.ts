@@ -12,9 +12,10 @@ export type Caller = {
 /** Who asks by a request to Node's own server. */
 export function callerOf(
   { headers, socket }: IncomingMessage,
-  response: Pick<ServerResponse, 'on' | 'writableFinished'>,
+  response: Pick<ServerResponse, 'on' | 'destroyed' | 'writableFinished'>,
 ): Caller {
   const leaving = new AbortController();
+  if (response.destroyed) leaving.abort(); // he asked, and left at once
   response.on('close', () => {
     if (!response.writableFinished) leaving.abort();
   });

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { documentsOfTheSuite } from './helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from './helpers/gateway.ts';
@@ -11,6 +12,7 @@ const AUDIT = '{ audit { nodes { id } } }';
 async function underPort(
   behave: Handler,
   act: (port: {
+    readonly url: string;
     readonly ask: (query: string, init?: RequestInit) => Promise<unknown>;
     readonly sockets: () => number;
     readonly logged: readonly string[];
@@ -31,7 +33,20 @@ async function underPort(
     });
     return { connection: response.headers.get('connection'), ...(await response.json()) };
   };
-  await act({ ask, sockets: service.sockets, logged: gateway.logged, draining });
+  await act({ url: server.url, ask, sockets: service.sockets, logged: gateway.logged, draining });
+}
+
+/** A question that announces so many bytes more than it has. */
+function toHttp(query: string, missing: number): string {
+  const body = JSON.stringify({ query });
+  const head = [
+    'POST /graphql HTTP/1.1',
+    'host: gateway',
+    'authorization: Bearer t',
+    'content-type: application/json',
+    `content-length: ${body.length + missing}`,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 describe('a request that was asked before', () => {
@@ -108,6 +123,35 @@ describe('a request that was asked before', () => {
           .toHaveLength(40);
         hangs = false;
         expect(await ask(AUDIT)).toMatchObject({ data: { audit: { nodes: [] } } });
+      },
+      { upstream: { timeoutMs: 60_000 } },
+    );
+  });
+
+  it.each([
+    ['alone', false],
+    ['behind another on its connection', true],
+  ])('is not carried out when its caller leaves before its last byte, %s', (_, isBehind) => {
+    const sent: string[] = [];
+    let hangs = false;
+    return underPort(
+      ({ method }) => {
+        sent.push(method);
+        return hangs && method === 'GET' ? undefined : { body: [] };
+      },
+      async ({ url, ask, logged }) => {
+        const deletion = 'mutation { deleteApiKey(clientId: "c") { outcome } }';
+        for (const query of [AUDIT, deletion]) await ask(query);
+        hangs = true;
+        const { hostname, port } = new URL(url);
+        const socket = connect(Number(port), hostname);
+        if (isBehind) socket.write(toHttp(AUDIT, 0));
+        socket.write(toHttp(deletion, 1));
+        await ask('{ __typename }'); // what was written before it has come
+        socket.destroy();
+        for (const query of ['{ __typename }', deletion, deletion]) await ask(query);
+        expect(sent).toEqual(['GET', 'DELETE', ...(isBehind ? ['GET'] : []), 'DELETE', 'DELETE']);
+        expect(logged.join()).not.toContain('BAD_REQUEST');
       },
       { upstream: { timeoutMs: 60_000 } },
     );

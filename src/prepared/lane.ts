@@ -36,9 +36,9 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
     if (!isPlain(request, maxBytes)) return false;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await new Promise((resolve) => request.on('close', resolve));
+    await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
     await turn();
-    if (response.destroyed) return true; // the caller left before he had asked
+    if (!request.readableEnded) return true; // the caller left before he had asked
     const body = Buffer.concat(chunks);
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
