@@ -39,7 +39,7 @@ export type Task = {
 
 const CONNECTIONS = 32;
 
-/** V8 needs so many to be as fast as it gets. */
+/** V8 has compiled most by then; of what has much code, as Keytrail, it compiles some until 70,000 or more. */
 const WARM_UP_REQUESTS = 15_000;
 
 /** So that of an answer that takes seconds several are measured, too: three on each connection. */

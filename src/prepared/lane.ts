@@ -26,7 +26,7 @@ type Begun = {
   readonly signal: AbortSignal;
 };
 
-/** Answers a request, or says that Yoga must: then its body, if it was read, stands on it where Yoga looks for it. */
+/** Answers a request for GraphQL, or says that Yoga must: then its body, if it was read, stands on it where Yoga looks for it. */
 export type Lane = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
