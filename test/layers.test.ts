@@ -73,6 +73,7 @@ const ALLOWED: readonly Plant[] = [
   ['src/index.ts', "export * from './library/gateway.ts';"],
   ['src/reading/new.ts', "export * from './names.ts';"],
   ['src/inference/new.ts', "export * from '../memo.ts';"],
+  ['src/rest/new.ts', "export * from '../memo.ts';"],
   ['src/rest/new.ts', "export * from './json.ts';"],
   ['src/rest/new.ts', "export * from '../turn.ts';"],
   ['src/operations/new.ts', "export * from '../rest/path.ts';"],

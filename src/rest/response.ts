@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { RawResponse } from './exchange.ts';
-import { parseJson } from './json.ts';
+import { parseAlike, parseJson } from './json.ts';
 
 /** A successful answer of the service, decoded. */
 export type Answer = {
@@ -22,8 +22,9 @@ export type BodyKind = 'json' | 'any';
 export function readAnswer(response: RawResponse, kind: BodyKind): Answer {
   const { status, headers, body, excerpt } = response;
   if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
+  if (kind === 'json')
+    return { status, headers, body: parseAlike(body) ?? parseJson(decode(body)) };
   const text = decode(body);
-  if (kind === 'json') return { status, headers, body: parseJson(text) };
   if (text.trim() === '') return { status, headers, body: undefined };
   const isText = !/^\s*[<{["]/.test(text) && !/json/i.test(String(headers['content-type']));
   return { status, headers, body: parsePlain(text, isText) };
