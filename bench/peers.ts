@@ -86,7 +86,10 @@ export const PEERS: readonly Peer[] = [
     },
     command: ({ port, upstreamUrl }) => ({
       file: process.execPath,
-      args: ['--max-semi-space-size=16', `${ROOT}dist/image/main.js`],
+      args: [
+        ...['--max-semi-space-size=16', '--no-allocation-site-pretenuring'],
+        `${ROOT}dist/image/main.js`,
+      ],
       environment: { PORT: String(port), UPSTREAM_URL: upstreamUrl, METRICS_PORT: '0' },
     }),
   },
