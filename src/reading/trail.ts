@@ -36,10 +36,16 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
   if ((records === null || records.length === 0) && saysItFailed(body))
     throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
-  const readers = createReaders(contract.event);
+  let readers: ReturnType<typeof createReaders> | undefined = createReaders(contract.event);
   const { length } = records;
-  const event = (index: number) => new AuditEvent(records[index], readers);
-  const forget = () => void records.splice(0);
+  const event = (index: number) => {
+    if (readers === undefined) throw new Error('This trail was forgotten.');
+    return new AuditEvent(records[index], readers);
+  };
+  const forget = () => {
+    records.splice(0);
+    readers = undefined; // they may know records, too
+  };
   if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true }, forget };
   const total = readCount(take(contract.total, answer));
   const page = { length, total, lastId: () => event(length - 1).id };

@@ -54,18 +54,19 @@ const LEAST_BYTES = 65_536;
 /** For each string beyond 128 KB V8 asks the kernel for memory. */
 const PIECE_BYTES = 49_152;
 
-/** So many characters at most stand in front of the list, and in an item of it. */
+/** So many characters at most stand in front of the list, behind it, and in an item of it. */
 const MAX_LENGTH = 8192;
 
-/** Each is a level at most. */
+/** Each bracket is a level at most; a pattern takes V8 the longer, by the square, the more values there are in it. */
 const MAX_BRACKETS = 32;
+const MAX_VALUES = 64;
 
 /** The beginning of a list of objects, and its first item. */
 const START = /\[\s*\{/;
 const FIRST = /^\s*\{.*?\}(?=\s*,\s*\{)/s;
 
-/** Stands for the list; a number that no text is likely to hold. */
-const PLACE = Number.MIN_VALUE;
+/** Stands for the list: a number that no text is likely to hold, written so. */
+const PLACE = '5e-324';
 
 /**
  * Exists for speed: parses as `parseJson` does, in a third of the time, a large text whose first list of objects has only
@@ -96,11 +97,11 @@ function* split(body: Buffer): Generator<string, undefined> {
 
 function parsePieces(pieces: Generator<string, undefined>): unknown {
   let text = pieces.next().value ?? '';
-  let at = text.slice(0, MAX_LENGTH).search(START) + 1;
-  const head = text.slice(0, Math.max(at - 1, 0));
+  const from = text.slice(0, MAX_LENGTH).search(START);
+  let at = from + 1; // behind the bracket
+  const head = text.slice(0, from);
   const [first = ''] = FIRST.exec(text.slice(at, at + MAX_LENGTH)) ?? [];
-  const isInText = head.includes('\\') || head.split('"').length % 2 === 0;
-  const shape = isInText ? null : shapeOf(first.trim(), head);
+  const shape = from < 0 || isInText(head) ? null : shapeOf(first.trim(), head);
   if (shape === null) return undefined;
   const records: unknown[] = [];
   for (let isLast = false; !isLast; ) {
@@ -117,19 +118,30 @@ function parsePieces(pieces: Generator<string, undefined>): unknown {
       isLast = match.at(-1) === ']';
     }
   }
-  return put(records, `${head}${PLACE}${text.slice(at)}${[...pieces].join('')}`);
+  const tail = text.slice(at) + (pieces.next().value ?? ''); // where there is yet more, this is too long
+  return tail.length > MAX_LENGTH ? undefined : put(records, head, tail);
 }
 
-/** Puts the records where the place is; undefined where there is another such number. */
-function put(records: readonly unknown[], around: string): unknown {
+/** Whether a text goes on behind it: by an odd number of quotes, or perhaps by escaped ones. */
+function isInText(head: string): boolean {
+  return head.split('"').length % 2 === 0 || head.includes('\\');
+}
+
+/** Puts the records between two parts of a text; undefined where what stands there is overridden by another of its name. */
+function put(records: readonly unknown[], head: string, tail: string): unknown {
+  if (`${head}${tail}`.includes(PLACE)) return undefined;
+  const around = `${head} ${PLACE} ${tail}`;
   parseJson(around); // throws what is wrong with it
-  let places = 0;
-  const value: unknown = JSON.parse(around, (name, part, context?: object) => {
-    if (part !== PLACE) return keepDigits(name, part, context);
-    places += 1;
-    return records;
-  });
-  return places === 1 ? value : undefined;
+  let isPut = false;
+  const value: unknown = JSON.parse(
+    around,
+    (name, part, context?: { readonly source?: string }) => {
+      if (context?.source !== PLACE) return keepDigits(name, part, context);
+      isPut = true;
+      return records;
+    },
+  );
+  return isPut ? value : undefined;
 }
 
 /** How records are written, and what makes one of a match. */
@@ -138,17 +150,21 @@ type Shape = { readonly pattern: RegExp; readonly make: (match: RegExpExecArray)
 /** By names and brackets only, of whomever. */
 const shapes = new LRUCache<string, Shape>({ max: 100 });
 
-/** Null where a record is not plain, or nested deeply. */
+/** Null where a record is not plain, or large. */
 function shapeOf(record: string, head: string): Shape | null {
+  let values = 0;
   let isPlain = true;
   const sketch = record.replace(TOKEN, (token, text?: string, colon?: string) => {
-    if (text === undefined) return '?';
-    if (colon === undefined) return '"?"';
+    if (text === undefined || colon === undefined) {
+      values += 1;
+      return text === undefined ? '?' : '"?"';
+    }
     isPlain &&= isName(text) && !(text in Object.prototype);
     return token;
   });
   const brackets = `${head}${sketch}`.split(/[{[]/).length;
-  if (!isPlain || !PLAIN.test(sketch) || brackets > MAX_BRACKETS) return null;
+  const isSmall = values > 0 && values <= MAX_VALUES && brackets <= MAX_BRACKETS;
+  if (!isSmall || !isPlain || !PLAIN.test(sketch)) return null;
   const shape = shapes.get(sketch) ?? compile(sketch);
   shapes.set(sketch, shape);
   return shape;
@@ -163,12 +179,12 @@ const OTHER = String.raw`null|true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?(?!
 const TOKEN = new RegExp(String.raw`${TEXT}(\s*:)?|${OTHER}`, 'g');
 
 /** A sketch of a record: `"?"` for each text, `?` for each other; its names mean nothing in code, and little in patterns. */
-const PLAIN = /^(?:[\s{}[\],?]|"\?"|"[\w@$:. -]*"\s*:)+$/;
+const PLAIN = /^(?:[\s{},?]|"\?"|"[\w@$:. -]*"\s*:)+$/;
 const VALUE = /"\?"|\?/g;
 
 /** Throws where a sketch is not that of one record. */
 function compile(sketch: string): Shape {
-  JSON.parse(sketch.replaceAll('?', '0'));
+  JSON.parse(sketch.replaceAll('?', '0')); // what is no JSON may still be code, or have a brace too many
   let groups = 0;
   const code = sketch.replace(VALUE, (value) => {
     const isText = value === '"?"';
@@ -176,7 +192,7 @@ function compile(sketch: string): Shape {
     return isText ? `match[${groups}] ?? null` : `match[${groups - 1}] ?? parse(match[${groups}])`;
   });
   const source = sketch
-    .replace(/[{}[\].$]/g, String.raw`\$&`)
+    .replace(/[{}.$]/g, String.raw`\$&`)
     .replace(VALUE, (value) => `(?:${TEXT}|${value === '?' ? `(${OTHER})` : 'null'})`);
   return {
     pattern: new RegExp(String.raw`[ \t\n\r]*${source}[ \t\n\r]*([,\]])`, 'y'),
