@@ -68,6 +68,24 @@ describe('a request that was asked before', () => {
     ).toBe(0);
   });
 
+  it('is answered in whole characters, however large the answer', () => {
+    const nodes = Array.from({ length: 1000 }, (_, index) => ({
+      id: `${index} 日本 é 🔑`.repeat(9),
+    }));
+    return underPort(
+      () => ({ body: nodes }),
+      async ({ ask, logged }) => {
+        for (const first of [1, 1000, 1, 1000]) {
+          const query = `{ audit(first: ${first}) { nodes { id } } }`;
+          expect(await ask(query)).toMatchObject({
+            data: { audit: { nodes: nodes.slice(0, first) } },
+          });
+        }
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(2);
+      },
+    );
+  });
+
   it('is answered to each caller by his own token', () =>
     underPort(
       ({ headers }) => ({ body: [{ id: headers.authorization }] }),

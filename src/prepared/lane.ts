@@ -53,11 +53,13 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
     delete result.data; // a promise that has waited would keep it, see Context
     context.forget();
     if (!response.destroyed) {
-      const length = Buffer.byteLength(text);
+      // In V8's heap a large one would wait, and be collected around, until its caller has taken it.
+      const answer = text.length > 2 ** 16 ? Buffer.from(text) : text;
+      const length = Buffer.byteLength(answer);
       const own = { 'content-type': prepared.contentType, 'content-length': length };
       response.writeHead(200, { ...headers, ...own, 'x-request-id': requestId });
       // One byte each: Node need not look for longer ones.
-      response.end(text, length === text.length ? 'latin1' : 'utf8');
+      response.end(answer, length === text.length ? 'latin1' : 'utf8');
     }
     report.end({
       ...{ operation: prepared.operation, fields: prepared.fields, errors: result.errors },
