@@ -90,7 +90,10 @@ export const PEERS: readonly Peer[] = [
         ...['--max-semi-space-size=16', '--no-allocation-site-pretenuring'],
         `${ROOT}dist/image/main.js`,
       ],
-      environment: { PORT: String(port), UPSTREAM_URL: upstreamUrl, METRICS_PORT: '0' },
+      environment: {
+        ...{ PORT: String(port), UPSTREAM_URL: upstreamUrl, METRICS_PORT: '0' },
+        MALLOC_MMAP_THRESHOLD_: '131072', // as the image sets it
+      },
     }),
   },
   {
