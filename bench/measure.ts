@@ -33,13 +33,15 @@ export type Task = {
   readonly warmUpSeconds: number;
   /** Core 0 unless given. */
   readonly cores?: Cores;
+  /** How many processes of it share the work; one unless given. */
+  readonly processes?: number;
   /** Put over the environment of the peer. */
   readonly environment?: Readonly<Record<string, string>>;
 };
 
 const CONNECTIONS = 32;
 
-/** V8 has compiled most by then; of what has much code, as Keytrail, it compiles some until 70,000 or more. */
+/** For each process. V8 has compiled most by then; of what has much code, as Keytrail, it compiles some until 70,000 or more. */
 const WARM_UP_REQUESTS = 15_000;
 
 /** So that of an answer that takes seconds several are measured, too: three on each connection. */
@@ -87,7 +89,7 @@ export async function measure(task: Task): Promise<Sample> {
     await load(port, ask, {
       connections: CONNECTIONS,
       seconds: 0,
-      requests: WARM_UP_REQUESTS,
+      requests: WARM_UP_REQUESTS * (task.processes ?? 1),
       atMostSeconds: warmUpSeconds,
     });
     await untilIdle(process);

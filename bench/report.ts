@@ -119,8 +119,11 @@ function remarks({ workers, documentBytes }: Results): readonly string[] {
       ? [
           'Requests a second of one worker and two on both cores, in each round:',
           toTable(
-            ['L0', 'L0, two', 'Keytrail', 'Keytrail, two'],
-            workers.map(({ l0, keytrail }) => [...l0, ...keytrail].map(integer.format)),
+            ['load', 'L0', 'L0, two', 'Keytrail', 'Keytrail, two'],
+            workers.map(({ load, l0, keytrail }) => [
+              LOADS.find(({ name }) => name === load)?.title ?? load,
+              ...[...l0, ...keytrail].map(integer.format),
+            ]),
           ),
         ]
       : []),

@@ -31,8 +31,10 @@ export type Measurement = {
   readonly sample: Sample | string;
 };
 
-/** Requests a second of one process, and of two, that may run on both cores. */
-export type WorkerRound = Readonly<Record<'l0' | 'keytrail', readonly [one: number, two: number]>>;
+/** Requests a second of one process, and of two, that may run on both cores, under a load. */
+export type WorkerRound = { readonly load: LoadName } & Readonly<
+  Record<'l0' | 'keytrail', readonly [one: number, two: number]>
+>;
 
 /** Where it ran, and what. */
 export type Machine = {

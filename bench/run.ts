@@ -43,7 +43,6 @@ async function run(all: Options): Promise<Results> {
   const stub = await measureStub(all, service);
   const measurements = await measureRounds({ ...all, peers }, service);
   const measuresKeytrail = isFull && peers.some(({ name }) => name === 'keytrail');
-  const small = service.ports.small;
   return {
     date: new Date().toISOString(),
     machine: describeMachine(),
@@ -52,10 +51,12 @@ async function run(all: Options): Promise<Results> {
     measurements,
     skipped,
     workers: measuresKeytrail
-      ? await unlessStopped(measureWorkers({ port: small, rounds, seconds, warmUpSeconds, say }))
+      ? await unlessStopped(
+          measureWorkers({ ports: service.ports, rounds, seconds, warmUpSeconds, say }),
+        )
       : null,
     documentBytes: measuresKeytrail
-      ? await unlessStopped(measureDocuments(`http://127.0.0.1:${small}`))
+      ? await unlessStopped(measureDocuments(`http://127.0.0.1:${service.ports.small}`))
       : null,
   };
 }

@@ -96,7 +96,7 @@ export const TARGETS: readonly Target[] = [
     wanted: { text: '+ 30 MB', conditions: [{ measure: 'documentMegabytes', atMost: 30 }] },
   },
   {
-    title: 'two workers on two cores',
+    title: 'two workers on two cores, 1,000 records',
     must: { text: '1.6 of one', conditions: [{ measure: 'twoWorkers', atLeast: 1.6 }] },
     wanted: {
       text: 'as L0 scales in the same run',

@@ -121,8 +121,12 @@ export function largestRss({ measurements }: Results, peer: string): number | nu
   return spreadOf(medians)?.max ?? null;
 }
 
-/** How many times the rate of one worker two have. */
+/**
+ * How many times the rate of one worker two have with 1,000 records: with few, the service and the load take as much of
+ * the two cores as a worker does.
+ */
 export function gain({ workers }: Results, peer: 'l0' | 'keytrail'): number | null {
   if (workers === null || typeof workers === 'string') return null;
-  return spreadOf(workers.map((round) => round[peer][1] / round[peer][0]))?.median ?? null;
+  const rounds = workers.filter(({ load }) => load === 'thousand');
+  return spreadOf(rounds.map((round) => round[peer][1] / round[peer][0]))?.median ?? null;
 }

@@ -1,11 +1,12 @@
-import { LOADS } from './loads.ts';
+import { LOADS, type Load } from './loads.ts';
 import { measure } from './measure.ts';
 import { hasWorkers, PEERS } from './peers.ts';
 import type { WorkerRound } from './results.ts';
+import type { Service } from './service.ts';
 
 /** How workers are measured. */
 export type WorkerOptions = {
-  readonly port: number;
+  readonly ports: Service['ports'];
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUpSeconds: number;
@@ -13,8 +14,9 @@ export type WorkerOptions = {
 };
 
 /**
- * Measures one process and two, of L0 and of Keytrail, free to run on both cores, under the small load. The service
- * and the load take their share of one of them, so L0 tells how far two processes can get here.
+ * Measures one process and two, of L0 and of Keytrail, free to run on both cores. The service and the load take their
+ * share of them, so L0 tells how far two processes can get here: not far with answers that cost the load about as much
+ * as the process.
  */
 export async function measureWorkers(
   options: WorkerOptions,
@@ -22,30 +24,33 @@ export async function measureWorkers(
   if (!hasWorkers()) return 'Keytrail has no setting WORKERS';
   const rounds: WorkerRound[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
-    const of = async (peer: string) =>
-      [await rateOf(peer, '1', options), await rateOf(peer, '2', options)] as const;
-    rounds.push({ l0: await of('l0'), keytrail: await of('keytrail') });
+    for (const load of LOADS.filter(({ name }) => name === 'small' || name === 'thousand')) {
+      const of = async (peer: string) =>
+        [await rateOf(peer, load, 1, options), await rateOf(peer, load, 2, options)] as const;
+      rounds.push({ load: load.name, l0: await of('l0'), keytrail: await of('keytrail') });
+    }
   }
   return rounds;
 }
 
 async function rateOf(
   name: string,
-  workers: string,
-  { port, seconds, warmUpSeconds, say }: WorkerOptions,
+  load: Load,
+  processes: number,
+  { ports, seconds, warmUpSeconds, say }: WorkerOptions,
 ): Promise<number> {
   const peer = PEERS.find((one) => one.name === name);
-  const load = LOADS.find((one) => one.name === 'small');
-  if (peer === undefined || load === undefined) throw new RangeError(`there is no ${name}`);
+  if (peer === undefined) throw new RangeError(`there is no ${name}`);
   const { requestsPerSecond } = await measure({
     peer,
     load,
-    upstreamUrl: `http://127.0.0.1:${port}`,
+    upstreamUrl: `http://127.0.0.1:${ports[load.name]}`,
     seconds,
     warmUpSeconds,
     cores: '0,1',
-    environment: { WORKERS: workers },
+    processes,
+    environment: { WORKERS: String(processes) },
   });
-  say(`${name}, ${workers} on both cores: ${Math.round(requestsPerSecond)}/s`);
+  say(`${load.name}, ${name}, ${processes} on both cores: ${Math.round(requestsPerSecond)}/s`);
   return requestsPerSecond;
 }
