@@ -148,7 +148,7 @@ function put(records: readonly unknown[], head: string, tail: string): unknown {
 type Shape = { readonly pattern: RegExp; readonly make: (match: RegExpExecArray) => unknown };
 
 /** By names and brackets only, of whomever. */
-const shapes = new LRUCache<string, Shape>({ max: 100 });
+const shapes = new LRUCache<string, Shape>({ max: 100, memoMethod: compile });
 
 /** Null where a record is not plain, or large. */
 function shapeOf(record: string, head: string): Shape | null {
@@ -165,9 +165,7 @@ function shapeOf(record: string, head: string): Shape | null {
   const brackets = `${head}${sketch}`.split(/[{[]/).length;
   const isSmall = values > 0 && values <= MAX_VALUES && brackets <= MAX_BRACKETS;
   if (!isSmall || !isPlain || !PLAIN.test(sketch)) return null;
-  const shape = shapes.get(sketch) ?? compile(sketch);
-  shapes.set(sketch, shape);
-  return shape;
+  return shapes.memo(sketch);
 }
 
 const TEXT = String.raw`"([^"\\\x00-\x1f]*)"`;
