@@ -1,7 +1,6 @@
 import { builder, rawArguments, readRaw } from '../builder.ts';
-import { GatewayError } from '../errors.ts';
 import type { Answer } from '../reading/contract.ts';
-import { saysItFailed } from '../reading/failure.ts';
+import { refuseFailed } from '../reading/failure.ts';
 import { path } from '../rest/path.ts';
 
 builder.mutationField('deleteApiKey', (t) =>
@@ -67,8 +66,6 @@ export type Deletion = {
  * @throws GatewayError UPSTREAM_ERROR when the body says that it failed.
  */
 export function readDeletion({ status, body = null }: Pick<Answer, 'status' | 'body'>): Deletion {
-  if (saysItFailed(body)) {
-    throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus: status });
-  }
+  refuseFailed({ status, body });
   return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
 }

@@ -1,3 +1,5 @@
+import { GatewayError } from '../errors.ts';
+import type { Answer } from './contract.ts';
 import { isObject, wordsOf } from './names.ts';
 import { readOutcome } from './outcome.ts';
 
@@ -7,12 +9,14 @@ const FLAGS = /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$/;
 /** A word or an HTTP status, under these. */
 const WORDS = /^(?:result|status|outcome|status code|http status|http status code)$/;
 
-/** Whether a body speaks against the success that its status announced: at its top, or one wrapper down. */
-export function saysItFailed(body: unknown): boolean {
-  if (!isObject(body)) return body === false;
-  return [body, ...Object.values(body).filter(isObject)]
-    .flatMap(Object.entries)
-    .some(speaksAgainst);
+/**
+ * Takes the word of a body that speaks against the success that its status announced: at its top, or one wrapper down.
+ * @throws GatewayError UPSTREAM_ERROR when it does.
+ */
+export function refuseFailed({ body, status: upstreamStatus }: Pick<Answer, 'body' | 'status'>) {
+  const parts = isObject(body) ? [body, ...Object.values(body).filter(isObject)] : [];
+  if (body === false || parts.flatMap(Object.entries).some(speaksAgainst))
+    throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
 }
 
 function speaksAgainst([name, value]: readonly [string, unknown]): boolean {

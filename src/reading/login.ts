@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { type Answer, type ExpiryFormat, type LoginContract, take } from './contract.ts';
-import { saysItFailed } from './failure.ts';
+import { refuseFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Instant, readTime, toInstant } from './time.ts';
 
@@ -24,12 +24,8 @@ export type Login = {
 export function readLogin(contract: LoginContract, answer: Answer, now: Date): Login {
   const accessToken = readToken(take(contract.accessToken, answer));
   if (accessToken === null) {
-    throw saysItFailed(answer.body)
-      ? new GatewayError('UPSTREAM_ERROR', {
-          reason: 'SAYS_IT_FAILED',
-          upstreamStatus: answer.status,
-        })
-      : new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN' });
+    refuseFailed(answer);
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN' });
   }
   return {
     accessToken,

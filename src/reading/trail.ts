@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { type Answer, type LazyContract, take } from './contract.ts';
 import { AuditEvent, createReaders } from './event.ts';
-import { saysItFailed } from './failure.ts';
+import { refuseFailed } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
 import { wayTo } from './pointer.ts';
@@ -31,10 +31,9 @@ export const SAMPLE = 50;
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
-  const { body, status: upstreamStatus } = answer;
+  const { body } = answer;
   const records = listAt(contract.records, body);
-  if ((records === null || records.length === 0) && saysItFailed(body))
-    throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
+  if (records === null || records.length === 0) refuseFailed(answer);
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
   let readers: ReturnType<typeof createReaders> | undefined = createReaders(contract.event);
   const { length } = records;
