@@ -84,7 +84,8 @@ describe('parseAlike', () => {
   const isReadAsWhole = (text: string): boolean => {
     const read = parse(text);
     if (read === undefined) return false;
-    const whole = parseJson(text); // what it throws for must not be read
+    const sent = String(Buffer.from(text)); // half of a character, where one was cut, is another one
+    const whole = parseJson(sent); // what it throws for must not be read
     expect(read).toStrictEqual(whole);
     expect(JSON.stringify(read)).toBe(JSON.stringify(whole));
     return true;
