@@ -121,10 +121,7 @@ export function largestRss({ measurements }: Results, peer: string): number | nu
   return spreadOf(medians)?.max ?? null;
 }
 
-/**
- * How many times the rate of one worker two have with 1,000 records: with few, the service and the load take as much of
- * the two cores as a worker does.
- */
+/** How many times the rate of one worker two have with 1,000 records, of which the service and the load take the smaller share. */
 export function gain({ workers }: Results, peer: 'l0' | 'keytrail'): number | null {
   if (workers === null || typeof workers === 'string') return null;
   const rounds = workers.filter(({ load }) => load === 'thousand');

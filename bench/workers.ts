@@ -15,8 +15,7 @@ export type WorkerOptions = {
 
 /**
  * Measures one process and two, of L0 and of Keytrail, free to run on both cores. The service and the load take their
- * share of them, so L0 tells how far two processes can get here: not far with answers that cost the load about as much
- * as the process.
+ * share of them, so L0 tells how far two processes can get here.
  */
 export async function measureWorkers(
   options: WorkerOptions,
