@@ -165,7 +165,10 @@ describe('an answer of 200', () => {
     await using gateway = gatewayOver(service.url);
     const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
     expect(codeOf(result)).toBe('UPSTREAM_ERROR');
-    expect(result.errors?.[0]?.extensions.reason).toBe('SAYS_IT_FAILED');
+    expect(result.errors?.[0]?.extensions).toMatchObject({
+      reason: 'SAYS_IT_FAILED',
+      upstream: { status: 200 },
+    });
   });
 
   it.each([
