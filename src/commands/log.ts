@@ -8,10 +8,14 @@ export async function createLog(
   { stdout, now }: Pick<Host, 'stdout' | 'now'>,
   { LOG_LEVEL: level }: Pick<Config, 'LOG_LEVEL'>,
 ): Promise<GatewayLog> {
-  const options = { level, base: null, timestamp: () => `,"time":"${now().toISOString()}"` };
-  if (!stdout.isTTY) return byTurns(options, stdout);
+  const options = { level, base: null };
+  const stamp = () => `,"time":"${now().toISOString()}"`;
+  if (!stdout.isTTY) return byTurns(options, stamp, stdout);
   const { default: pretty } = await import('pino-pretty');
-  const log: GatewayLog = pino(options, pretty({ singleLine: true, sync: true }));
+  const log: GatewayLog = pino(
+    { ...options, timestamp: stamp },
+    pretty({ singleLine: true, sync: true }),
+  );
   return log;
 }
 
@@ -22,16 +26,18 @@ const MAX_BYTES = 4096;
  * Makes and writes the lines of one turn of the event loop together, which takes a fraction of the time that each by
  * itself takes; one write after the other.
  */
-function byTurns(options: LoggerOptions, stdout: Host['stdout']): GatewayLog {
+function byTurns(options: LoggerOptions, stamp: () => string, stdout: Host['stdout']): GatewayLog {
   const batches: string[] = [];
-  const logger = pino(options, {
-    write: (line) => {
-      const batch = batches.at(-1);
-      if (batch !== undefined && Buffer.byteLength(batch) + Buffer.byteLength(line) <= MAX_BYTES)
-        batches[batches.length - 1] = batch + line;
-      else batches.push(line);
-    },
-  });
+  let bytes = 0; // of the last batch
+  let time = '';
+  const write = (line: string) => {
+    const length = Buffer.byteLength(line);
+    bytes += length;
+    const batch = bytes > MAX_BYTES ? undefined : batches.pop();
+    if (batch === undefined) bytes = length;
+    batches.push((batch ?? '') + line);
+  };
+  const logger = pino({ ...options, timestamp: () => time }, { write });
   let entries: (readonly [keyof GatewayLog, object, string])[] = [];
   let isWriting = false;
   const writeOn = () => {
@@ -40,6 +46,7 @@ function byTurns(options: LoggerOptions, stdout: Host['stdout']): GatewayLog {
     if (batch !== undefined) stdout.write(batch, writeOn);
   };
   const turn = () => {
+    time = stamp();
     for (const [level, record, message] of entries) logger[level](record, message);
     entries = [];
     if (!isWriting) writeOn();

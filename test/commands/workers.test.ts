@@ -230,6 +230,25 @@ describe('workers', () => {
     expect(read).toEqual(ids);
   });
 
+  it('say in the log when it was', async () => {
+    const lines: string[] = [];
+    const write = (text: string, done = () => {}) => {
+      lines.push(text);
+      done();
+    };
+    let millis = 0;
+    const now = () => new Date(millis);
+    const log = await createLog({ stdout: { write }, now }, loadConfig({ WORKERS: '2' }));
+    for (millis of [1000, 2000]) {
+      log.info({}, 'request');
+      await new Promise(setImmediate);
+    }
+    expect(lines.map((line) => JSON.parse(line).time)).toEqual([
+      '1970-01-01T00:00:01.000Z',
+      '1970-01-01T00:00:02.000Z',
+    ]);
+  });
+
   it.each(['0', '65', '1.5', 'two'])('are not %s', (WORKERS) => {
     expect(() => loadConfig({ WORKERS })).toThrow('WORKERS must be a whole number, 1 to 64.');
   });
