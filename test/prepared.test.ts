@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { Gateway } from '../src/gateway-types.ts';
 import { documentsOfTheSuite } from './helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from './helpers/gateway.ts';
 import { keytrail } from './helpers/keytrail.ts';
@@ -173,6 +175,54 @@ describe('a request that was asked before', () => {
       },
       { upstream: { timeoutMs: 60_000 } },
     );
+  });
+
+  it('is carried out when its last byte is there, however late', () =>
+    underPort(
+      () => ({ body: [{ id: 'é' }] }),
+      async ({ url, ask, logged }) => {
+        const { hostname, port } = new URL(url);
+        const socket = connect(Number(port), hostname).setNoDelay(); // each piece by itself
+        for (const question of [toHttp(AUDIT, 0), toHttp(AUDIT, 0)]) {
+          socket.write(question);
+          await once(socket, 'data');
+        }
+        const [head, , body] = toHttp(AUDIT, 0).split(/(\r\n\r\n)/);
+        for (const piece of [`${head}\r\n\r\n`, body?.slice(0, 9), body?.slice(9)]) {
+          await ask('{ __typename }'); // what was written before it has come
+          socket.write(String(piece));
+        }
+        const [answer] = await once(socket, 'data');
+        expect(String(answer)).toMatch(
+          /^HTTP\/1.1 200 .*\r\n\r\n{"data":{"audit":{"nodes":\[{"id":"é"}\]}}}$/s,
+        );
+        expect(logged.at(-1)).toContain('prepared');
+        socket.destroy();
+      },
+    ));
+
+  it('is over when its connection is lost with its head', async () => {
+    const sent: string[] = [];
+    await using service = await startService(({ method }) => {
+      sent.push(method);
+      return { body: [] };
+    });
+    await using gateway = gatewayOver(service.url);
+    const handled: Promise<void>[] = [];
+    const handle: Gateway['handle'] = (request, response) => {
+      const answered = gateway.handle(request, response);
+      handled.push(answered);
+      request.destroy();
+      return answered;
+    };
+    await using server = await onPort({ ...gateway, handle });
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(toHttp(AUDIT, 1));
+    await once(socket, 'close');
+    expect(handled).toHaveLength(1);
+    await Promise.all(handled);
+    expect(sent).toEqual([]);
   });
 
   it('closes its connection while the gateway drains', () =>

@@ -34,12 +34,8 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
   const turn = createTurn();
   return async (request, response) => {
     if (!isPlain(request, maxBytes)) return false;
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
-    await turn();
-    if (!request.readableEnded) return true; // the caller left before he had asked
-    const body = Buffer.concat(chunks);
+    const body = await readBody(request, turn);
+    if (body === null) return true; // the caller left before he had asked
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
     const execute = question && prepared?.ready(question.variables);
@@ -81,6 +77,20 @@ function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolea
     headers.origin === undefined &&
     JSON_TYPE.test(headers['content-type'] ?? '')
   );
+}
+
+/** The whole body, null where its end never came. Most are there with their head, so that nothing has to flow. */
+async function readBody(
+  request: IncomingMessage,
+  turn: () => Promise<void>,
+): Promise<Buffer | null> {
+  await turn();
+  if (request.complete) return request.read();
+  if (request.destroyed) return null;
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
+  return request.readableEnded ? Buffer.concat(chunks) : null;
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
