@@ -32,9 +32,19 @@ export type Lane = (request: IncomingMessage, response: ServerResponse) => Promi
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
 export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
   const turn = createTurn();
+  /** Null where its end never came. Most bodies are there with their head, so that nothing has to flow. */
+  const readBody = async (request: IncomingMessage): Promise<Buffer | null> => {
+    await turn();
+    if (request.complete) return request.read();
+    if (request.destroyed) return null;
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
+    return request.readableEnded ? Buffer.concat(chunks) : null;
+  };
   return async (request, response) => {
     if (!isPlain(request, maxBytes)) return false;
-    const body = await readBody(request, turn);
+    const body = await readBody(request);
     if (body === null) return true; // the caller left before he had asked
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
@@ -70,27 +80,8 @@ const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 /** Whether nothing about it asks for more than the lane knows: another type or length, an origin of CORS. */
 function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolean {
   const length = Number(headers['content-length'] ?? 0);
-  return (
-    method === 'POST' &&
-    length > 0 &&
-    length <= maxBytes &&
-    headers.origin === undefined &&
-    JSON_TYPE.test(headers['content-type'] ?? '')
-  );
-}
-
-/** The whole body, null where its end never came. Most are there with their head, so that nothing has to flow. */
-async function readBody(
-  request: IncomingMessage,
-  turn: () => Promise<void>,
-): Promise<Buffer | null> {
-  await turn();
-  if (request.complete) return request.read();
-  if (request.destroyed) return null;
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
-  return request.readableEnded ? Buffer.concat(chunks) : null;
+  const isJson = length > 0 && JSON_TYPE.test(headers['content-type'] ?? '');
+  return method === 'POST' && isJson && length <= maxBytes && headers.origin === undefined;
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
