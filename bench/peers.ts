@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Dialect, graph, mirrored, projected, rest } from './dialects.ts';
@@ -84,17 +84,15 @@ export const PEERS: readonly Peer[] = [
       await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
       return null;
     },
-    command: ({ port, upstreamUrl }) => ({
-      file: process.execPath,
-      args: [
-        ...['--max-semi-space-size=16', '--no-allocation-site-pretenuring'],
-        `${ROOT}dist/image/main.js`,
-      ],
-      environment: {
-        ...{ PORT: String(port), UPSTREAM_URL: upstreamUrl, METRICS_PORT: '0' },
-        MALLOC_MMAP_THRESHOLD_: '131072', // as the image sets it
-      },
-    }),
+    command: ({ port, upstreamUrl }) => {
+      const image = readImage();
+      const here = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
+      return {
+        file: process.execPath,
+        args: [...image.options, `${ROOT}dist/image/main.js`],
+        environment: { ...image.environment, ...here, UPSTREAM_URL: upstreamUrl },
+      };
+    },
   },
   {
     name: 'mercurius',
@@ -167,6 +165,19 @@ export const PEERS: readonly Peer[] = [
     },
   },
 ];
+
+/** Node's options, and the environment, that the image gives Keytrail. */
+function readImage() {
+  const dockerfile = readFileSync(`${ROOT}deploy/Dockerfile`, 'utf8');
+  const read = (instruction: string) =>
+    new RegExp(`^${instruction} (.*)$`, 'm').exec(dockerfile)?.[1] ?? '';
+  const entrypoint: readonly string[] = JSON.parse(read('ENTRYPOINT'));
+  const variables = read('ENV').split(' ');
+  const environment: Readonly<Record<string, string>> = Object.fromEntries(
+    variables.map((variable) => variable.split('=')),
+  );
+  return { options: entrypoint.slice(1, -1), environment };
+}
 
 /** Whether this Keytrail can run in several processes. */
 export function hasWorkers(): boolean {
