@@ -3,6 +3,7 @@ import { createTurn } from '../turn.ts';
 import type { Bearer } from './bearer.ts';
 import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';
+import { createAlikeReader } from './json.ts';
 import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
 import { createResilience, type TracedRequest } from './resilience.ts';
@@ -95,6 +96,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   );
 
   const turn = createTurn();
+  const readAlike = createAlikeReader();
   const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
     const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
     const response = await send({ ...request, path }, routeOf(request.path));
@@ -104,7 +106,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
       const hasToken = 'authorization' in request.headers;
       throw readFailure(response, { isRead, hasToken, now });
     }
-    return readAnswer(response, kind);
+    return readAnswer(response, kind, readAlike);
   };
 
   return {

@@ -48,38 +48,88 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   return /^-?\d+$/.test(source) || !Number.isFinite(value) ? source : value;
 }
 
-/** Of less a pattern is no faster. */
-const LEAST_BYTES = 65_536;
-
 /** For each string beyond 128 KB V8 asks the kernel for memory. */
 const PIECE_BYTES = 49_152;
 
 /** So many characters at most stand in front of the list, behind it, and in an item of it. */
 const MAX_LENGTH = 8192;
 
-/** Each bracket is a level at most; a pattern takes V8 the longer, by the square, the more values there are in it. */
-const MAX_BRACKETS = 32;
+/** In front of the list, and in an item: each is a level at most. */
+const MAX_BRACKETS = 31;
+const BRACKET = /[{[]/;
+
+/** A pattern takes V8 the longer, by the square, the more values there are in it. */
 const MAX_VALUES = 64;
 
 /** The beginning of a list of objects, and its first item. */
 const START = /\[\s*\{/;
 const FIRST = /^\s*\{.*?\}(?=\s*,\s*\{)/s;
 
-/** Stands for the list: a number that no text is likely to hold, written so. */
-const PLACE = '5e-324';
+/** So many small answers are not tried once one was begun in vain: those of one service are alike in that, too. */
+const PAUSE = 100;
+const LARGE_BYTES = 65_536;
+
+/** Parses a body, or leaves it: then it gives undefined. */
+export type AlikeReader = (body: Buffer) => unknown;
 
 /**
- * Exists for speed: parses as `parseJson` does, in a third of the time, a large text whose first list of objects has only
- * such as are written alike but for their texts, numbers, flags and nulls. These are read by one pattern. Undefined for
- * every other text, and where Node makes no code out of strings.
+ * Exists for speed: makes what parses as `parseJson` does, in a third of the time, texts whose first list of objects has
+ * only such as are written alike but for their texts, numbers, flags and nulls. These are read by one pattern, mostly that
+ * of the answer before. Every other text is left, and all where Node makes no code out of strings.
  */
-export function parseAlike(body: Buffer): unknown {
-  if (body.length < LEAST_BYTES) return undefined;
-  try {
-    return parsePieces(split(body));
-  } catch {
-    return undefined; // whoever reads it as a whole says what is wrong with it
-  }
+export function createAlikeReader(): AlikeReader {
+  /** By names and brackets only, of whomever. */
+  const shapes = new LRUCache<string, Shape>({ max: 100, memoMethod: compile });
+  let usual: Shape | undefined;
+  let pause = 0;
+
+  const shapeAt = (text: string, at: number): Shape | undefined => {
+    if (usual !== undefined && matchAt(usual, text, at) !== null) return usual;
+    const sketch = sketchOf(text.slice(at, at + MAX_LENGTH));
+    if (sketch === null) return undefined;
+    usual = shapes.memo(sketch);
+    return usual;
+  };
+
+  const parsePieces = (pieces: Generator<string, undefined>): unknown => {
+    let text = pieces.next().value ?? '';
+    const from = text.slice(0, MAX_LENGTH).search(START);
+    let at = from + 1; // behind the bracket
+    const head = text.slice(0, from);
+    const isPlain = from >= 0 && !isInText(head) && head.split(BRACKET).length <= MAX_BRACKETS;
+    const shape = isPlain ? shapeAt(text, at) : undefined;
+    if (shape === undefined) return undefined;
+    pause = PAUSE; // until it has gone well
+    const records: unknown[] = [];
+    for (let isLast = false; !isLast; ) {
+      const match = matchAt(shape, text, at);
+      if (match === null) {
+        const more = text.length - at > MAX_LENGTH ? undefined : pieces.next().value;
+        if (more === undefined) return undefined;
+        text = text.slice(at) + more;
+        at = 0;
+      } else {
+        records.push(shape.make(match));
+        at = shape.pattern.lastIndex;
+        isLast = match.at(-1) === ']';
+      }
+    }
+    pause = 0;
+    const tail = text.slice(at) + (pieces.next().value ?? ''); // where there is yet more, this is too long
+    return tail.length > MAX_LENGTH ? undefined : put(records, head, tail);
+  };
+
+  return (body) => {
+    if (pause > 0 && body.length < LARGE_BYTES) {
+      pause -= 1;
+      return undefined;
+    }
+    try {
+      return parsePieces(split(body));
+    } catch {
+      return undefined; // whoever reads it as a whole says what is wrong with it
+    }
+  };
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -95,77 +145,56 @@ function* split(body: Buffer): Generator<string, undefined> {
   }
 }
 
-function parsePieces(pieces: Generator<string, undefined>): unknown {
-  let text = pieces.next().value ?? '';
-  const from = text.slice(0, MAX_LENGTH).search(START);
-  let at = from + 1; // behind the bracket
-  const head = text.slice(0, from);
-  const [first = ''] = FIRST.exec(text.slice(at, at + MAX_LENGTH)) ?? [];
-  const shape = from < 0 || isInText(head) ? null : shapeOf(first.trim(), head);
-  if (shape === null) return undefined;
-  const records: unknown[] = [];
-  for (let isLast = false; !isLast; ) {
-    shape.pattern.lastIndex = at;
-    const match = shape.pattern.exec(text);
-    if (match === null) {
-      const more = text.length - at > MAX_LENGTH ? undefined : pieces.next().value;
-      if (more === undefined) return undefined;
-      text = text.slice(at) + more;
-      at = 0;
-    } else {
-      records.push(shape.make(match));
-      at = shape.pattern.lastIndex;
-      isLast = match.at(-1) === ']';
-    }
-  }
-  const tail = text.slice(at) + (pieces.next().value ?? ''); // where there is yet more, this is too long
-  return tail.length > MAX_LENGTH ? undefined : put(records, head, tail);
-}
-
 /** Whether a text goes on behind it: by an odd number of quotes, or perhaps by escaped ones. */
 function isInText(head: string): boolean {
   return head.split('"').length % 2 === 0 || head.includes('\\');
 }
 
+/** Stands for the records: a text that cannot be written without an escape. */
+const PLACE = '\0';
+
 /** Puts the records between two parts of a text; undefined where what stands there is overridden by another of its name. */
 function put(records: readonly unknown[], head: string, tail: string): unknown {
-  if (`${head}${tail}`.includes(PLACE)) return undefined;
-  const around = `${head} ${PLACE} ${tail}`;
-  parseJson(around); // throws what is wrong with it
-  let isPut = false;
-  const value: unknown = JSON.parse(
-    around,
-    (name, part, context?: { readonly source?: string }) => {
-      if (context?.source !== PLACE) return keepDigits(name, part, context);
-      isPut = true;
-      return records;
-    },
-  );
-  return isPut ? value : undefined;
+  if (tail.includes('\\u')) return undefined;
+  const around = { value: parseJson(`${head}"\\u0000"${tail}`) };
+  return replace(around, records) ? around.value : undefined;
+}
+
+function replace(parts: object, records: readonly unknown[]): boolean {
+  const members = parts as Record<string, unknown>; // an object has members
+  for (const name in members) {
+    const part = members[name];
+    if (part === PLACE) members[name] = records;
+    if (part === PLACE || (typeof part === 'object' && part !== null && replace(part, records)))
+      return true;
+  }
+  return false;
 }
 
 /** How records are written, and what makes one of a match. */
 type Shape = { readonly pattern: RegExp; readonly make: (match: RegExpExecArray) => unknown };
 
-/** By names and brackets only, of whomever. */
-const shapes = new LRUCache<string, Shape>({ max: 100, memoMethod: compile });
+function matchAt({ pattern }: Shape, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
 
-/** Null where a record is not plain, or large. */
-function shapeOf(record: string, head: string): Shape | null {
+/** Of the record at the beginning of a text; null where it is not plain, or large, or the last one. */
+function sketchOf(text: string): string | null {
+  const [first = ''] = FIRST.exec(text) ?? [];
   let values = 0;
   let isPlain = true;
-  const sketch = record.replace(TOKEN, (token, text?: string, colon?: string) => {
-    if (text === undefined || colon === undefined) {
+  const sketch = first.trim().replace(TOKEN, (token, string?: string, colon?: string) => {
+    if (string === undefined || colon === undefined) {
       values += 1;
-      return text === undefined ? '?' : '"?"';
+      return string === undefined ? '?' : '"?"';
     }
-    isPlain &&= isName(text) && !(text in Object.prototype);
+    isPlain &&= isName(string) && !(string in Object.prototype);
     return token;
   });
-  const brackets = `${head}${sketch}`.split(/[{[]/).length;
-  const isSmall = values > 0 && values <= MAX_VALUES && brackets <= MAX_BRACKETS;
-  if (!isSmall || !isPlain || !PLAIN.test(sketch)) return null;
-  return shapes.memo(sketch);
+  const isFlat = sketch.split(BRACKET).length <= MAX_BRACKETS;
+  const isSmall = values > 0 && values <= MAX_VALUES;
+  return isFlat && isSmall && isPlain && PLAIN.test(sketch) ? sketch : null;
 }
 
 const TEXT = String.raw`"([^"\\\x00-\x1f]*)"`;

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { RawResponse } from './exchange.ts';
-import { parseAlike, parseJson } from './json.ts';
+import { type AlikeReader, parseJson } from './json.ts';
 
 /** A successful answer of the service, decoded. */
 export type Answer = {
@@ -16,14 +16,14 @@ export type Answer = {
 export type BodyKind = 'json' | 'any';
 
 /**
- * Decodes a 2xx answer. The body decides what it is, not its content type, which services often get wrong.
+ * Decodes a 2xx answer. The body decides what it is, not its content type, which services often get wrong. What
+ * `readAlike` leaves is parsed as a whole.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it cannot be read.
  */
-export function readAnswer(response: RawResponse, kind: BodyKind): Answer {
+export function readAnswer(response: RawResponse, kind: BodyKind, readAlike: AlikeReader): Answer {
   const { status, headers, body, excerpt } = response;
   if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
-  if (kind === 'json')
-    return { status, headers, body: parseAlike(body) ?? parseJson(decode(body)) };
+  if (kind === 'json') return { status, headers, body: readAlike(body) ?? parseJson(decode(body)) };
   const text = decode(body);
   if (text.trim() === '') return { status, headers, body: undefined };
   const isText = !/^\s*[<{["]/.test(text) && !/json/i.test(String(headers['content-type']));

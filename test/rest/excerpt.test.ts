@@ -85,6 +85,8 @@ async function open(answer: () => Answer, first: number, contract: object) {
   }
 }
 
+const leave = () => undefined;
+
 describe('an excerpt of an answer', () => {
   it('gives the window that the whole answer gives, wherever its pieces end', async () => {
     let cuts = 0;
@@ -106,9 +108,9 @@ describe('an excerpt of an answer', () => {
           if (excerpt === undefined) return;
           cuts += 1;
           const whole = { status: 200, headers: {}, body: bytes };
-          const expected = await open(() => readAnswer(whole, 'json'), first, contract);
+          const expected = await open(() => readAnswer(whole, 'json', leave), first, contract);
           const actual = await open(
-            () => readAnswer({ ...whole, body: Buffer.alloc(0), excerpt }, 'json'),
+            () => readAnswer({ ...whole, body: Buffer.alloc(0), excerpt }, 'json', leave),
             first,
             contract,
           );
