@@ -82,9 +82,10 @@ export const PageInfo = builder.objectRef<Page>('PageInfo').implement({
     'Whether there is more, and how to get it (GraphQL Cursor Connections Specification).',
   extensions: { directives: { shareable: {} } },
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', {
+    hasNextPage: t.boolean({
       description:
         'Whether there are events behind this page: ask for them with `after: endCursor`.',
+      resolve: (page) => page.hasNextPage(),
     }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
       description: 'Whether there are events in front of this page.',

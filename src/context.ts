@@ -4,7 +4,7 @@ import { findDrift } from './inference/drift.ts';
 import { enoughFor } from './inference/enough.ts';
 import { completeAudit } from './inference/infer.ts';
 import type { ConfiguredContract } from './reading/contract.ts';
-import type { Step } from './reading/paging.ts';
+import type { Next, Step } from './reading/paging.ts';
 import { readTrail, type Trail } from './reading/trail.ts';
 import { readBearer } from './rest/bearer.ts';
 import type { OpenCalls, RestClient } from './rest/client.ts';
@@ -58,6 +58,12 @@ export function createContext(
   const calls = client.of(trace);
   const authorized = () => calls.authorized(readBearer(request.headers.get('authorization')));
 
+  /** Of a link only its query is followed, so that no cursor can lead to another path. */
+  const withoutPath = (next: Next, from: Path): Next => {
+    if (next === null || !('link' in next)) return next;
+    const to = client.follow(next.link, from);
+    return to === null ? { missing: 'audit.paging' } : { link: to.slice(to.indexOf('?')) };
+  };
   const read: Trail[] = [];
   const readOne = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
     const need = () =>
@@ -67,14 +73,7 @@ export function createContext(
     read.push(trail);
     const drift = findDrift(answer, contract.audit, trail);
     if (drift.length > 0) reportDrift(drift);
-    const { next } = trail;
-    if (next === null || !('link' in next)) return trail;
-    const to = client.follow(next.link, from);
-    // Of a link only its query is followed, so that no cursor can lead to another path.
-    return {
-      ...trail,
-      next: to === null ? { missing: 'audit.paging' } : { link: to.slice(to.indexOf('?')) },
-    };
+    return { ...trail, next: () => withoutPath(trail.next(), from) };
   };
   const createTrails = () =>
     new DataLoader<TrailKey, Trail, string>(

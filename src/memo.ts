@@ -51,10 +51,10 @@ export function isName(name: string): boolean {
 }
 
 /** Makes something when it is first asked for. */
-export function once<T extends NonNullable<unknown>>(make: () => T): () => T {
+export function once<T extends NonNullable<unknown> | null>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
-    made ??= make();
+    if (made === undefined) made = make();
     return made;
   };
 }

@@ -91,9 +91,10 @@ function hintAtTimes(events: readonly AuditEvent[]): readonly string[] {
 
 /** What no answer tells: how the next page is asked for. */
 function nameMissing(trails: readonly Trail[]): readonly string[] {
-  const missing = trails.flatMap(({ next }) =>
-    next !== null && 'missing' in next ? [next.missing] : [],
-  );
+  const missing = trails.flatMap((trail) => {
+    const next = trail.next();
+    return next !== null && 'missing' in next ? [next.missing] : [];
+  });
   return [...new Set(missing)].map(
     (entry) =>
       `  The service has more pages. To ask it for them, set ${entry}: the name of its query parameter.`,

@@ -1,9 +1,10 @@
-import { memoise } from '../memo.ts';
+import { memoise, once } from '../memo.ts';
 import type {
   Answer,
   AuditContract,
   Contract,
   LazyContract,
+  PagingContract,
   Partially,
 } from '../reading/contract.ts';
 import { isObject } from '../reading/names.ts';
@@ -21,7 +22,8 @@ export function inferContract(answer: Answer): Contract {
   const audit = completeAudit(answer);
   const records = listAt(audit.records, answer.body) ?? [];
   const event = inferEvent(records.slice(0, SAMPLE));
-  return { login: inferLogin(answer), audit: { ...audit, event } };
+  const around = { total: audit.total(), paging: audit.paging() };
+  return { login: inferLogin(answer), audit: { ...audit, ...around, event } };
 }
 
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
@@ -29,15 +31,21 @@ export function completeAudit(answer: Answer, configured?: Partially<AuditContra
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
-  const around = records === '' ? [] : survey([body], { apart: records }).map(lookAround);
-  return complete<LazyContract>(configured, {
+  const { length } = list; // of a trail that is done with the list is emptied
+  const around = once(() =>
+    records === '' ? [] : survey([body], { apart: records }).map(lookAround),
+  );
+  const { total, paging, event, parameters } = configured ?? {};
+  return {
     records,
-    total: inferTotal(around, answer, list.length),
-    paging: inferPaging(around, answer, list.length, configured?.paging),
-    parameters: { since: null, until: null, actor: null, action: null },
-    event: openEvent(list.slice(0, SAMPLE)),
-  });
+    total: () => (total === undefined ? inferTotal(around(), answer, length) : total),
+    paging: () => complete<PagingContract>(paging, inferPaging(around(), answer, length, paging)),
+    parameters: complete<LazyContract['parameters']>(parameters, NO_PARAMETERS),
+    event: complete<LazyContract['event']>(event, openEvent(list.slice(0, SAMPLE))),
+  };
 }
+
+const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
 
 /** A part of an answer that may hold the records. */
 type Part = {

@@ -76,8 +76,12 @@ export type AuditContract = {
   readonly event: EventContract;
 };
 
-/** The same, where the entries of the event may be told when they are asked for. */
-export type LazyContract = Omit<AuditContract, 'event'> & { readonly event: Lazily<EventContract> };
+/** The same, where what stands around the records, and the entries of the event, are told when they are asked for. */
+export type LazyContract = Omit<AuditContract, 'total' | 'paging' | 'event'> & {
+  readonly total: () => Source;
+  readonly paging: () => PagingContract;
+  readonly event: Lazily<EventContract>;
+};
 
 export type Lazily<T> = [T] extends [Entry]
   ? T | (() => Pointers)

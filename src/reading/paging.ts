@@ -15,7 +15,7 @@ export type Next = Step | { readonly missing: string } | { readonly isCut: true 
 /** What is known of the page of an answer. */
 type Facts = {
   readonly length: number;
-  readonly total: number | null;
+  readonly total: () => number | null;
   readonly lastId: () => string | null;
 };
 
@@ -43,9 +43,11 @@ export function readNext(
 function readPosition(
   { style, position, pages, start, parameter }: PagingContract,
   { body }: Answer,
-  { length, total }: Facts,
+  page: Facts,
   step: Step | null,
 ): string | null {
+  const { length } = page;
+  const total = page.total();
   const asked = step !== null && 'value' in step ? step.value : start;
   const here = Number(finder(position)(body) ?? asked);
   const first = step === null ? here : start;

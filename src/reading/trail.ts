@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { once } from '../memo.ts';
 import { type Answer, type LazyContract, take } from './contract.ts';
 import { AuditEvent, createReaders } from './event.ts';
 import { refuseFailed } from './failure.ts';
@@ -13,11 +14,11 @@ export type Trail = {
   /** How many records were read. */
   readonly length: number;
   /** How many records there are in all by the service's word; null when it does not say. */
-  readonly total: number | null;
+  total(): number | null;
   /** The event at an index from 0 to length - 1, in the service's order; it is read when it is asked for. */
   event(index: number): AuditEvent;
   /** How the trail goes on behind this answer. */
-  readonly next: Next;
+  next(): Next;
   /** Lets go of the records: then nothing can be read any more. */
   forget(): void;
 };
@@ -45,10 +46,11 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
     records.splice(0);
     readers = undefined; // they may know records, too
   };
-  if (answer.isCut) return { raw: null, length, total: null, event, next: { isCut: true }, forget };
-  const total = readCount(take(contract.total, answer));
+  if (answer.isCut)
+    return { raw: null, length, total: () => null, event, next: () => ({ isCut: true }), forget };
+  const total = once(() => readCount(take(contract.total(), answer)));
   const page = { length, total, lastId: () => event(length - 1).id };
-  const next = readNext(contract.paging, answer, page, step);
+  const next = once(() => readNext(contract.paging(), answer, page, step));
   return { raw: body, length, total, event, next, forget };
 }
 

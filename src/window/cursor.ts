@@ -23,7 +23,8 @@ export type Edge = {
 
 /** The cursor of an event: opaque to the caller. */
 export function encodeCursor({ trail, index, step }: Edge): string {
-  const isCut = trail.next !== null && 'isCut' in trail.next;
+  const next = trail.next();
+  const isCut = next !== null && 'isCut' in next;
   const origin = isCut ? printRecord(trail, 0) : trail.length;
   const position = [fingerprint(trail, index), index, origin];
   const way = step === null ? [] : 'link' in step ? [step.link] : [step.parameter, step.value];

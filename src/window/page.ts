@@ -11,7 +11,7 @@ export type Page = {
   startCursor(): string | undefined;
   /** Where to continue: behind the last event that was looked at; undefined when there was none. */
   endCursor(): string | undefined;
-  readonly hasNextPage: boolean;
+  hasNextPage(): boolean;
   readonly hasPreviousPage: boolean;
   /** How many events there are on all pages; null when that cannot be told. */
   totalCount(): number | null;
@@ -62,14 +62,19 @@ export async function readPage(
   });
   const edges = matches.slice(0, size);
   const isCut = matches.length > size;
-  const last = visits.findLast(({ trail }) => trail.length > 0);
-  const end =
-    isCut || next === null ? edges.at(-1) : last && { ...last, index: last.trail.length - 1 };
+  const endOf = () => {
+    if (isCut || next() === null) return edges.at(-1);
+    const last = visits.findLast(({ trail }) => trail.length > 0);
+    return last && { ...last, index: last.trail.length - 1 };
+  };
   return {
     edges,
     startCursor: () => edges[0] && encodeCursor(edges[0]),
-    endCursor: () => end && encodeCursor(end),
-    hasNextPage: isCut || next !== null,
+    endCursor: () => {
+      const end = endOf();
+      return end && encodeCursor(end);
+    },
+    hasNextPage: () => isCut || next() !== null,
     hasPreviousPage: position !== null,
     totalCount: () => count(visits, where),
     raw: (matches[0] ?? visits[0])?.trail.raw,
@@ -89,13 +94,11 @@ async function walk(
   open: OpenTrail,
   { position, enough }: { readonly position: Position | null; readonly enough: number | undefined },
   wantsMore: (visit: Visit) => boolean,
-): Promise<{ readonly visits: readonly Visit[]; readonly next: Next }> {
+): Promise<{ readonly visits: readonly Visit[]; readonly next: () => Next }> {
   const visits: Visit[] = [];
   let sought = position;
-  let isWanted = true;
-  let next: Next = position?.step ?? null;
-  do {
-    const step = next;
+  let step = position?.step ?? null;
+  for (;;) {
     const trail = await open(step, step === null ? enough : undefined);
     const found =
       sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findEvent(trail, sought);
@@ -104,20 +107,28 @@ async function walk(
     if (found >= 0) sought = null;
     const visit = { trail, step, from };
     visits.push(visit);
-    isWanted = wantsMore(visit) || sought !== null;
-    next = visits.some((one) => isSame(one.step, trail.next)) ? null : trail.next;
-    if (next !== null && 'isCut' in next && isWanted) throw new Error('cut before it was enough');
-    if (next !== null && ('missing' in next || 'isCut' in next)) break;
-  } while (next !== null && isWanted && visits.length < PAGE_BUDGET);
-  const isUsedUp = position !== null && visits.every(({ trail, from }) => from === trail.length);
-  if (isUsedUp && next !== null && 'missing' in next) throw pagingUnknown(next.missing);
-  if (sought !== null) {
-    throw new GatewayError('BAD_USER_INPUT', {
-      message:
-        'The event behind this cursor is no longer in the trail: start again without `after`.',
-    });
+    const next = () => {
+      const following = trail.next();
+      return visits.some((one) => isSame(one.step, following)) ? null : following;
+    };
+    const isWanted = wantsMore(visit) || sought !== null;
+    if (!isWanted) return { visits, next };
+    const following = next();
+    if (following !== null && 'isCut' in following) throw new Error('cut before it was enough');
+    if (following === null || 'missing' in following || visits.length === PAGE_BUDGET) {
+      const isUsedUp = position !== null && visits.every((one) => one.from === one.trail.length);
+      if (isUsedUp && following !== null && 'missing' in following)
+        throw pagingUnknown(following.missing);
+      if (sought !== null) {
+        throw new GatewayError('BAD_USER_INPUT', {
+          message:
+            'The event behind this cursor is no longer in the trail: start again without `after`.',
+        });
+      }
+      return { visits, next };
+    }
+    step = following;
   }
-  return { visits, next };
 }
 
 function pagingUnknown(entry: string): GatewayError {
@@ -166,8 +177,9 @@ function matching(
 function count([first]: readonly Visit[], where: PageArguments['where']): number | null {
   if (first === undefined) return null;
   const { trail, step } = first;
-  const isWhole = step === null && trail.next === null;
-  const total = isWhole ? Math.max(trail.total ?? 0, trail.length) : trail.total;
+  const isWhole = step === null && trail.next() === null;
+  const told = trail.total();
+  const total = isWhole ? Math.max(told ?? 0, trail.length) : told;
   if (total === null || total > MAX_INT) return null;
   if (where === undefined) return total;
   return isWhole ? matching({ ...first, from: 0 }, where, trail.length).length : null;

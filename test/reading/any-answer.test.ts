@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/commands/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { inferContract } from '../../src/inference/infer.ts';
+import { completeAudit, inferContract } from '../../src/inference/infer.ts';
 import { readDeletion } from '../../src/operations/delete-api-key.ts';
 import type { Answer } from '../../src/reading/contract.ts';
 import { readLogin } from '../../src/reading/login.ts';
@@ -51,7 +51,7 @@ function answer(body: unknown): Answer {
 }
 
 function readInferred(body: unknown) {
-  return readTrail(inferContract(answer(body)).audit, answer(body));
+  return readTrail(completeAudit(answer(body)), answer(body));
 }
 
 describe('any JSON', () => {

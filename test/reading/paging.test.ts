@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inferContract } from '../../src/inference/infer.ts';
+import { completeAudit } from '../../src/inference/infer.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 
 function nextOf(link: string | readonly string[]): unknown {
   const answer = { status: 200, headers: { link }, body: [{ id: 1 }] };
-  return readTrail(inferContract(answer).audit, answer).next;
+  return readTrail(completeAudit(answer), answer).next();
 }
 
 describe('a Link header (RFC 8288)', () => {

@@ -78,7 +78,7 @@ async function open(answer: () => Answer, first: number, contract: object) {
     const trail = readTrail(completeAudit(read, contract), read);
     const { edges, hasNextPage, endCursor } = await readPage(async () => trail, { first });
     const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.event(index)[field]));
-    return { trail, endCursor: endCursor(), nodes, hasNextPage };
+    return { trail, endCursor: endCursor(), nodes, hasNextPage: hasNextPage() };
   } catch (error) {
     if (error instanceof GatewayError) return { code: error.extensions.code };
     throw error;

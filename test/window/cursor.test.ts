@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { inferContract } from '../../src/inference/infer.ts';
+import { completeAudit } from '../../src/inference/infer.ts';
 import { readTrail } from '../../src/reading/trail.ts';
 import { decodeCursor, encodeCursor, findEvent } from '../../src/window/cursor.ts';
 
@@ -13,7 +13,7 @@ const record = fc.oneof(
 
 function read(body: unknown, isCut = false) {
   const answer = { status: 200, headers: {}, body, isCut };
-  return readTrail(inferContract(answer).audit, answer);
+  return readTrail(completeAudit(answer), answer);
 }
 
 describe('a cursor', () => {
