@@ -65,12 +65,18 @@ const MAX_MEMBERS = 500;
  * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
  */
 function inferRecords(body: unknown): string | null {
-  return (rankLists(body)[0] ?? partsOf(body).find(isNumbered))?.pointer ?? null;
+  const parts = partsOf(body);
+  const lists = parts.filter(isList);
+  const [best = parts.find(isNumbered)] = lists.length === 1 ? lists : rank(lists);
+  return best?.pointer ?? null;
 }
 
 /** The lists of an answer that may be its records, the best first; none is of a better tier than 0. */
 export function rankLists(body: unknown): readonly (Part & { readonly tier: number })[] {
-  const lists = partsOf(body).filter(isList);
+  return rank(partsOf(body).filter(isList));
+}
+
+function rank(lists: readonly Part[]): ReturnType<typeof rankLists> {
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: Part) => (filled.length > 0 ? filled : lists).every((one) => one === list);
   const tierOf = (list: Part): number => {

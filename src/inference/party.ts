@@ -12,24 +12,31 @@ export function inferParty(places: readonly Candidate[], role: keyof typeof ROLE
   }
   found.sort(byFit).splice(MAX_FOUND);
   const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
-  const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
-  const own = of(best?.word);
   const others = found.filter(({ word }) => word !== best?.word);
-  const agreeing = [...new Set(others.map(({ word }) => word))]
-    .filter((word) => agree(own, of(word)))
-    .flatMap(of);
+  const named = others.length === 0 ? found : withAgreeing(best?.word, found, others);
   const pick = (attribute: keyof typeof PARTY, from: readonly Attribute[]) =>
     toPointers(
       from
         .filter((one) => one.attribute === attribute && one.isDirect === best?.isDirect)
         .map(({ pointer }) => pointer),
     );
-  const named = others.length === 0 ? own : [...own, ...agreeing];
   return {
     id: pick('id', named),
     name: pick('name', named),
-    type: pick('type', [...named, ...others]),
+    type: pick('type', others.length === 0 ? named : [...named, ...others]),
   };
+}
+
+/** What the best word says, and then every other word that agrees with it. */
+function withAgreeing(
+  best: number | undefined,
+  found: readonly Attribute[],
+  others: readonly Attribute[],
+): readonly Attribute[] {
+  const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
+  const own = of(best);
+  const words = new Set(others.map(({ word }) => word));
+  return [...own, ...[...words].filter((word) => agree(own, of(word))).flatMap(of)];
 }
 
 /** Two words speak of the same party when they give it the same id or name. */
