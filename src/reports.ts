@@ -1,3 +1,4 @@
+import type { ExecutionResult } from 'graphql';
 import type { GatewayLog } from './gateway-types.ts';
 import type { AnsweredRequest, GatewayObserver } from './observer.ts';
 import type { RequestOutcome } from './plugins/use-request-log.ts';
@@ -28,8 +29,8 @@ type BegunRequest = TracedRequest & {
 
 /** What is told of one request. */
 export type RequestReport = Pick<OperationSpan, 'trace'> & {
-  /** It was answered. */
-  end(outcome: RequestOutcome): void;
+  /** It was answered, with these errors, which are coded. */
+  end(outcome: RequestOutcome, errors: ExecutionResult['errors']): void;
 };
 
 /** To whom is reported. */
@@ -61,10 +62,10 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
       const span = isAsked ? beginSpan(traced) : UNTRACED;
       return {
         trace: span.trace,
-        end: ({ errors = [], ...outcome }) => {
-          const codes = [...new Set(errors.map(({ extensions }) => extensions['code']))].join();
+        end: (outcome, errors = []) => {
+          const codes = () => [...new Set(errors.map(({ extensions }) => extensions['code']))];
+          const coded = errors.length === 0 ? outcome : { ...outcome, codes: codes().join() };
           const durationMs = Math.round((clock() - begun) * 10) / 10;
-          const coded = codes === '' ? outcome : { ...outcome, codes };
           const record = { requestId: traced.requestId, ...coded, durationMs };
           span.end(record);
           request(record);

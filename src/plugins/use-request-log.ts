@@ -13,8 +13,6 @@ export type RequestOutcome = {
   readonly operation?: string;
   /** Names of root fields, by comma. */
   readonly fields?: string;
-  /** What went wrong, coded. */
-  readonly errors?: Errors;
   readonly status: number;
   /** True when the same had been asked before, so that it only had to be carried out. */
   readonly prepared?: true;
@@ -25,7 +23,7 @@ export type RequestOutcome = {
 type Errors = ExecutionResult['errors'];
 
 /** What is to be told of a request. */
-type Report = { end(outcome: RequestOutcome): void };
+type Report = { end(outcome: RequestOutcome, errors: Errors): void };
 
 /** What is remembered of a request until its answer. */
 type Facts<Begun> = {
@@ -59,16 +57,18 @@ export function useRequestLog<Begun extends Report>(
     onResponse({ request, response, serverContext }) {
       const { report, operation, fields, errors } = serverContext;
       // Nothing was begun for a preflight of CORS, which asks nothing.
-      report?.end({
+      const outcome = {
         ...(operation !== undefined && { operation }),
         ...(fields !== undefined && { fields }),
-        errors,
         status: response.status,
-        ...(request.signal.aborted && { aborted: true }),
-      });
+        ...(request.signal.aborted && ABORTED),
+      };
+      report?.end(outcome, errors);
     },
   };
 }
+
+const ABORTED = { aborted: true } as const;
 
 function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
   return node.kind === Kind.FRAGMENT_DEFINITION;

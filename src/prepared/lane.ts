@@ -67,10 +67,8 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
       // One byte each: Node need not look for longer ones.
       response.end(answer, length === text.length ? 'latin1' : 'utf8');
     }
-    report.end({
-      ...{ operation: prepared.operation, fields: prepared.fields, errors: result.errors },
-      ...{ status: 200, prepared: true, ...(signal.aborted && { aborted: true }) },
-    });
+    const { outcome } = prepared;
+    report.end(signal.aborted ? { ...outcome, aborted: true } : outcome, result.errors);
     return true;
   };
 }

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import type { RequestReport } from '../reports.ts';
 import { createPlan, makeRepeatable, type Plan, type ValidOperation } from './plan.ts';
 
 /** What is asked for; `accept` is the header, which decides the type of the answer. */
@@ -20,10 +21,7 @@ export type Question = {
 
 /** What only has to be carried out, and what is always the same in its answer and in the log. */
 export type PreparedOperation = {
-  /** query or mutation. */
-  readonly operation: string;
-  /** Names of the root fields, by comma. */
-  readonly fields: string;
+  readonly outcome: Parameters<RequestReport['end']>[0];
   readonly contentType: string;
   /** Carries it out with these values of its variables; null when they do not fit, or it cannot be planned. */
   ready(given: Question['variables']): ((context: unknown) => Promise<ExecutionResult>) | null;
@@ -63,11 +61,13 @@ export function createPreparedOperations(schema: GraphQLSchema): PreparedOperati
         const contentType = response.headers.get('content-type');
         if (!document || !contentType || method !== 'POST' || response.status !== 200) return;
         const { query = '', operationName = null } = params;
-        const operation = getOperationAST(document, operationName);
+        const asked = getOperationAST(document, operationName);
         const key = keyOf({ query, operationName, accept: headers.get('accept') ?? '' });
-        if (!operation || operations.has(key)) return;
-        const ready = prepare({ schema, document, operation });
-        operations.set(key, { operation: operation.operation, fields, contentType, ready });
+        if (!asked || operations.has(key)) return;
+        const { operation } = asked;
+        const outcome = { operation, fields, status: 200, prepared: true } as const;
+        const ready = prepare({ schema, document, operation: asked });
+        operations.set(key, { outcome, contentType, ready });
       },
     },
   };
