@@ -57,16 +57,16 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
     write('info', record, 'request');
   };
   return {
-    begin: ({ isAsked, ...traced }) => {
+    begin: ({ requestId, headers, isAsked }) => {
       const begun = clock();
-      const span = isAsked ? beginSpan(traced) : UNTRACED;
+      const span = isAsked ? beginSpan({ requestId, headers }) : UNTRACED;
       return {
         trace: span.trace,
         end: (outcome, errors = []) => {
           const codes = () => [...new Set(errors.map(({ extensions }) => extensions['code']))];
           const coded = errors.length === 0 ? outcome : { ...outcome, codes: codes().join() };
           const durationMs = Math.round((clock() - begun) * 10) / 10;
-          const record = { requestId: traced.requestId, ...coded, durationMs };
+          const record = { requestId, ...coded, durationMs };
           span.end(record);
           request(record);
         },
