@@ -97,9 +97,10 @@ export function createAlikeReader(): AlikeReader {
     let at = from + 1; // behind the bracket
     const head = text.slice(0, from);
     const isPlain = from >= 0 && !isInText(head) && head.split(BRACKET).length <= MAX_BRACKETS;
-    const shape = isPlain ? shapeAt(text, at) : undefined;
-    if (shape === undefined) return undefined;
+    if (!isPlain) return undefined;
     pause = PAUSE; // until it has gone well
+    const shape = shapeAt(text, at);
+    if (shape === undefined) return undefined;
     const records: unknown[] = [];
     for (let isLast = false; !isLast; ) {
       const match = matchAt(shape, text, at);
@@ -114,7 +115,6 @@ export function createAlikeReader(): AlikeReader {
         isLast = match.at(-1) === ']';
       }
     }
-    pause = 0;
     const tail = text.slice(at) + (pieces.next().value ?? ''); // where there is yet more, this is too long
     return tail.length > MAX_LENGTH ? undefined : put(records, head, tail);
   };
@@ -125,7 +125,9 @@ export function createAlikeReader(): AlikeReader {
       return undefined;
     }
     try {
-      return parsePieces(split(body));
+      const value = parsePieces(split(body));
+      if (value !== undefined) pause = 0;
+      return value;
     } catch {
       return undefined; // whoever reads it as a whole says what is wrong with it
     }
@@ -150,12 +152,12 @@ function isInText(head: string): boolean {
   return head.split('"').length % 2 === 0 || head.includes('\\');
 }
 
-/** Stands for the records: a text that cannot be written without an escape. */
+/** Stands for the records: a text that can only be written by its escape. */
 const PLACE = '\0';
 
 /** Puts the records between two parts of a text; undefined where what stands there is overridden by another of its name. */
 function put(records: readonly unknown[], head: string, tail: string): unknown {
-  if (tail.includes('\\u')) return undefined;
+  if (tail.includes('\\u0000')) return undefined;
   const around = { value: parseJson(`${head}"\\u0000"${tail}`) };
   return replace(around, records) ? around.value : undefined;
 }
