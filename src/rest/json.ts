@@ -65,7 +65,7 @@ const MAX_VALUES = 64;
 const START = /\[\s*\{/;
 const FIRST = /^\s*\{.*?\}(?=\s*,\s*\{)/s;
 
-/** So many small answers are not tried once one was begun in vain: those of one service are alike in that, too. */
+/** So many small answers are not tried once one was begun in vain, or was written otherwise than the one before: more will be. */
 const PAUSE = 100;
 const LARGE_BYTES = 65_536;
 
@@ -125,8 +125,9 @@ export function createAlikeReader(): AlikeReader {
       return undefined;
     }
     try {
+      const before = usual;
       const value = parsePieces(split(body));
-      if (value !== undefined) pause = 0;
+      if (value !== undefined && (before === undefined || before === usual)) pause = 0;
       return value;
     } catch {
       return undefined; // whoever reads it as a whole says what is wrong with it

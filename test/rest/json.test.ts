@@ -321,6 +321,11 @@ describe('createAlikeReader', () => {
     for (let count = 0; count < 100; count += 1) expect(isReadAsWhole(small, reader)).toBe(false);
     expect(isReadAsWhole(small, reader)).toBe(true);
     const lists = listText(['{"a":[]}', '{"a":[]}']);
+    expect(isReadAsWhole(listText(['{"z":1}', '{"z":2}']), reader)).toBe(true); // written otherwise
+    expect(isReadAsWhole(small, reader)).toBe(false);
+    expect(isReadAsWhole(listText(enlarge([item])), reader)).toBe(true); // otherwise again
+    expect(isReadAsWhole(small, reader)).toBe(false);
+    expect(isReadAsWhole(listText(enlarge([item])), reader)).toBe(true);
     for (const vain of [listText([item, '{}']), lists, `{"x":${small},"x":1}`]) {
       expect(isReadAsWhole(vain, reader)).toBe(false);
       expect(isReadAsWhole(small, reader)).toBe(false);
