@@ -11,6 +11,8 @@ import { wayTo } from './pointer.ts';
 export type Trail = {
   /** The whole answer; null when it was cut. */
   readonly raw: unknown;
+  /** Whether the answer was cut behind what is enough of it. */
+  readonly isCut: boolean;
   /** How many records were read. */
   readonly length: number;
   /** How many records there are in all by the service's word; null when it does not say. */
@@ -32,7 +34,7 @@ export const SAMPLE = 50;
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
-  const { body } = answer;
+  const { body, isCut = false } = answer;
   const records = listAt(contract.records, body);
   if (records === null || records.length === 0) refuseFailed(answer);
   if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
@@ -46,13 +48,14 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
     records.splice(0);
     readers = undefined; // they may know records, too
   };
-  if (answer.isCut)
-    return { raw: null, length, total: () => null, event, next: () => ({ isCut: true }), forget };
-  const total = once(() => readCount(take(contract.total(), answer)));
+  const { total: totalAt, paging } = contract; // what is kept here must not know them either, as its events do
+  const total = once(() => (isCut ? null : readCount(take(totalAt(), answer))));
   const page = { length, total, lastId: () => event(length - 1).id };
-  const next = once(() => readNext(contract.paging(), answer, page, step));
-  return { raw: body, length, total, event, next, forget };
+  const next = once(() => (isCut ? CUT : readNext(paging(), answer, page, step)));
+  return { raw: isCut ? null : body, isCut, length, total, event, next, forget };
 }
+
+const CUT = { isCut: true } as const;
 
 /** The records at a pointer: the items of a list, or the members of an object; null where neither is. */
 export function listAt(pointer: string | null, body: unknown): unknown[] | null {

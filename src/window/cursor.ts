@@ -23,9 +23,7 @@ export type Edge = {
 
 /** The cursor of an event: opaque to the caller. */
 export function encodeCursor({ trail, index, step }: Edge): string {
-  const next = trail.next();
-  const isCut = next !== null && 'isCut' in next;
-  const origin = isCut ? printRecord(trail, 0) : trail.length;
+  const origin = trail.isCut ? printRecord(trail, 0) : trail.length;
   const position = [fingerprint(trail, index), index, origin];
   const way = step === null ? [] : 'link' in step ? [step.link] : [step.parameter, step.value];
   return Buffer.from(JSON.stringify([...position, ...way])).toString('base64url');

@@ -1,3 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/infer.ts';
 import { readTrail } from '../../src/reading/trail.ts';
@@ -13,5 +16,30 @@ describe('a trail', () => {
     expect(event.id).toBe('e2'); // what was taken out before stays
     expect(trail.length).toBe(2);
     expect(trail.total()).toBe(2);
+  });
+
+  it('keeps no record that it has let go of, neither itself nor by its contract', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const read = (isCut: boolean) => {
+      const events = Array.from({ length: 60 }, (_, index) => ({
+        id: `e${index}`,
+        action: 'login',
+      }));
+      const answer = { status: 200, headers: {}, body: { events, total: 60 }, isCut };
+      const trail = readTrail(completeAudit(answer), answer);
+      const kept = events.map((event) => new WeakRef(event));
+      expect(trail.event(0).action).toBe('login');
+      if (!isCut) trail.next();
+      trail.forget();
+      return { trail, kept };
+    };
+    for (const isCut of [false, true]) {
+      const { trail, kept } = read(isCut);
+      await setTimeout(0); // a reference that was just made, or looked at, holds until then
+      collect();
+      expect(kept.filter((event) => event.deref() !== undefined)).toEqual([]);
+      expect(trail.length).toBe(60);
+    }
   });
 });
