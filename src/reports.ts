@@ -63,8 +63,8 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
       return {
         trace: span.trace,
         end: (outcome, errors = []) => {
-          const codes = () => [...new Set(errors.map(({ extensions }) => extensions['code']))];
-          const coded = errors.length === 0 ? outcome : { ...outcome, codes: codes().join() };
+          const codes = errors.length === 0 ? '' : codesOf(errors);
+          const coded = codes === '' ? outcome : { ...outcome, codes };
           const durationMs = Math.round((clock() - begun) * 10) / 10;
           const record = { requestId, ...coded, durationMs };
           span.end(record);
@@ -88,6 +88,10 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
     },
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
+}
+
+function codesOf(errors: NonNullable<ExecutionResult['errors']>): string {
+  return [...new Set(errors.map(({ extensions }) => extensions['code']))].join();
 }
 
 /** Probes of health would hide the traces that somebody looks for. */
