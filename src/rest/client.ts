@@ -1,9 +1,9 @@
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTurn } from '../turn.ts';
+import { createAlikeReader } from './alike.ts';
 import type { Bearer } from './bearer.ts';
 import { createLook, type Need } from './excerpt.ts';
 import { exchange } from './exchange.ts';
-import { createAlikeReader } from './json.ts';
 import { type RestObserver, routeOf } from './observer.ts';
 import { followLink, type Path } from './path.ts';
 import { createResilience, type TracedRequest } from './resilience.ts';

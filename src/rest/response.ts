@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
+import type { AlikeReader } from './alike.ts';
 import type { RawResponse } from './exchange.ts';
-import { type AlikeReader, parseJson } from './json.ts';
+import { parseJson } from './json.ts';
 
 /** A successful answer of the service, decoded. */
 export type Answer = {
