@@ -1,8 +1,7 @@
 // It exists for speed: of a large answer no more is parsed, and not much more is downloaded, than is asked for.
 import type { Excerpt, Look } from './exchange.ts';
-import { parseJson } from './json.ts';
+import { MAX_DEPTH, parseJson } from './json.ts';
 import { decode } from './response.ts';
-import { createScanner } from './scanner.ts';
 
 /** What is enough of an answer: the first items of a list in it. */
 export type Need = {
@@ -23,6 +22,12 @@ const LOOK = 50;
 /** So many lists are tried at most, as each try parses all that has come. */
 const TRIES = 3;
 
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const CLOSING: ReadonlyMap<number, string> = new Map([
+  [0x5b, ']'],
+  [0x7b, '}'],
+]);
+
 /**
  * Looks for what is needed of a body of so many bytes while it arrives, unless that is about half of it or more.
  * The cut is valid JSON, decoded and parsed like a whole answer. What follows it is never looked at: neither garbage
@@ -32,28 +37,63 @@ export function createLook(need: () => Need | undefined, announced: number): Loo
   const needed = announced < LEAST_BYTES ? undefined : need();
   if (needed === undefined) return undefined;
   const { items, depths, suffices } = needed;
-  const scanner = createScanner(depths);
+  const lists = depths.map((depth) => `]${'}'.repeat(depth)}`);
   let tries = TRIES;
-  let scanned = 0; // pieces
+  let taken = 0; // pieces
   let before = 0; // their bytes
+  let over = 0; // how far a text goes on behind them, see skipText
+  let open = ''; // what closes the brackets that are open
+  let count = 0; // items of the list
+
+  /** Whether an item of a list ends with this bracket. */
+  const take = (bracket: number): boolean => {
+    const closing = CLOSING.get(bracket);
+    open = closing === undefined ? open.slice(1) : closing + open;
+    if (open.length > MAX_DEPTH) tries = 0; // it will be refused
+    if (!lists.includes(open)) return false;
+    count = closing === undefined ? count + 1 : 0;
+    return closing === undefined;
+  };
+
   return (pieces) => {
-    if (tries === 0) return undefined;
-    for (const piece of pieces.slice(scanned)) {
-      for (let at = scanner.next(piece, 0); at >= 0; at = scanner.next(piece, at)) {
-        const count = scanner.items();
-        if (count === LOOK && 2 * (before + at) * (items / LOOK) > announced) tries = 0;
-        if (tries === 0) return undefined;
-        if (count !== items) continue;
-        const bytes = Buffer.concat([...pieces.slice(0, scanned), piece.subarray(0, at)]);
-        const excerpt = cut(bytes, scanner.brackets(), suffices);
-        if (excerpt !== undefined) return excerpt;
-        tries -= 1;
+    for (const piece of pieces.slice(taken)) {
+      let at = over === 0 ? 0 : skipText(piece, over - 1);
+      while (at < piece.length && tries > 0) {
+        const byte = piece[at] ?? 0;
+        at += 1;
+        if (byte === QUOTE) at = skipText(piece, at);
+        else if (isBracket(byte) && take(byte)) {
+          if (count === LOOK && 2 * (before + at) * (items / LOOK) > announced) tries = 0;
+          if (count !== items || tries === 0) continue;
+          const excerpt = cut(Buffer.concat(pieces, before + at), open, suffices);
+          if (excerpt !== undefined) return excerpt;
+          tries -= 1;
+        }
       }
-      scanned += 1;
+      taken += 1;
       before += piece.length;
+      over = at - piece.length;
     }
     return undefined;
   };
+}
+
+/** The index behind a text; one or two beyond the end where it does not end, two behind a backslash. */
+function skipText(piece: Buffer, from: number): number {
+  let at = from;
+  while (at < piece.length) {
+    const byte = piece[at];
+    at += 1;
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return at + 1;
+}
+
+/** Those of lists are those of objects but for one bit. */
+function isBracket(byte: number): boolean {
+  const folded = byte | 0x20;
+  return folded === 0x7b || folded === 0x7d;
 }
 
 /** What cannot be read here cannot be read as a whole either, and whoever reads that says so. */

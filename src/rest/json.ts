@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 
-const MAX_DEPTH = 64;
+/** A body may be nested so many levels deep. */
+export const MAX_DEPTH = 64;
 
 /**
  * Parses JSON (RFC 8259). Integers beyond 2^53 and numbers beyond a double's range become strings of their digits.

@@ -87,6 +87,25 @@ async function open(answer: () => Answer, first: number, contract: object) {
 
 const leave = () => undefined;
 
+/** Lists in as many objects, cut behind their first items, for each number of these. */
+function cutsOf(text: string, depths: readonly number[], size: number): unknown[] {
+  const bytes = Buffer.from(text);
+  const borders = Array.from(
+    { length: Math.ceil(bytes.length / size) - 1 },
+    (_, i) => (i + 1) * size,
+  );
+  return [1, 2, 3].flatMap((items) => {
+    const cuts: unknown[] = [];
+    const suffices = (body: unknown) => {
+      cuts.push(body);
+      return false;
+    };
+    const look = createLook(() => ({ items, depths, suffices }), 1_000_000);
+    if (look !== undefined) expect(feed(look, bytes, borders)).toBeUndefined();
+    return cuts;
+  });
+}
+
 describe('an excerpt of an answer', () => {
   it('gives the window that the whole answer gives, wherever its pieces end', async () => {
     let cuts = 0;
@@ -123,5 +142,30 @@ describe('an excerpt of an answer', () => {
       { numRuns: 200 },
     );
     expect(cuts).toBeGreaterThan(20);
+  });
+
+  it.each<readonly [string, readonly number[], readonly string[]]>([
+    ['[{}, [], 1, "]", {"a": [{}]}]', [0], ['[{}]', '[{}, []]', '[{}, [], 1, "]", {"a": [{}]}]']],
+    [
+      '{"a": [{}], "b": [[1], {}]}',
+      [1],
+      ['{"a": [{}]}', '{"a": [{}], "b": [[1]]}', '{"a": [{}], "b": [[1], {}]}'],
+    ],
+    ['{"a": {"b": [{}]}, "c": [{}]}', [2], ['{"a": {"b": [{}]}}']],
+    ['{"a": [{"b": [{}]}]}', [2], []],
+    ['{"a": [{}], "b": {"c": {}}}', [1], ['{"a": [{}]}']],
+    ['{"a": {"b": {}}, "c": [{}]}', [1], ['{"a": {"b": {}}, "c": [{}]}']],
+    ['{"é": [{"日": "🔑"}]}', [1], ['{"é": [{"日": "🔑"}]}']],
+    ['[[{}]]', [1], []],
+    [
+      String.raw`{"a\\": ["\"[{", {"\\\"{": "}]\u005d\\"}]}`,
+      [1],
+      [String.raw`{"a\\": ["\"[{", {"\\\"{": "}]\u005d\\"}]}`],
+    ],
+    ['{"a": 1}', [0, 1], []],
+  ])('of %s is cut behind each object and list in %j objects', (text, depths, expected) => {
+    for (let size = 1; size <= text.length; size += 1) {
+      expect(cutsOf(text, depths, size)).toStrictEqual(expected.map((cut) => JSON.parse(cut)));
+    }
   });
 });
