@@ -1,5 +1,6 @@
 // Exists because a plain question that was asked before needs little of what Yoga does for all the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
 import { createTurn } from '../turn.ts';
@@ -32,19 +33,11 @@ export type Lane = (request: IncomingMessage, response: ServerResponse) => Promi
 /** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
 export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
   const turn = createTurn();
-  /** Null where its end never came. Most bodies are there with their head, so that nothing has to flow. */
-  const readBody = async (request: IncomingMessage): Promise<Buffer | null> => {
-    await turn();
-    if (request.complete) return request.read();
-    if (request.destroyed) return null;
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await new Promise((resolve) => request.on('end', resolve).on('close', resolve));
-    return request.readableEnded ? Buffer.concat(chunks) : null;
-  };
   return async (request, response) => {
     if (!isPlain(request, maxBytes)) return false;
-    const body = await readBody(request);
+    await turn();
+    // Most bodies are there with their head, so that nothing has to flow.
+    const body = request.complete ? request.read() : await buffer(request).catch(() => null);
     if (body === null) return true; // the caller left before he had asked
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);

@@ -131,7 +131,7 @@ function planFields(
     if (node?.name.value === '__typename')
       return { key, read: () => type.name, complete: (name) => name, isText: true };
     const field = type.getFields()[node?.name.value ?? ''];
-    if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) throw UNUSUAL;
+    if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) giveUp();
     const { resolve = defaultFieldResolver, name } = field;
     const complete = planType(planning, field.type, nodes);
     const isText = TEXTS.has(getNullableType(field.type));
