@@ -138,7 +138,8 @@ const NAME = /"(.*?)"/g;
 /** Throws where a sketch is not that of one plain record. */
 function compile(sketch: string): Shape {
   const names = Array.from(sketch.matchAll(NAME), ([, name = '']) => name);
-  if (!PLAIN.test(sketch) || !names.every(isName) || names.includes('__proto__')) giveUp();
+  const isPlain = names.every((name) => isName(name) && !(name in Object.prototype));
+  if (!isPlain || !PLAIN.test(sketch)) giveUp();
   JSON.parse(sketch.replaceAll('?', '0')); // what is no JSON may still be code
   let group = -1;
   const code = sketch.replaceAll('?', () => {
@@ -148,6 +149,24 @@ function compile(sketch: string): Shape {
   const values = sketch.replace(/[{}.$]/g, String.raw`\$&`).replaceAll('?', () => VALUE);
   return {
     pattern: new RegExp(String.raw`[ \t\n\r]*${values}[ \t\n\r]*([,\]])`, 'y'),
-    make: new Function('match', `return ${code};`) as Shape['make'], // as the code says
+    make: new Function(construct(code))(),
   };
+}
+
+/**
+ * Objects are made by constructors: V8 may come to keep those of literals among what lives for long, with all that they
+ * hold, once it has seen some survive; large answers then take a quarter longer.
+ */
+function construct(code: string): string {
+  const constructors: string[] = [];
+  let made = code;
+  while (made.includes('{')) {
+    made = made.replace(/\{([^{}]*)\}/g, (_, members: string) => {
+      const name = `Part${constructors.length}`;
+      const body = members.replace(/(?:^|,)\s*("[^"]*")\s*:/g, ';this[$1]=');
+      constructors.push(`function ${name}(match) {${body}}${name}.prototype = Object.prototype;`);
+      return `new ${name}(match)`;
+    });
+  }
+  return `${constructors.join('')}return (match) => ${made};`;
 }
