@@ -57,6 +57,7 @@ export function createLook(need: () => Need | undefined, announced: number): Loo
 
   return (pieces) => {
     for (const piece of pieces.slice(taken)) {
+      if (tries === 0) return undefined;
       let at = over === 0 ? 0 : skipText(piece, over - 1);
       while (at < piece.length && tries > 0) {
         const byte = piece[at] ?? 0;
