@@ -13,9 +13,6 @@ const MAX_LENGTH = 8192;
 const PAUSE = 100;
 const LARGE_BYTES = 65_536;
 
-/** Of more bytes so many records come that the pattern gains nothing, and loses where they are short. */
-const MAX_BYTES = 4_194_304;
-
 /** Parses a body, or leaves it: then it gives undefined. */
 export type AlikeReader = (body: Buffer) => unknown;
 
@@ -31,7 +28,6 @@ export function createAlikeReader(): AlikeReader {
   let usual: Shape | undefined;
   let pause = 0;
   return (body) => {
-    if (body.length > MAX_BYTES) return undefined;
     if (pause > 0 && body.length < LARGE_BYTES) {
       pause -= 1;
       return undefined;
