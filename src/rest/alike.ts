@@ -3,18 +3,15 @@ import { LRUCache } from 'lru-cache';
 import { isName } from '../memo.ts';
 import { parseJson } from './json.ts';
 
-/** So much becomes one string: what is kept of a record, or by V8 of its last match, keeps all of it. */
-const PIECE_BYTES = 49_152;
-
-/** In so many characters the list is looked for, and the end of its first record, or of one that goes on in the next piece. */
+/** In so many characters the list is looked for, and the end of its first record. */
 const MAX_LENGTH = 8192;
 
 /** So many small answers are left after one that was begun in vain, or written otherwise than the last: more will be. */
 const PAUSE = 100;
-const LARGE_BYTES = 65_536;
+const LARGE_LENGTH = 65_536;
 
-/** Parses a body, or leaves it: then it gives undefined. */
-export type AlikeReader = (body: Buffer) => unknown;
+/** Parses a text, or leaves it: then it gives undefined. */
+export type AlikeReader = (text: string) => unknown;
 
 /**
  * Makes what parses as `parseJson` does texts whose first list of objects has only such as are written alike but for
@@ -24,44 +21,31 @@ export type AlikeReader = (body: Buffer) => unknown;
  */
 export function createAlikeReader(): AlikeReader {
   /** By names and brackets only, of whomever. */
-  const shapes = new LRUCache<string, Shape>({ max: 100, memoMethod: compile });
-  let usual: Shape | undefined;
+  const shapes = new LRUCache<string, Read>({ max: 100, memoMethod: compile });
+  let usual: Read | undefined;
   let pause = 0;
-  return (body) => {
-    if (pause > 0 && body.length < LARGE_BYTES) {
+  return (text) => {
+    if (pause > 0 && text.length < LARGE_LENGTH) {
       pause -= 1;
       return undefined;
     }
     try {
-      const pieces = split(body);
-      const text = pieces.next().value ?? '';
       const [head] = HEAD.exec(text.slice(0, MAX_LENGTH)) ?? giveUp();
       pause = PAUSE; // until it has gone well
-      const before = usual;
-      const list = text.slice(head.length + 1);
-      if (usual === undefined || list.search(usual.pattern) < 0)
-        usual = shapes.memo(sketchOf(list));
-      const { records, rest } = readRecords(usual, list, pieces);
-      const value = put(records, head, rest + [...pieces].join(''));
-      if (before === undefined || before === usual) pause = 0;
+      const start = head.length + 1;
+      let found = usual?.(text, start);
+      const isAsBefore = usual === undefined || found != null;
+      if (found == null) {
+        usual = shapes.memo(sketchOf(text.slice(start, start + MAX_LENGTH)));
+        found = usual(text, start) ?? giveUp();
+      }
+      const value = put(found.records, head, text.slice(found.end));
+      if (isAsBefore) pause = 0;
       return value;
     } catch {
       return undefined; // whoever reads it as a whole says what is wrong with it
     }
   };
-}
-
-const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-const BRACE_END = 0x7d;
-
-/** Cuts behind braces, so never inside of a character. */
-function* split(body: Buffer): Generator<string, undefined> {
-  for (let at = 0; at < body.length; ) {
-    const end = body.indexOf(BRACE_END, at + PIECE_BYTES) + 1 || body.length;
-    yield UTF_8.decode(body.subarray(at, end));
-    at = end;
-  }
 }
 
 /** What stands in front of a list of objects. With a record it is nested less deep than a body may be. */
@@ -73,32 +57,12 @@ function giveUp(): never {
 
 const UNLIKE = new Error('This is for JSON.parse.');
 
-/** How records are written, and what makes one of a match. */
-type Shape = { readonly pattern: RegExp; readonly make: (match: RegExpExecArray) => unknown };
-
-function readRecords({ pattern, make }: Shape, list: string, pieces: Iterator<string, undefined>) {
-  const records: unknown[] = [];
-  let rest = list;
-  pattern.lastIndex = 0;
-  for (;;) {
-    const at = pattern.lastIndex;
-    const match = pattern.exec(rest);
-    if (match === null) {
-      if (rest.length - at > MAX_LENGTH) giveUp();
-      rest = rest.slice(at) + (pieces.next().value ?? giveUp()); // from its beginning, see RegExp.lastIndex
-    } else {
-      records.push(make(match));
-      if (match.at(-1) === ']') return { records, rest: rest.slice(pattern.lastIndex) };
-    }
-  }
-}
-
 /** Stands for the records: a text that can only be written by its escape. */
 const PLACE = '\0';
 
 /** Puts the records between two parts of a text. Gives up where another member of its name stands for theirs. */
 function put(records: readonly unknown[], head: string, tail: string): unknown {
-  const isAlone = !head.includes('\\u0000') && !tail.includes('\\u0000');
+  const isAlone = !`${head}${tail}`.includes('\\u0000');
   const around = { value: parseJson(`${head}"\\u0000"${tail}`) };
   return isAlone && replace(around, records) ? around.value : giveUp();
 }
@@ -123,29 +87,32 @@ const TOKEN = new RegExp(String.raw`${VALUE}(\s*:)?`, 'g');
 
 /** Written as the first record: `?` for each of its values. */
 function sketchOf(list: string): string {
-  const [, first = ''] = FIRST.exec(list.slice(0, MAX_LENGTH)) ?? giveUp();
+  const [, first = ''] = FIRST.exec(list) ?? giveUp();
   return first.replace(TOKEN, (token, _text, _other, colon) => (colon ? token : '?'));
 }
 
 /** Names that mean nothing in code and little in patterns, on 30 levels, and 64 values, which take V8 the longer, by the square. */
 const PLAIN = /^(?=[^?]*\?)(?!(?:[^?]*\?){65}|(?:[^{]*\{){31})(?:[\s{},?]|"[\w@$:. -]*"\s*:)+$/;
-const NAME = /"(.*?)"/g;
+
+/** Reads a list from its first record on, and says where it ends; null where that one is not written so. */
+type Read = (text: string, start: number) => Found | null;
+
+type Found = { readonly records: readonly unknown[]; readonly end: number };
 
 /** Throws where a sketch is not that of one plain record. */
-function compile(sketch: string): Shape {
-  const names = Array.from(sketch.matchAll(NAME), ([, name = '']) => name);
-  const isPlain = names.every((name) => isName(name) && !(name in Object.prototype));
-  if (!isPlain || !PLAIN.test(sketch)) giveUp();
-  JSON.parse(sketch.replaceAll('?', '0')); // what is no JSON may still be code
-  let group = -1;
-  const code = sketch.replaceAll('?', () => {
-    group += 2;
-    return `match[${group}] ?? JSON.parse(match[${group + 1}])`;
-  });
+function compile(sketch: string): Read {
+  if (!PLAIN.test(sketch)) giveUp();
   const values = sketch.replace(/[{}.$]/g, String.raw`\$&`).replaceAll('?', () => VALUE);
-  return {
-    pattern: new RegExp(String.raw`[ \t\n\r]*${values}[ \t\n\r]*([,\]])`, 'y'),
-    make: new Function(construct(code))(),
+  const pattern = new RegExp(String.raw`[ \t\n\r]*${values}[ \t\n\r]*([,\]])`, 'y');
+  const make: (match: RegExpExecArray) => unknown = new Function(construct(sketch))();
+  return (text, start) => {
+    const records: unknown[] = [];
+    pattern.lastIndex = start;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      records.push(make(match));
+      if (match.at(-1) === ']') return { records, end: pattern.lastIndex };
+    }
+    return records.length === 0 ? null : giveUp();
   };
 }
 
@@ -153,16 +120,18 @@ function compile(sketch: string): Shape {
  * Objects are made by constructors: V8 may come to keep those of literals among what lives for long, with all that they
  * hold, once it has seen some survive; large answers then take a quarter longer.
  */
-function construct(code: string): string {
-  const constructors: string[] = [];
-  let made = code;
-  while (made.includes('{')) {
-    made = made.replace(/\{([^{}]*)\}/g, (_, members: string) => {
-      const name = `Part${constructors.length}`;
-      const body = members.replace(/(?:^|,)\s*("[^"]*")\s*:/g, ';this[$1]=');
-      constructors.push(`function ${name}(match) {${body}}${name}.prototype = Object.prototype;`);
-      return `new ${name}(match)`;
-    });
-  }
-  return `${constructors.join('')}return (match) => ${made};`;
+function construct(sketch: string): string {
+  let code = '';
+  const numbered = sketch
+    .split('?')
+    .reduce((all, part, index) => `${all} ${2 * index - 1} ${part}`);
+  const made = JSON.parse(numbered, (name, part: number | Record<string, string>) => {
+    if (!isName(name) || name in Object.prototype) giveUp();
+    if (typeof part === 'number') return `match[${part}] ?? JSON.parse(match[${part + 1}])`;
+    const members = Object.entries(part).map((member) => `this["${member.join('"] = ')};`);
+    const made = `Part${code.length}`;
+    code += `function ${made}(match) { ${members.join('')} } ${made}.prototype = Object.prototype;`;
+    return `new ${made}(match)`;
+  });
+  return `${code} return (match) => ${made};`;
 }

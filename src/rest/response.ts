@@ -24,8 +24,8 @@ export type BodyKind = 'json' | 'any';
 export function readAnswer(response: RawResponse, kind: BodyKind, readAlike: AlikeReader): Answer {
   const { status, headers, body, excerpt } = response;
   if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
-  if (kind === 'json') return { status, headers, body: readAlike(body) ?? parseJson(decode(body)) };
   const text = decode(body);
+  if (kind === 'json') return { status, headers, body: readAlike(text) ?? parseJson(text) };
   if (text.trim() === '') return { status, headers, body: undefined };
   const isText = !/^\s*[<{["]/.test(text) && !/json/i.test(String(headers['content-type']));
   return { status, headers, body: parsePlain(text, isText) };
