@@ -89,6 +89,12 @@ describe('deploy/Dockerfile', () => {
     expect(last('USER')[0]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
+  it('runs Node as `npm start` does', () => {
+    const options = wordsOf(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '').slice(1, -1);
+    const bound = last('ENV').find((word) => word.startsWith('MALLOC'));
+    expect(manifest.scripts.start).toBe(`${bound} exec node ${options.join(' ')} src/main.ts`);
+  });
+
   it('needs no shell to start or to look after itself', () => {
     for (const instruction of [...FILE.getENTRYPOINTs(), ...FILE.getHEALTHCHECKs()]) {
       expect(wordsOf(instruction.getTextContent())[0]).toBe('node');
