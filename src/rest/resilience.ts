@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import { createBreaker, type Pass, type Verdict } from './breaker.ts';
@@ -206,8 +207,12 @@ function resultOf(outcome: Outcome): Parameters<CallTrace['end']>[0] {
   };
 }
 
-/** Waits; false when it was cut short. */
+/** Waits; false when it was cut short. Yoga's signals are its own, and no AbortSignal to Node 26's `AbortSignal.any`. */
 async function pause(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
-  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
-  return sleep(ms, true, { signal }).catch(() => false);
+  const cut = new AbortController();
+  using listening = new DisposableStack();
+  for (const signal of signals) {
+    if (signal !== undefined) listening.use(addAbortListener(signal, () => cut.abort()));
+  }
+  return await sleep(ms, true, { signal: cut.signal }).catch(() => false);
 }
