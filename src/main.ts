@@ -6,8 +6,10 @@ import manifest from '../package.json' with { type: 'json' };
 import { toChannel, toCluster } from './commands/processes.ts';
 import { run } from './commands/run.ts';
 
-if (Number.parseInt(process.versions.node, 10) < 24) {
-  process.stderr.write(`keytrail needs Node 24 or later, and this is ${process.version}.\n`);
+// Before 24.5 V8 does not dispose what `await using` holds where a function inside refers to it: nothing would be closed.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 5)) {
+  process.stderr.write(`keytrail needs Node 24.5 or later, and this is ${process.version}.\n`);
   process.exit(1);
 }
 

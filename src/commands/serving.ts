@@ -97,5 +97,5 @@ export async function serveHere(
   onListening(server.url);
   await untilStopped(host);
   // A deletion runs on when its caller has left, but not for longer than that.
-  setTimeout(() => gateway.abort(), config.SHUTDOWN_FUSE_MS).unref();
+  setTimeout(gateway.abort, config.SHUTDOWN_FUSE_MS).unref();
 }
