@@ -19,7 +19,7 @@ const LEAST_BYTES = 65_536;
 /** After so many items of a list it is estimated how much of the answer is needed. */
 const LOOK = 50;
 
-/** So many lists are tried at most, as each try parses all that has come. */
+/** So many lists are tried at most, as each try parses all that is in front of it. */
 const TRIES = 3;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
@@ -36,59 +36,46 @@ const CLOSING: ReadonlyMap<number, string> = new Map([
 export function createLook(need: () => Need | undefined, announced: number): Look | undefined {
   const needed = announced < LEAST_BYTES ? undefined : need();
   if (needed === undefined) return undefined;
-  const { items, depths, suffices } = needed;
-  const lists = depths.map((depth) => `]${'}'.repeat(depth)}`);
-  let tries = TRIES;
-  let taken = 0; // pieces
-  let before = 0; // their bytes
-  let over = 0; // how far a text goes on behind them, see skipText
-  let open = ''; // what closes the brackets that are open
-  let count = 0; // items of the list
-
-  /** Whether an item of a list ends with this bracket. */
-  const take = (bracket: number): boolean => {
-    const closing = CLOSING.get(bracket);
-    open = closing === undefined ? open.slice(1) : closing + open;
-    if (open.length > MAX_DEPTH) tries = 0; // it will be refused
-    if (!lists.includes(open)) return false;
-    count = closing === undefined ? count + 1 : 0;
-    return closing === undefined;
-  };
-
-  return (pieces) => {
-    for (const piece of pieces.slice(taken)) {
-      if (tries === 0) return undefined;
-      let at = over === 0 ? 0 : skipText(piece, over - 1);
-      while (at < piece.length && tries > 0) {
-        const byte = piece[at] ?? 0;
-        at += 1;
-        if (byte === QUOTE) at = skipText(piece, at);
-        else if (isBracket(byte) && take(byte)) {
-          if (count === LOOK && 2 * (before + at) * (items / LOOK) > announced) tries = 0;
-          if (count !== items || tries === 0) continue;
-          const excerpt = cut(Buffer.concat(pieces, before + at), open, suffices);
-          if (excerpt !== undefined) return excerpt;
-          tries -= 1;
-        }
-      }
-      taken += 1;
-      before += piece.length;
-      over = at - piece.length;
-    }
-    return undefined;
+  let due = 1; // bytes
+  return (pieces, size) => {
+    if (size < due) return undefined;
+    const excerpt = find(Buffer.concat(pieces), needed, announced);
+    // All looks together take twice as long as the last one.
+    due = excerpt === null ? Number.POSITIVE_INFINITY : 2 * size;
+    return excerpt ?? undefined;
   };
 }
 
-/** The index behind a text; one or two beyond the end where it does not end, two behind a backslash. */
-function skipText(piece: Buffer, from: number): number {
-  let at = from;
-  while (at < piece.length) {
-    const byte = piece[at];
-    at += 1;
-    if (byte === QUOTE) return at;
-    if (byte === BACKSLASH) at += 1;
+/** Undefined where more has to come, null where nothing will be enough. */
+function find(bytes: Buffer, need: Need, announced: number): Excerpt | null | undefined {
+  const lists = need.depths.map((depth) => `]${'}'.repeat(depth)}`);
+  let open = ''; // what closes the brackets that are open
+  let count = 0; // items of the list
+  let tries = TRIES;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) at = endOfText(bytes, at);
+    if (!isBracket(byte)) continue;
+    const closing = CLOSING.get(byte);
+    open = closing === undefined ? open.slice(1) : closing + open;
+    if (open.length > MAX_DEPTH) return null; // it will be refused
+    if (!lists.includes(open)) continue;
+    count = closing === undefined ? count + 1 : 0;
+    if (count === LOOK && 2 * at * (need.items / LOOK) > announced) return null;
+    if (count !== need.items) continue;
+    const excerpt = cut(bytes.subarray(0, at + 1), open, need.suffices);
+    if (excerpt !== undefined) return excerpt;
+    tries -= 1;
+    if (tries === 0) return null;
   }
-  return at + 1;
+  return undefined;
+}
+
+/** The index of the quote behind a text; beyond the bytes where it does not end. */
+function endOfText(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 /** Those of lists are those of objects but for one bit. */

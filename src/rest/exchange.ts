@@ -13,8 +13,8 @@ export type ExchangeRequest = {
   readonly look?: ((announced: number) => Look | undefined) | undefined;
 };
 
-/** Looks at the pieces of a body whenever one more has come; gives what is enough once it is there. */
-export type Look = (pieces: readonly Buffer[]) => Excerpt | undefined;
+/** Looks at the pieces of a body, of so many bytes together, whenever one more has come; gives what is enough once it is there. */
+export type Look = (pieces: readonly Buffer[], size: number) => Excerpt | undefined;
 
 /** What is enough of a body, decoded. */
 export type Excerpt = { readonly body: unknown };
@@ -150,7 +150,7 @@ export function exchange(
           size += chunk.length;
           if (size > maxBytes) return refuse('TOO_LARGE');
           chunks.push(chunk);
-          const excerpt = look?.(chunks);
+          const excerpt = look?.(chunks, size);
           if (excerpt === undefined) return;
           isEnough = true;
           chunks.length = 0;

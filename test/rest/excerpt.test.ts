@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/commands/learn.ts';
@@ -65,7 +66,7 @@ function feed(look: Look, bytes: Buffer, borders: readonly number[]) {
   for (const border of [...new Set(borders)].sort((a, b) => a - b).concat(bytes.length)) {
     pieces.push(bytes.subarray(size, border));
     size = border;
-    const excerpt = look(pieces);
+    const excerpt = look(pieces, size);
     if (excerpt !== undefined) return excerpt;
   }
   return undefined;
@@ -89,15 +90,13 @@ const leave = () => undefined;
 
 /** Lists in as many objects, cut behind their first items, for each number of these. */
 function cutsOf(text: string, depths: readonly number[], size: number): unknown[] {
-  const bytes = Buffer.from(text);
-  const borders = Array.from(
-    { length: Math.ceil(bytes.length / size) - 1 },
-    (_, i) => (i + 1) * size,
-  );
+  const start = Buffer.from(text);
+  const bytes = Buffer.concat([start, Buffer.alloc(start.length, ' ')]);
+  const borders = Array.from({ length: Math.ceil(start.length / size) }, (_, i) => (i + 1) * size);
   return [1, 2, 3].flatMap((items) => {
     const cuts: unknown[] = [];
     const suffices = (body: unknown) => {
-      cuts.push(body);
+      if (!cuts.some((cut) => isDeepStrictEqual(cut, body))) cuts.push(body);
       return false;
     };
     const look = createLook(() => ({ items, depths, suffices }), 1_000_000);
@@ -167,5 +166,20 @@ describe('an excerpt of an answer', () => {
     for (let size = 1; size <= text.length; size += 1) {
       expect(cutsOf(text, depths, size)).toStrictEqual(expected.map((cut) => JSON.parse(cut)));
     }
+  });
+
+  it.each<readonly [string, string, number, number]>([
+    ['in three lists at most', `{${'"a":[{}],'.repeat(9)}${' '.repeat(900)}`, 99, 3],
+    ['again when twice as much has come', `[{},${'1,'.repeat(2000)}`, 1, 10],
+  ])('is sought %s', (_, text, size, expected) => {
+    let tries = 0;
+    const suffices = () => {
+      tries += 1;
+      return false;
+    };
+    const look = createLook(() => ({ items: 1, depths: [0, 1], suffices }), 1_000_000);
+    const borders = Array.from({ length: text.length / size }, (_, i) => (i + 1) * size);
+    if (look !== undefined) feed(look, Buffer.from(text), borders);
+    expect(tries).toBe(expected);
   });
 });
