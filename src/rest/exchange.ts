@@ -167,7 +167,7 @@ export function exchange(
         },
         onResponseError(_, error) {
           if (isOver) return;
-          if (error instanceof errors.InvalidArgumentError)
+          if (error instanceof errors.InvalidArgumentError || error instanceof TypeError)
             fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { readBearer } from '../../src/rest/bearer.ts';
+import { createRestClient } from '../../src/rest/client.ts';
+import { path } from '../../src/rest/path.ts';
+import { NO_TRACE } from '../../src/rest/trace.ts';
+import { startService } from '../helpers/service.ts';
+
+it('does not take its own bug, met while it looks at an answer, for a broken answer', async () => {
+  await using service = await startService((_, response) => {
+    const body = '['.padEnd(70_000);
+    response.writeHead(200, { 'content-length': body.length }).end(body);
+    return undefined;
+  });
+  const url = new URL(service.url);
+  const limits = { timeoutMs: 14_000, connections: 1, maxBytes: 1_000_000 };
+  await using client = createRestClient({ url, ...limits, now: Date.now });
+  const calls = client.of(NO_TRACE).authorized(readBearer('Bearer t'));
+  const bug = new TypeError('This is a bug.');
+  const need = () => {
+    throw bug;
+  };
+  await expect(calls.get(path`/api/v1/audit`, undefined, need)).rejects.toBe(bug);
+});
