@@ -106,8 +106,6 @@ type Field = {
   /** The property that would be all that is read. */
   readonly property?: string;
   readonly complete: Complete;
-  /** Whether a string of it needs no completing. */
-  readonly isText: boolean;
 };
 
 const UNUSUAL = new Error('This is for graphql-js to carry out.');
@@ -129,14 +127,13 @@ function planFields(
   return [...selected].map(([key, nodes]) => {
     const [node] = nodes;
     if (node?.name.value === '__typename')
-      return { key, read: () => type.name, complete: (name) => name, isText: true };
+      return { key, read: () => type.name, complete: (name) => name };
     const field = type.getFields()[node?.name.value ?? ''];
     if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) giveUp();
     const { resolve = defaultFieldResolver, name } = field;
     const complete = planType(planning, field.type, nodes);
-    const isText = TEXTS.has(getNullableType(field.type));
     if (resolve === defaultFieldResolver)
-      return { key, read: () => undefined, property: name, complete, isText };
+      return { key, read: () => undefined, property: name, complete };
     const path = { prev: undefined, key, typename: type.name };
     const standing: unknown = {
       ...{ fieldName: name, fieldNodes: nodes, returnType: field.type, parentType: type, path },
@@ -147,14 +144,16 @@ function planFields(
     const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
     const read: Read = (source, { context, coerced }) =>
       resolve(source, fixed ?? getArgumentValues(field, node, coerced), context, info);
-    return { key, read, complete, isText };
+    return { key, read, complete };
   });
 }
 
 function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   const nullable = getNullableType(type);
   const complete = planNullable(planning, nullable, nodes);
+  const isText = TEXTS.has(nullable);
   return (value, run) => {
+    if (isText && typeof value === 'string') return value;
     if (value == null && type === nullable) return null;
     return value == null || isUnusual(value) ? giveUp() : complete(value, run);
   };
@@ -186,12 +185,11 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
  */
 function compileObject(fields: readonly Field[]): Complete {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
-  const members = fields.map(({ key, property, isText }, index) => {
+  const members = fields.map(({ key, property }, index) => {
     const given = property === undefined ? `read${index}(source, run)` : `source.${property}`;
-    const text = isText ? `typeof value === 'string' ? value : ` : '';
-    return `${key}: (value = ${given}, ${text}complete${index}(value, run))`;
+    return `${key}: complete${index}(${given}, run)`;
   });
-  const body = `return (source, run) => { let value; return { ${members.join(', ')} }; };`;
+  const body = `return (source, run) => ({ ${members.join(', ')} });`;
   const make = new Function(...parameters, body);
   return make(...fields.flatMap(({ read, complete }) => [read, complete]));
 }
