@@ -49,7 +49,7 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
     const { requestId, context, report, signal } = begin(request, response);
     const result = toCoded(await execute(context), requestId);
     const text = JSON.stringify(result);
-    delete result.data; // a promise that has waited would keep it, see Context
+    result.data = null; // a promise that has waited would keep it, see Context
     context.forget();
     if (!response.destroyed) {
       // In V8's heap a large one would wait, and be collected around, until its caller has taken it.
