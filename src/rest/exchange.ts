@@ -115,6 +115,15 @@ export function exchange(
     const refuse = (reason: FailureReason) =>
       fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
     const leave = () => lose('caller');
+    /** Undici takes what its handler throws for a failure of the connection, but this is our bug. */
+    const orFail = <T>(work: () => T): T | undefined => {
+      try {
+        return work();
+      } catch (error) {
+        fail(error as Error); // our code throws nothing else
+        return undefined;
+      }
+    };
 
     const timer = setTimeout(() => lose('deadline'), timeoutMs);
     if (signal?.aborted) return leave();
@@ -138,7 +147,7 @@ export function exchange(
           announced = Number(responseHeaders['content-length']);
           if (announced > maxBytes) return refuse('TOO_LARGE');
           // Of unknown length it may be too large, which is only known at its end.
-          if (announced > 0) look = request.look?.(announced);
+          if (announced > 0) look = orFail(() => request.look?.(announced));
         },
         onResponseData(_, chunk) {
           if (isOver || response === undefined) return;
@@ -150,7 +159,7 @@ export function exchange(
           size += chunk.length;
           if (size > maxBytes) return refuse('TOO_LARGE');
           chunks.push(chunk);
-          const excerpt = look?.(chunks, size);
+          const excerpt = orFail(() => look?.(chunks, size));
           if (excerpt === undefined) return;
           isEnough = true;
           chunks.length = 0;
@@ -167,7 +176,7 @@ export function exchange(
         },
         onResponseError(_, error) {
           if (isOver) return;
-          if (error instanceof errors.InvalidArgumentError || error instanceof TypeError)
+          if (error instanceof errors.InvalidArgumentError)
             fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');

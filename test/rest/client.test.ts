@@ -5,7 +5,26 @@ import { path } from '../../src/rest/path.ts';
 import { NO_TRACE } from '../../src/rest/trace.ts';
 import { startService } from '../helpers/service.ts';
 
-it('does not take its own bug, met while it looks at an answer, for a broken answer', async () => {
+const bug = new RangeError('This is a bug.');
+
+it.each([
+  [
+    'begins to look at',
+    () => {
+      throw bug;
+    },
+  ],
+  [
+    'looks at',
+    () => ({
+      items: 50,
+      get depths(): number[] {
+        throw bug;
+      },
+      suffices: () => true,
+    }),
+  ],
+])('does not take its own bug, met while it %s an answer, for a broken answer', async (_, need) => {
   await using service = await startService((_, response) => {
     const body = '['.padEnd(70_000);
     response.writeHead(200, { 'content-length': body.length }).end(body);
@@ -15,9 +34,5 @@ it('does not take its own bug, met while it looks at an answer, for a broken ans
   const limits = { timeoutMs: 14_000, connections: 1, maxBytes: 1_000_000 };
   await using client = createRestClient({ url, ...limits, now: Date.now });
   const calls = client.of(NO_TRACE).authorized(readBearer('Bearer t'));
-  const bug = new TypeError('This is a bug.');
-  const need = () => {
-    throw bug;
-  };
   await expect(calls.get(path`/api/v1/audit`, undefined, need)).rejects.toBe(bug);
 });
