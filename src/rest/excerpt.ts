@@ -19,7 +19,7 @@ const LEAST_BYTES = 65_536;
 /** After so many items of a list it is estimated how much of the answer is needed. */
 const LOOK = 50;
 
-/** So many lists are tried at most, as each try parses all that is in front of it. */
+/** So many lists are tried in one look at most, as each try parses all that is in front of it. */
 const TRIES = 3;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
