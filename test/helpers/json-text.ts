@@ -55,7 +55,7 @@ export function objectText(members: fc.Arbitrary<readonly string[]>): fc.Arbitra
     .map((all) => all.map(([key, member]) => `${key}:${member}`));
   return fc
     .tuple(members, others, blank)
-    .map(([own, any, space]) => join('{}', [...own, ...any], space));
+    .map(([own, other, space]) => join('{}', [...own, ...other], space));
 }
 
 /** The text of a list of these items. */
