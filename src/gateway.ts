@@ -118,7 +118,7 @@ export function createGateway(options: GatewayParts): Gateway {
       prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
-    parserAndValidationCache: { documentCache: createCache(), errorCache: createCache() },
+    parserAndValidationCache: { documentCache: createCache(), errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // useErrorCodes masks, knowing the table
@@ -173,6 +173,9 @@ export function createGateway(options: GatewayParts): Gateway {
     },
   };
 }
+
+/** By the stack of an error V8 keeps what its caller had sent. */
+const NO_CACHE = { get: () => undefined, set: () => {} };
 
 /** Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. */
 function createCache<Value extends object>(): LRUCache<string, Value> {

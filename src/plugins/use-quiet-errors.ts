@@ -18,6 +18,7 @@ import {
   validate,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { withoutStacks } from '../stacks.ts';
 
 /** Of a document, or of a variable: more help nobody, and a list of thousands costs seconds. */
 const MAX_ERRORS = 5;
@@ -36,13 +37,14 @@ export function useQuietErrors({ hideSuggestions }: { readonly hideSuggestions: 
     },
     onValidate({ setValidationFn }) {
       setValidationFn(
-        (schema: GraphQLSchema, document: DocumentNode, rules?: readonly ValidationRule[]) =>
-          validate(
-            schema,
-            document,
-            rules?.map((rule) => (rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule)),
-            { maxErrors: MAX_ERRORS, hideSuggestions },
-          ),
+        (schema: GraphQLSchema, document: DocumentNode, rules?: readonly ValidationRule[]) => {
+          const quiet = rules?.map((rule) =>
+            rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule,
+          );
+          const options = { maxErrors: MAX_ERRORS, hideSuggestions };
+          // Yoga keeps them; by a stack they would keep what their caller had sent.
+          return withoutStacks(() => validate(schema, document, quiet, options));
+        },
       );
     },
     onExecute({ args: { schema, variableValues } }) {
