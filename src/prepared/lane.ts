@@ -4,11 +4,11 @@ import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import type { RequestReport } from '../reports.ts';
 import { createTurn } from '../turn.ts';
-import type { PreparedOperations, Question } from './operations.ts';
+import type { PreparedOperation, Question } from './operations.ts';
 
 /** What the lane needs of the gateway. */
 export type LaneOptions = {
-  readonly find: PreparedOperations['find'];
+  readonly find: (question: Question) => PreparedOperation | undefined;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
   readonly begin: (request: IncomingMessage, response: ServerResponse) => Begun;
@@ -27,13 +27,13 @@ type Begun = {
   readonly signal: AbortSignal;
 };
 
-/** Answers a request for GraphQL, or says that Yoga must: then its body, if it was read, stands on it where Yoga looks for it. */
-export type Lane = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-
-/** Takes what is plain JSON by POST, was asked before, and has variables that fit; all else is left to Yoga. */
-export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions): Lane {
+/**
+ * Answers a request for GraphQL that is plain JSON by POST, was asked before, and has variables that fit. Of all else it
+ * says that Yoga must: then the body, if it was read, stands on the request where Yoga looks for it.
+ */
+export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions) {
   const turn = createTurn();
-  return async (request, response) => {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
     await turn();
     // Most bodies are there with their head, so that nothing has to flow.
@@ -41,7 +41,7 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
     if (body === null) return true; // the caller left before he had asked
     const question = readQuestion(body, request.headers.accept);
     const prepared = question && find(question);
-    const execute = question && prepared?.ready(question.variables);
+    const execute = question && prepared?.plan()(question.variables);
     if (!prepared || !execute) {
       Object.assign(request, { body });
       return false;

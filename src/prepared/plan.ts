@@ -1,75 +1,64 @@
 // Exists for speed: an executor looks at the document again for each record, a plan has looked at it once.
-import { collectFields, collectSubFields, type VariableValues } from '@graphql-tools/utils';
+import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
   type DocumentNode,
-  defaultFieldResolver,
   type ExecutionResult,
   execute,
   type FieldNode,
-  type FragmentDefinitionNode,
-  GraphQLID,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   type GraphQLSchema,
-  GraphQLString,
   getArgumentValues,
   getNullableType,
+  getVariableValues,
   isLeafType,
   isListType,
   isObjectType,
   Kind,
-  type OperationDefinitionNode,
   print,
 } from 'graphql';
 
 /** A valid operation of a document. */
-export type ValidOperation = {
-  readonly schema: GraphQLSchema;
+type Operation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
 };
 
-/** An operation that only has to be carried out. */
-export type Plan = (run: Run) => Promise<ExecutionResult>;
-
-/** One time that it is carried out, with values of variables as they were given, and coerced. */
-type Run = Readonly<{ context: unknown } & Record<'given' | 'coerced', Record<string, unknown>>>;
+/** A document with more choices for its `@skip` and `@include` than that goes the long way for the others. */
+const MAX_CHOICES = 8;
 
 /**
- * Plans a query, or a mutation of one field, for variables that decide its `@skip` and `@include` as these do. Its root
- * fields are resolved here, once. What they give is completed here as long as nothing is wrong or unusual in it: then
- * graphql-js does that, and says what is wrong. Null for what is not planned: abstract types, `__schema`, `__type`,
- * nested resolvers that ask for `info`, the response name `__proto__`, which JavaScript keeps for itself; and everything
- * where Node was told to make no code out of strings.
+ * Plans a query, or a mutation of one field. For values of its variables it gives what carries it out; null where they
+ * do not fit, or it is not planned. Root fields are resolved here, once. What they give is completed here as long as
+ * nothing is wrong or unusual in it: then graphql-js does that, and says what is wrong. Not planned are abstract types,
+ * `__schema`, `__type`, nested resolvers that ask for `info`, the response name `__proto__`, which JavaScript keeps for
+ * itself; and all where Node was told to make no code out of strings.
  */
-export function createPlan(valid: ValidOperation, coerced: Record<string, unknown>): Plan | null {
+export function createPlan(valid: Operation) {
   const { schema, document, operation } = valid;
-  const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-  const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  const values = { coerced, sources: {} };
-  const type = schema.getRootType(operation.operation);
-  let fields: readonly Field[];
-  try {
-    if (!type) return null;
-    const root = collectFields(schema, fragments, values, type, operation.selectionSet);
-    fields = planFields({ schema, fragments, operation, values }, type, root.fields, true);
-  } catch {
-    return null;
-  }
-  return async (run) => {
-    const resolving = fields.map(async ({ read }) => read(undefined, run));
-    try {
-      const given = await Promise.all(resolving);
-      const members = fields.map(({ key, complete }, index) => [key, complete(given[index], run)]);
-      return { data: Object.fromEntries(members) };
-    } catch {
-      return execute({
-        ...{ schema, document, operationName: operation.name?.value, contextValue: run.context },
-        variableValues: run.given,
-        rootValue: new Resolving(fields.map(({ key }, index) => [key, resolving[index]])),
-      });
-    }
+  const choices = new Map<string, readonly Field[] | null>();
+  return (given: Readonly<Record<string, unknown>>) => {
+    const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+    const flags = Object.entries(coerced ?? {}).filter(([, value]) => typeof value === 'boolean');
+    const choice = flags.join(); // conditions are flags, and nothing else is one
+    if (coerced && choices.size < MAX_CHOICES && !choices.has(choice))
+      choices.set(choice, planRoot(valid, Object.fromEntries(flags))); // no other value is kept
+    const fields = choices.get(choice);
+    if (!coerced || !fields) return null;
+    return async (context: unknown): Promise<ExecutionResult> => {
+      const run = { context, coerced };
+      const resolving = fields.map(async ({ read }) => read(undefined, run));
+      try {
+        const values = await Promise.all(resolving);
+        const members = fields.map(({ key, complete }, at) => [key, complete(values[at], run)]);
+        return { data: Object.fromEntries(members) };
+      } catch {
+        const rootValue = new Resolving(fields.map(({ key }, index) => [key, resolving[index]]));
+        const operationName = operation.name?.value;
+        const values = { contextValue: context, variableValues: given, rootValue };
+        return execute({ schema, document, operationName, ...values });
+      }
+    };
   };
 }
 
@@ -80,19 +69,20 @@ class Resolving extends Map<string | number, unknown> {}
 export function makeRepeatable(schema: GraphQLSchema): void {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
-      const { resolve = defaultFieldResolver } = field;
+      const { resolve } = field;
       field.resolve = (source, args, context, info) =>
         source instanceof Resolving
           ? source.get(info.path.key)
-          : resolve(source, args, context, info);
+          : resolve?.(source, args, context, info);
     }
   }
 }
 
-type Planning = Omit<ValidOperation, 'document'> & {
-  readonly fragments: Record<string, FragmentDefinitionNode>;
-  readonly values: VariableValues;
-};
+/** What all fields are told of their operation. */
+type Planning = Operation & Pick<GraphQLResolveInfo, 'fragments' | 'variableValues' | 'rootValue'>;
+
+/** One time that an operation is carried out, with coerced values of its variables. */
+type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
 
 /** What a resolver gives. */
 type Read = (source: unknown, run: Run) => unknown;
@@ -100,46 +90,48 @@ type Read = (source: unknown, run: Run) => unknown;
 /** Makes what the caller gets of what a resolver gave, or throws. */
 type Complete = (value: unknown, run: Run) => unknown;
 
-type Field = {
-  readonly key: string;
-  readonly read: Read;
-  /** The property that would be all that is read. */
-  readonly property?: string;
-  readonly complete: Complete;
-};
-
-const UNUSUAL = new Error('This is for graphql-js to carry out.');
+type Field = { readonly key: string; readonly read: Read; readonly complete: Complete };
 
 function giveUp(): never {
-  throw UNUSUAL;
+  throw new Error('This is for graphql-js to carry out.');
 }
 
-const TEXTS: ReadonlySet<GraphQLOutputType> = new Set([GraphQLString, GraphQLID]);
+function planRoot(valid: Operation, variableValues: Run['coerced']): readonly Field[] | null {
+  const { schema, document, operation } = valid;
+  const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
+  const planning = { ...valid, fragments, variableValues, rootValue: undefined };
+  const values = { coerced: variableValues, sources: {} };
+  try {
+    const type = schema.getRootType(operation.operation) ?? giveUp();
+    const root = collectFields(schema, fragments, values, type, operation.selectionSet);
+    return planFields(planning, type, root.fields);
+  } catch {
+    return null;
+  }
+}
 
 function planFields(
   planning: Planning,
-  type: GraphQLObjectType,
+  parentType: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
-  isRoot = false,
 ): readonly Field[] {
-  if (type.isTypeOf || selected.has('__proto__')) giveUp();
-  const { schema, fragments, operation, values } = planning;
-  return [...selected].map(([key, nodes]) => {
-    const [node] = nodes;
-    if (node?.name.value === '__typename')
-      return { key, read: () => type.name, complete: (name) => name };
-    const field = type.getFields()[node?.name.value ?? ''];
+  if (parentType.isTypeOf || selected.has('__proto__')) giveUp();
+  const isRoot = parentType === planning.schema.getRootType(planning.operation.operation);
+  return [...selected].map(([key, fieldNodes]) => {
+    const [node] = fieldNodes;
+    const fieldName = node?.name.value ?? '';
+    if (fieldName === '__typename')
+      return { key, read: () => parentType.name, complete: (name) => name };
+    const field = parentType.getFields()[fieldName];
     if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) giveUp();
-    const { resolve = defaultFieldResolver, name } = field;
-    const complete = planType(planning, field.type, nodes);
-    if (resolve === defaultFieldResolver)
-      return { key, read: () => undefined, property: name, complete };
-    const path = { prev: undefined, key, typename: type.name };
-    const standing: unknown = {
-      ...{ fieldName: name, fieldNodes: nodes, returnType: field.type, parentType: type, path },
-      ...{ schema, fragments, operation, rootValue: undefined, variableValues: values.coerced },
-    };
-    const info = standing as GraphQLResolveInfo; // other versions of graphql-js add members that no resolver here reads
+    const { resolve, type: returnType } = field;
+    const complete = planType(planning, returnType, fieldNodes);
+    // One function for each field: V8 remembers where it found the property.
+    if (!resolve)
+      return { key, read: new Function('source', `return source.${fieldName}`) as Read, complete };
+    const path = { prev: undefined, key, typename: parentType.name };
+    const info = { ...planning, fieldName, fieldNodes, returnType, parentType, path };
     // Where no dollar stands there is no variable, and the arguments are the same each time.
     const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
     const read: Read = (source, { context, coerced }) =>
@@ -151,11 +143,9 @@ function planFields(
 function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
   const nullable = getNullableType(type);
   const complete = planNullable(planning, nullable, nodes);
-  const isText = TEXTS.has(nullable);
   return (value, run) => {
-    if (isText && typeof value === 'string') return value;
-    if (value == null && type === nullable) return null;
-    return value == null || isUnusual(value) ? giveUp() : complete(value, run);
+    if (value == null) return type === nullable ? null : giveUp();
+    return isUnusual(value) ? giveUp() : complete(value, run);
   };
 }
 
@@ -174,7 +164,8 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
       Array.isArray(list) ? list.map((item) => complete(item, run)) : giveUp();
   }
   if (!isObjectType(type)) return giveUp();
-  const { schema, fragments, values } = planning;
+  const { schema, fragments, variableValues } = planning;
+  const values = { coerced: variableValues, sources: {} };
   const { fields } = collectSubFields(schema, fragments, values, type, nodes);
   return compileObject(planFields(planning, type, fields));
 }
@@ -185,11 +176,9 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
  */
 function compileObject(fields: readonly Field[]): Complete {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
-  const members = fields.map(({ key, property }, index) => {
-    const given = property === undefined ? `read${index}(source, run)` : `source.${property}`;
-    return `${key}: complete${index}(${given}, run)`;
-  });
-  const body = `return (source, run) => ({ ${members.join(', ')} });`;
-  const make = new Function(...parameters, body);
+  const members = fields.map(
+    ({ key }, index) => `${key}: complete${index}(read${index}(source, run), run)`,
+  );
+  const make = new Function(...parameters, `return (source, run) => ({ ${members.join()} });`);
   return make(...fields.flatMap(({ read, complete }) => [read, complete]));
 }

@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeHeapSnapshot } from 'node:v8';
 import { createGateway } from '../../src/library/gateway.ts';
 import { listen } from '../../src/server.ts';
 import type { Memory } from './measured.ts';
@@ -14,7 +17,11 @@ const server = await listen(gateway, {
 });
 
 process.once('disconnect', () => process.exit()); // whoever measures has gone
-process.on('message', () => {
+process.on('message', (asked) => {
+  if (asked === 'snapshot') {
+    process.send?.(writeHeapSnapshot(join(tmpdir(), `${process.pid}.heapsnapshot`)));
+    return;
+  }
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   const memory: Memory = {

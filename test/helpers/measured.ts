@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** Memory of a process, in bytes. */
@@ -15,6 +16,8 @@ export type Measured = AsyncDisposable & {
   /** Where GraphQL is. */
   readonly url: string;
   measure(): Promise<Memory>;
+  /** All objects that are alive after a collection, with the texts in them, as V8 writes them. */
+  snapshot(): Promise<string>;
 };
 
 /** Starts it over a service, with the limits that it has by itself. Disposing it kills it. */
@@ -27,6 +30,13 @@ export async function startMeasured(serviceUrl: string): Promise<Measured> {
     measure: async () => {
       child.send('measure');
       return message<Memory>(child);
+    },
+    snapshot: async () => {
+      child.send('snapshot');
+      const file = await message<string>(child);
+      const written = await readFile(file, 'utf8');
+      await rm(file);
+      return written;
     },
     [Symbol.asyncDispose]: async () => {
       const closed = once(child, 'close');
