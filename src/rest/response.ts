@@ -1,5 +1,4 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
-import type { AlikeReader } from './alike.ts';
 import type { RawResponse } from './exchange.ts';
 import { parseJson } from './json.ts';
 
@@ -21,7 +20,11 @@ export type BodyKind = 'json' | 'any';
  * `readAlike` leaves is parsed as a whole.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it cannot be read.
  */
-export function readAnswer(response: RawResponse, kind: BodyKind, readAlike: AlikeReader): Answer {
+export function readAnswer(
+  response: RawResponse,
+  kind: BodyKind,
+  readAlike: (text: string) => unknown,
+): Answer {
   const { status, headers, body, excerpt } = response;
   if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
   const text = decode(body);
