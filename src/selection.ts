@@ -1,6 +1,6 @@
 // It exists for speed: what a document does not select need not be read.
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
-import { type FieldNode, type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
+import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 
 /** Whether a field is the only one at the root of its operation, `__typename` apart, and selects none of these names. */
 export function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
@@ -10,8 +10,7 @@ export function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolv
   const type = getNamedType(info.returnType);
   if (!isObjectType(type)) return false;
   const own = collectSubFields(schema, fragments, values, type, [...fieldNodes]).fields;
-  const isItself = ([node]: readonly FieldNode[]) =>
-    node !== undefined && (fieldNodes.includes(node) || node.name.value === '__typename');
-  const isWithout = ([node]: readonly FieldNode[]) => !names.includes(node?.name.value ?? '');
-  return [...fields.values()].every(isItself) && [...own.values()].every(isWithout);
+  const others = [...fields.values()].flat().filter((node) => !fieldNodes.includes(node));
+  const isWithout = [...own.values()].flat().every(({ name }) => !names.includes(name.value));
+  return isWithout && others.every(({ name }) => name.value === '__typename');
 }

@@ -23,10 +23,6 @@ const LOOK = 50;
 const TRIES = 3;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const CLOSING: ReadonlyMap<number, string> = new Map([
-  [0x5b, ']'],
-  [0x7b, '}'],
-]);
 
 /**
  * Looks for what is needed of a body of so many bytes while it arrives, unless that is about half of it or more.
@@ -55,18 +51,18 @@ function find(bytes: Buffer, need: Need, announced: number): Excerpt | null | un
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) at = endOfText(bytes, at);
-    if (!isBracket(byte)) continue;
-    const closing = CLOSING.get(byte);
-    open = closing === undefined ? open.slice(1) : closing + open;
+    const folded = byte | 0x20; // brackets of lists are those of objects but for one bit
+    if (folded !== 0x7b && folded !== 0x7d) continue;
+    const isOpening = (byte & 0x02) !== 0; // two further is what closes it
+    open = isOpening ? String.fromCharCode(byte + 2) + open : open.slice(1);
     if (open.length > MAX_DEPTH) return null; // it will be refused
     if (!lists.includes(open)) continue;
-    count = closing === undefined ? count + 1 : 0;
+    count = isOpening ? 0 : count + 1;
     if (count === LOOK && 2 * at * (need.items / LOOK) > announced) return null;
     if (count !== need.items) continue;
     const excerpt = cut(bytes.subarray(0, at + 1), open, need.suffices);
-    if (excerpt !== undefined) return excerpt;
     tries -= 1;
-    if (tries === 0) return null;
+    if (excerpt !== undefined || tries === 0) return excerpt ?? null;
   }
   return undefined;
 }
@@ -76,12 +72,6 @@ function endOfText(bytes: Buffer, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at;
-}
-
-/** Those of lists are those of objects but for one bit. */
-function isBracket(byte: number): boolean {
-  const folded = byte | 0x20;
-  return folded === 0x7b || folded === 0x7d;
 }
 
 /** What cannot be read here cannot be read as a whole either, and whoever reads that says so. */
