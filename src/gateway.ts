@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
+import type { DocumentNode } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { createAdmission } from './admission.ts';
@@ -89,7 +90,8 @@ export function createGateway(options: GatewayParts): Gateway {
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
   const schema = createSchema();
-  const prepared = createPreparedOperations(schema);
+  const documents = createDocuments();
+  const prepared = createPreparedOperations(schema, documents);
   const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
     const address = () => {
       const forwardedFor = headers.get('x-forwarded-for');
@@ -118,7 +120,7 @@ export function createGateway(options: GatewayParts): Gateway {
       prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
-    parserAndValidationCache: { documentCache: createCache(), errorCache: NO_CACHE },
+    parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // useErrorCodes masks, knowing the table
@@ -177,12 +179,21 @@ export function createGateway(options: GatewayParts): Gateway {
 /** By the stack of an error V8 keeps what its caller had sent. */
 const NO_CACHE = { get: () => undefined, set: () => {} };
 
-/** Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. */
-function createCache<Value extends object>(): LRUCache<string, Value> {
-  return new LRUCache({
+/**
+ * Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. One with a mutation
+ * and a text written into it is not held: that may be a secret.
+ */
+function createDocuments() {
+  const held = new LRUCache<string, DocumentNode>({
     maxSize: CACHED_CHARACTERS,
     sizeCalculation: (_, text) => Math.max(1, text.length),
   });
+  return {
+    get: (text: string) => held.get(text),
+    set: (text: string, document: DocumentNode) => {
+      if (!(text.includes('mutation') && text.includes('"'))) held.set(text, document);
+    },
+  };
 }
 
 /** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */

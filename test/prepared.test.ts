@@ -112,9 +112,11 @@ describe('a request that was asked before', () => {
         return { body: { gone: true } };
       },
       async ({ ask, logged }) => {
-        const query = 'mutation { deleteApiKey(clientId: "c") { outcome raw(pointer: "wrong") } }';
+        const query =
+          'mutation ($id: ID!, $at: String) { deleteApiKey(clientId: $id) { outcome raw(pointer: $at) } }';
+        const body = JSON.stringify({ query, variables: { id: 'c', at: 'wrong' } });
         for (const count of [1, 2, 3]) {
-          expect(await ask(query)).toMatchObject({
+          expect(await ask(query, { body })).toMatchObject({
             data: { deleteApiKey: { outcome: 'DELETED', raw: null } },
             errors: [{ path: ['deleteApiKey', 'raw'], extensions: { code: 'BAD_USER_INPUT' } }],
           });

@@ -22,34 +22,34 @@ export type PreparedOperation = {
 };
 
 /** What is found on the server context when the answer is there. */
-type Facts = { params: GraphQLParams; fields?: string; executed?: DocumentNode };
+type Facts = { params?: GraphQLParams; fields?: string };
 
 /** Characters of documents: parsed and planned, one takes up to 500 bytes for each. */
 const MAX_CHARACTERS = 65_536;
 
 /**
- * Keeps the operations that were asked before, of whomever: documents, with nothing of a caller but the literals in
- * them. The plugin learns from Yoga's way what was parsed, allowed and valid, so that it can be asked for without all
- * that. An operation is planned when it is asked for the second time: many never are.
+ * Keeps the operations that were asked before, of whomever, where their documents are kept: what Yoga's way parsed,
+ * allowed and found valid. An operation is planned when it is asked for the second time: many never are.
  */
-export function createPreparedOperations(schema: GraphQLSchema) {
+export function createPreparedOperations(
+  schema: GraphQLSchema,
+  documents: { get(text: string): DocumentNode | undefined },
+) {
   makeRepeatable(schema);
   const operations = new LRUCache<string, PreparedOperation>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_, key) => key.length,
   });
   const plugin: Plugin<Facts, Facts> = {
-    onExecute({ args: { document, contextValue } }) {
-      contextValue.executed = document;
-    },
     onResponse({ request: { method, headers }, response, serverContext }) {
-      const { executed: document, params, fields = '' } = serverContext;
+      const { params, fields } = serverContext;
+      const { query = '', operationName = null } = params ?? {};
       const contentType = response.headers.get('content-type');
+      const document = documents.get(query);
       if (!document || !contentType || method !== 'POST' || response.status !== 200) return;
-      const { query = '', operationName = null } = params;
       const asked = getOperationAST(document, operationName);
       const key = keyOf({ query, operationName, accept: headers.get('accept') ?? '' });
-      if (!asked || operations.has(key)) return;
+      if (!asked || fields === undefined || operations.has(key)) return;
       const outcome = { operation: asked.operation, fields, status: 200, prepared: true } as const;
       const plan = once(() => createPlan({ schema, document, operation: asked }));
       operations.set(key, { outcome, contentType, plan });

@@ -78,8 +78,7 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
-/** What all fields are told of their operation. */
-type Planning = Operation & Pick<GraphQLResolveInfo, 'fragments' | 'variableValues' | 'rootValue'>;
+type Planning = Operation & GraphQLResolveInfo;
 
 /** One time that an operation is carried out, with coerced values of its variables. */
 type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
@@ -100,7 +99,8 @@ function planRoot(valid: Operation, variableValues: Run['coerced']): readonly Fi
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  const planning = { ...valid, fragments, variableValues, rootValue: undefined };
+  // Each field adds what is its own; what other versions of graphql-js have besides is read by no resolver here.
+  const planning = { ...valid, fragments, variableValues, rootValue: undefined } as Planning;
   const values = { coerced: variableValues, sources: {} };
   try {
     const type = schema.getRootType(operation.operation) ?? giveUp();

@@ -3,6 +3,8 @@ import { startMeasured } from '../helpers/measured.ts';
 import { startService } from '../helpers/service.ts';
 
 const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { accessToken }';
+const LITERAL_LOGIN =
+  'login(clientId: "canary-literal", credential: {clientSecret: "canary-literal"}) { accessToken }';
 const VARIABLES = '$client: ID!, $secret: String!, $flag: Boolean! = true';
 
 /** What is asked three times each, with values of the caller in its variables and headers. */
@@ -10,6 +12,8 @@ const ASKED: Readonly<Record<string, string>> = {
   login: `mutation (${VARIABLES}) { ${LOGIN} __typename @include(if: $flag) }`,
   audit: `query ($client: String!) { audit(filter: {actor: $client}) { nodes { id raw } } }`,
   deletion: `mutation ($client: ID!) { deleteApiKey(clientId: $client) { __typename } }`,
+  literals: `mutation { ${LITERAL_LOGIN} }`,
+  refusedLiterals: `mutation { ${LITERAL_LOGIN} nothing }`,
   invalid: `mutation (${VARIABLES}) { ${LOGIN} nothing(of: $flag) }`,
   unparsable: `mutation (${VARIABLES}) { ${LOGIN} `,
   excessive: `mutation (${VARIABLES}) { a: ${LOGIN} b: ${LOGIN} __typename @include(if: $flag) }`,
