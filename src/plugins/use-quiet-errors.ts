@@ -5,10 +5,11 @@ import {
   type GraphQLInputType,
   type GraphQLSchema,
   getNullableType,
+  getOperationAST,
+  getVariableValues,
   isInputObjectType,
   isInputType,
   isListType,
-  Kind,
   print,
   typeFromAST,
   type ValidationContext,
@@ -17,11 +18,14 @@ import {
   type VariableDefinitionNode,
   validate,
 } from 'graphql';
-import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import { withoutStacks } from '../stacks.ts';
+import type { Plugin } from 'graphql-yoga';
 
 /** Of a document, or of a variable: more help nobody, and a list of thousands costs seconds. */
 const MAX_ERRORS = 5;
+
+/** So many wrong places of one variable are looked at: many may be told by the same words. */
+const MAX_LOOKS = 100;
+const ENOUGH = new Error('enough is wrong');
 
 /**
  * Says where a document or a variable is wrong without repeating what stands there: graphql-js quotes the value,
@@ -37,37 +41,27 @@ export function useQuietErrors({ hideSuggestions }: { readonly hideSuggestions: 
     },
     onValidate({ setValidationFn }) {
       setValidationFn(
-        (schema: GraphQLSchema, document: DocumentNode, rules?: readonly ValidationRule[]) => {
-          const quiet = rules?.map((rule) =>
-            rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule,
-          );
-          const options = { maxErrors: MAX_ERRORS, hideSuggestions };
-          // Yoga keeps them; by a stack they would keep what their caller had sent.
-          return withoutStacks(() => validate(schema, document, quiet, options));
-        },
+        (schema: GraphQLSchema, document: DocumentNode, rules?: readonly ValidationRule[]) =>
+          validate(
+            schema,
+            document,
+            rules?.map((rule) => (rule === ValuesOfCorrectTypeRule ? quietValuesRule : rule)),
+            { maxErrors: MAX_ERRORS, hideSuggestions },
+          ),
       );
     },
-    onExecute({ args: { schema, variableValues } }) {
-      return {
-        onExecuteDone({ result, setResult }) {
-          if (isAsyncIterable(result) || result.data !== undefined) return;
-          const definitions = new Set(
-            result.errors?.flatMap(({ nodes = [] }) => nodes.filter(isVariableDefinition)),
-          );
-          if (definitions.size === 0) return;
-          setResult({
-            errors: [...definitions]
-              .slice(0, MAX_ERRORS)
-              .flatMap((definition) =>
-                quietVariableErrors(
-                  schema,
-                  definition,
-                  variableValues?.[definition.variable.name.value],
-                ),
-              ),
-          });
-        },
-      };
+    onExecute({ args, setResultAndStopExecution }) {
+      const { schema, document, operationName, variableValues } = args;
+      const given: Readonly<Record<string, unknown>> = variableValues ?? {};
+      const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+      // The executor would write fifty messages, and into each the whole value.
+      const isWrong = (definition: VariableDefinitionNode) =>
+        getVariableValues(schema, [definition], given, { maxErrors: 1 }).errors !== undefined;
+      const wrong = definitions.filter(isWrong).slice(0, MAX_ERRORS);
+      const errors = wrong.flatMap((definition) =>
+        quietVariableErrors(schema, definition, given[definition.variable.name.value]),
+      );
+      if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
 }
@@ -93,10 +87,6 @@ function quietValuesRule(context: ValidationContext): ReturnType<ValidationRule>
   return ValuesOfCorrectTypeRule(Object.create(context, { reportError: { value: reportError } }));
 }
 
-function isVariableDefinition(node: { readonly kind: string }): node is VariableDefinitionNode {
-  return node.kind === Kind.VARIABLE_DEFINITION;
-}
-
 function quietVariableErrors(
   schema: GraphQLSchema,
   definition: VariableDefinitionNode,
@@ -113,14 +103,22 @@ function quietVariableErrors(
   if (value == null)
     return [problem(`Variable "$${name}" of type "${type}" must be given and not be null.`)];
   const messages = new Set<string>();
-  coerceInputValue(value, type, (path) => {
-    if (messages.size === MAX_ERRORS) return;
+  let looks = MAX_LOOKS;
+  const note = (path: readonly (string | number)[]) => {
+    looks -= 1;
+    if (looks === 0) throw ENOUGH;
     const place = [name, ...path].join('.');
+    const expected = typeAt(type, path);
     messages.add(
-      `Variable "$${name}" does not fit at "${place}": "${typeAt(type, path)}" is expected there.`,
+      `Variable "$${name}" does not fit at "${place}": "${expected}" is expected there.`,
     );
-  });
-  return [...messages].map(problem);
+  };
+  try {
+    coerceInputValue(value, type, note);
+  } catch (error) {
+    if (error !== ENOUGH) throw error;
+  }
+  return [...messages].slice(0, MAX_ERRORS).map(problem);
 }
 
 function typeAt(type: GraphQLInputType, path: readonly (string | number)[]): GraphQLInputType {

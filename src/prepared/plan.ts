@@ -24,8 +24,8 @@ type Operation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** A document with more choices for its `@skip` and `@include` than that goes the long way for the others. */
-const MAX_CHOICES = 8;
+/** So many fields are planned of a document for all choices of its `@skip` and `@include`, and one for four characters. */
+const MAX_FIELDS = 300;
 
 /**
  * Plans a query, or a mutation of one field. For values of its variables it gives what carries it out; null where they
@@ -36,13 +36,15 @@ const MAX_CHOICES = 8;
  */
 export function createPlan(valid: Operation) {
   const { schema, document, operation } = valid;
+  const { variableDefinitions = [], name } = operation;
   const choices = new Map<string, readonly Field[] | null>();
+  const room = { fields: Math.min(MAX_FIELDS, (document.loc?.end ?? 0) / 4) };
   return (given: Readonly<Record<string, unknown>>) => {
-    const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+    const { coerced } = getVariableValues(schema, variableDefinitions, given, { maxErrors: 1 });
     const flags = Object.entries(coerced ?? {}).filter(([, value]) => typeof value === 'boolean');
     const choice = flags.join(); // conditions are flags, and nothing else is one
-    if (coerced && choices.size < MAX_CHOICES && !choices.has(choice))
-      choices.set(choice, planRoot(valid, Object.fromEntries(flags))); // no other value is kept
+    if (coerced && room.fields > 0 && !choices.has(choice))
+      choices.set(choice, planRoot(valid, Object.fromEntries(flags), room)); // no other value is kept
     const fields = choices.get(choice);
     if (!coerced || !fields) return null;
     return async (context: unknown): Promise<ExecutionResult> => {
@@ -54,9 +56,8 @@ export function createPlan(valid: Operation) {
         return { data: Object.fromEntries(members) };
       } catch {
         const rootValue = new Resolving(fields.map(({ key }, index) => [key, resolving[index]]));
-        const operationName = operation.name?.value;
-        const values = { contextValue: context, variableValues: given, rootValue };
-        return execute({ schema, document, operationName, ...values });
+        const values = { contextValue: context, variableValues: given, operationName: name?.value };
+        return execute({ schema, document, rootValue, ...values });
       }
     };
   };
@@ -78,30 +79,31 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
-type Planning = Operation & GraphQLResolveInfo;
+/** How many fields may still be planned. */
+type Room = { fields: number };
+
+type Planning = Operation & GraphQLResolveInfo & { readonly room: Room };
 
 /** One time that an operation is carried out, with coerced values of its variables. */
 type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
 
-/** What a resolver gives. */
-type Read = (source: unknown, run: Run) => unknown;
+/** Reads what a resolver gives, or makes what the caller gets of that; throws where something is wrong or unusual. */
+type Step = (value: unknown, run: Run) => unknown;
 
-/** Makes what the caller gets of what a resolver gave, or throws. */
-type Complete = (value: unknown, run: Run) => unknown;
-
-type Field = { readonly key: string; readonly read: Read; readonly complete: Complete };
+type Field = { readonly key: string; readonly read: Step; readonly complete: Step };
 
 function giveUp(): never {
   throw new Error('This is for graphql-js to carry out.');
 }
 
-function planRoot(valid: Operation, variableValues: Run['coerced']): readonly Field[] | null {
+function planRoot(valid: Operation, variableValues: Run['coerced'], room: Room) {
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  // Each field adds what is its own; what other versions of graphql-js have besides is read by no resolver here.
-  const planning = { ...valid, fragments, variableValues, rootValue: undefined } as Planning;
+  // Each field adds what is its own. No resolver here reads other variables, or what other versions of graphql-js add.
+  const planning = { ...valid, fragments, variableValues, rootValue: undefined, room } as Planning;
   const values = { coerced: variableValues, sources: {} };
+  room.fields -= 1;
   try {
     const type = schema.getRootType(operation.operation) ?? giveUp();
     const root = collectFields(schema, fragments, values, type, operation.selectionSet);
@@ -116,7 +118,8 @@ function planFields(
   parentType: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
 ): readonly Field[] {
-  if (parentType.isTypeOf || selected.has('__proto__')) giveUp();
+  planning.room.fields -= selected.size;
+  if (planning.room.fields < 0 || parentType.isTypeOf || selected.has('__proto__')) giveUp();
   const isRoot = parentType === planning.schema.getRootType(planning.operation.operation);
   return [...selected].map(([key, fieldNodes]) => {
     const [node] = fieldNodes;
@@ -129,18 +132,18 @@ function planFields(
     const complete = planType(planning, returnType, fieldNodes);
     // One function for each field: V8 remembers where it found the property.
     if (!resolve)
-      return { key, read: new Function('source', `return source.${fieldName}`) as Read, complete };
+      return { key, read: new Function('source', `return source.${fieldName}`) as Step, complete };
     const path = { prev: undefined, key, typename: parentType.name };
     const info = { ...planning, fieldName, fieldNodes, returnType, parentType, path };
     // Where no dollar stands there is no variable, and the arguments are the same each time.
     const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
-    const read: Read = (source, { context, coerced }) =>
+    const read: Step = (source, { context, coerced }) =>
       resolve(source, fixed ?? getArgumentValues(field, node, coerced), context, info);
     return { key, read, complete };
   });
 }
 
-function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
+function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Step {
   const nullable = getNullableType(type);
   const complete = planNullable(planning, nullable, nodes);
   return (value, run) => {
@@ -156,12 +159,11 @@ function isUnusual(value: NonNullable<unknown>): boolean {
   return value instanceof Promise || value instanceof Error;
 }
 
-function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Complete {
+function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Step {
   if (isLeafType(type)) return (value) => type.serialize(value) ?? giveUp();
   if (isListType(type)) {
     const complete = planType(planning, type.ofType, nodes);
-    return (list, run) =>
-      Array.isArray(list) ? list.map((item) => complete(item, run)) : giveUp();
+    return (all, run) => (Array.isArray(all) ? all.map((one) => complete(one, run)) : giveUp());
   }
   if (!isObjectType(type)) return giveUp();
   const { schema, fragments, variableValues } = planning;
@@ -174,11 +176,9 @@ function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldN
  * V8 makes an object whose members it was told in several times less than one whose members come one by one. The code
  * holds names of GraphQL alone: what a Name is, letters, digits and `_`, is an identifier's name in JavaScript too.
  */
-function compileObject(fields: readonly Field[]): Complete {
+function compileObject(fields: readonly Field[]): Step {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
-  const members = fields.map(
-    ({ key }, index) => `${key}: complete${index}(read${index}(source, run), run)`,
-  );
+  const members = fields.map(({ key }, at) => `${key}: complete${at}(read${at}(source, run), run)`);
   const make = new Function(...parameters, `return (source, run) => ({ ${members.join()} });`);
   return make(...fields.flatMap(({ read, complete }) => [read, complete]));
 }

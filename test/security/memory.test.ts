@@ -29,6 +29,43 @@ describe('memory', () => {
     await expectServed(gateway);
   }, 60_000);
 
+  it('is not taken by an object of 7,000 wrong members, however often it is sent', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = await startMeasured(service.url);
+    await warmUp(gateway);
+    const before = await gateway.measure();
+    const filter = Object.fromEntries(Array.from({ length: 7000 }, (_, n) => [n, 0]));
+    const query = 'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id } } }';
+    await ask(gateway, query); // what could be answered is prepared
+    for (let times = 0; times < 3; times += 1) {
+      const { errors } = await ask(gateway, query, null, { filter });
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT' });
+    }
+    const after = await gateway.measure();
+    expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(100);
+  });
+
+  it('is not taken by fragments that make 100,000 fields of 60', async () => {
+    await using service = await startService({ body: { id: 'k' } });
+    await using gateway = await startMeasured(service.url);
+    await warmUp(gateway);
+    const before = await gateway.measure();
+    const ten = (selection: string) =>
+      Array.from({ length: 10 }, (_, n) => `f${n}: ${selection}`).join(' ');
+    const query = `mutation ($c: ID!) { deleteApiKey(clientId: $c) { ${ten('apiKey { ...K }')} } }
+      fragment K on ApiKey { ${ten('audit { ...C }')} }
+      fragment C on AuditConnection { ${ten('edges { ...E }')} }
+      fragment E on AuditEdge { ${ten('node { ...N }')} }
+      fragment N on AuditEvent { ${ten('actor { ...P }')} }
+      fragment P on AuditParty { id name type }`;
+    for (let times = 0; times < 3; times += 1) {
+      const { errors } = await ask(gateway, query, null, { c: 'c' });
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED' });
+    }
+    const after = await gateway.measure();
+    expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(100);
+  });
+
   it('A37: is not taken by a gzip bomb, which cannot be read', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE, ' '));
     let isBomb = false;
@@ -75,6 +112,7 @@ async function ask(
   { url }: Measured,
   query: string,
   token: string | null = CANARY.accessToken,
+  variables: object = {},
 ): Promise<Result> {
   const response = await fetch(url, {
     method: 'POST',
@@ -82,7 +120,7 @@ async function ask(
       'content-type': 'application/json',
       ...(token !== null && { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query, variables }),
   });
   return JSON.parse(await response.text());
 }
