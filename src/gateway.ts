@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
-import type { DocumentNode } from 'graphql';
 import { createYoga } from 'graphql-yoga';
-import { LRUCache } from 'lru-cache';
 import { createAdmission } from './admission.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { createContext, type Service } from './context.ts';
@@ -10,6 +8,7 @@ import type { Gateway, GatewayLog } from './gateway-types.ts';
 import { refuseRequest } from './guard.ts';
 import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
 import type { GatewayObserver } from './observer.ts';
+import { useDocuments } from './plugins/use-documents.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
@@ -63,7 +62,6 @@ export type GatewayParts = {
 };
 
 const MAX_BODY_BYTES = 65_536;
-const CACHED_CHARACTERS = 65_536;
 
 /** Builds a gateway. It opens no connection to the service before the first request needs one. */
 export function createGateway(options: GatewayParts): Gateway {
@@ -90,7 +88,7 @@ export function createGateway(options: GatewayParts): Gateway {
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
   const schema = createSchema();
-  const documents = createDocuments();
+  const { documents, plugin: forgetInvalid } = useDocuments();
   const prepared = createPreparedOperations(schema, documents);
   const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
     const address = () => {
@@ -117,6 +115,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
+      forgetInvalid,
       prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],
@@ -176,25 +175,7 @@ export function createGateway(options: GatewayParts): Gateway {
   };
 }
 
-/** By the stack of an error V8 keeps what its caller had sent. */
 const NO_CACHE = { get: () => undefined, set: () => {} };
-
-/**
- * Holds a few hundred documents by their text: parsed, one takes up to 250 bytes for each character. One with a mutation
- * and a text written into it is not held: that may be a secret.
- */
-function createDocuments() {
-  const held = new LRUCache<string, DocumentNode>({
-    maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (_, text) => Math.max(1, text.length),
-  });
-  return {
-    get: (text: string) => held.get(text),
-    set: (text: string, document: DocumentNode) => {
-      if (!(text.includes('mutation') && text.includes('"'))) held.set(text, document);
-    },
-  };
-}
 
 /** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */
 function allowOrigins(origins: readonly string[]) {

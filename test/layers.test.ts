@@ -53,7 +53,6 @@ const REFUSED: readonly Plant[] = [
   ['src/remote-address.ts', "export * from './errors.ts';"],
   ['src/login-counter.ts', "export * from './errors.ts';"],
   ['src/selection.ts', "export * from './builder.ts';"],
-  ['src/stacks.ts', "export * from './errors.ts';"],
   ['src/turn.ts', "export * from './errors.ts';"],
   ['src/gateway.ts', "export * from './operations/login.ts';"],
   ['src/gateway.ts', "export * from './config.ts';"],

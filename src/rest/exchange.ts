@@ -1,7 +1,6 @@
 import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import { type FailureReason, GatewayError } from '../errors.ts';
-import { withoutStacks } from '../stacks.ts';
 import type { Path } from './path.ts';
 
 /** One request to the service. */
@@ -110,8 +109,7 @@ export function exchange(
     const fail = (error: Error) => {
       if (isOver) return;
       settle(() => reject(error)); // without effect where a failure status or an excerpt has already resolved
-      // Undici makes an error for the socket as well; Node prints its stack, which takes a fifteenth of a window.
-      withoutStacks(() => controller?.abort(error));
+      if (controller !== undefined) abort(controller, error);
     };
     const lose = (loss: Loss) => fail(new LostExchange(loss, { isSent, isRead }));
     const refuse = (reason: FailureReason) =>
@@ -187,6 +185,17 @@ export function exchange(
       },
     );
   });
+}
+
+/** Undici makes an error for the socket as well, whose stack nobody reads; Node prints it, which takes a fifteenth of a window. */
+function abort(controller: Dispatcher.DispatchController, error: Error): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    controller.abort(error);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 function isEncoded(contentEncoding: string | string[] | undefined): boolean {

@@ -16,7 +16,7 @@ export type Measured = AsyncDisposable & {
   /** Where GraphQL is. */
   readonly url: string;
   measure(): Promise<Memory>;
-  /** All objects that are alive after a collection, with the texts in them, as V8 writes them. */
+  /** What is alive in the heap after a collection, with the texts in it up to 1,024 characters each; buffers are outside. */
   snapshot(): Promise<string>;
 };
 
