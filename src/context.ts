@@ -28,6 +28,8 @@ export type Context = {
     getTrail(path: Path, isCuttable?: () => boolean): OpenTrail;
     delete(path: Path): Promise<Answer>;
   };
+  /** Counts the fields of entities that are asked for by representation; throws OPERATION_TOO_COMPLEX for more than 2000. */
+  readonly admitEntityFields: (count: number) => void;
   /** Where the service's answers hold what. */
   readonly contract: ConfiguredContract;
   readonly now: () => Date;
@@ -48,6 +50,9 @@ export type Service = {
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
 };
+
+/** Representations are neither in the document nor few: no other limit holds for what fails once for each of them. */
+const MAX_ENTITY_FIELDS = 2000;
 
 /** Makes the context of one request: from its headers, the signal that says that its caller left, the address it came from, and its trace. */
 export function createContext(
@@ -82,6 +87,7 @@ export function createContext(
       { cacheKeyFn: ({ path }) => path, batchScheduleFn: queueMicrotask },
     );
   let trails: ReturnType<typeof createTrails> | undefined; // a mutation reads none
+  let entityFields = 0;
 
   return {
     admitLogin: (clientId) => admitLogin(clientId, address()),
@@ -95,6 +101,12 @@ export function createContext(
           return trails.load({ path, from, step, enough, isCuttable });
         },
       delete: (path) => authorized().delete(path),
+    },
+    admitEntityFields: (count) => {
+      entityFields += count;
+      if (entityFields <= MAX_ENTITY_FIELDS) return;
+      const message = `The request asks for more than ${MAX_ENTITY_FIELDS} fields of entities. Split it.`;
+      throw new GatewayError('OPERATION_TOO_COMPLEX', { message });
     },
     contract,
     now,

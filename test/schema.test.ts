@@ -198,6 +198,23 @@ describe('the subgraph', () => {
     ]);
   });
 
+  it.each([
+    ['2000 fields', 250, ''],
+    ['no more, under whatever names and aliases,', 251, 'OPERATION_TOO_COMPLEX'],
+  ])('takes %s of entities in one request', async (_, length, code) => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const query = `query ($keys: [_Any!]!) {
+        a: _entities(representations: $keys) { __typename ...K ... on ApiKey { __typename clientId } }
+        b: _entities(representations: $keys) { __typename ...K ... on ApiKey { __typename clientId } }
+      }
+      fragment K on ApiKey { one: clientId two: clientId }`;
+    const keys = Array.from({ length }, (_, n) => ({ __typename: 'ApiKey', clientId: n }));
+    const result = await ask(gateway, query, { keys });
+    expect(codeOf(result)).toBe(code);
+    expect(result.errors?.length ?? 0).toBeLessThan(2);
+    expect(result.text.length > 10_000).toBe(code === '');
+  });
+
   it('refuses a representation of what it does not have', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const keys = [{ __typename: 'Nope', clientId: 'k' }];

@@ -1,3 +1,5 @@
+import { collectSubFields } from '@graphql-tools/utils';
+import { type GraphQLResolveInfo, isObjectType } from 'graphql';
 import { builder } from '../builder.ts';
 import { GatewayError } from '../errors.ts';
 
@@ -21,9 +23,22 @@ builder.queryField('_entities', (t) =>
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ['_Any'], required: true }) },
     // Each by itself: one that fails must not take its neighbours along.
-    resolve: (_, { representations }) => representations.map(async (one) => readApiKey(one)),
+    resolve: (_, { representations }, { admitEntityFields }, info) => {
+      admitEntityFields(representations.length * countFields(info));
+      return representations.map(async (one) => readApiKey(one));
+    },
   }),
 );
+
+/** Each of them may fail for each entity; one at least, the entity itself. */
+function countFields(info: GraphQLResolveInfo): number {
+  const { schema, fragments, fieldNodes, variableValues } = info;
+  const type = schema.getType('ApiKey');
+  if (!isObjectType(type)) return 1;
+  const values = { coerced: variableValues, sources: {} };
+  const { fields } = collectSubFields(schema, fragments, values, type, [...fieldNodes]);
+  return Math.max(1, fields.size);
+}
 
 /** A router sends what another subgraph answered: nothing has checked it yet. */
 function readApiKey(representation: unknown): { readonly clientId: string } {

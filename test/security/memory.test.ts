@@ -66,6 +66,30 @@ describe('memory', () => {
     expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(100);
   });
 
+  it.each([
+    ['no representations at all', 30_000, 1, '...K @skip(if: true)'],
+    ['keys, without a token', 1300, { __typename: 'ApiKey', clientId: 1 }, '...K'],
+  ])(
+    'is not taken by errors about thousands of %s',
+    async (_, count, representation, selection) => {
+      await using service = await startService({ body: [] });
+      await using gateway = await startMeasured(service.url);
+      await warmUp(gateway);
+      const before = await gateway.measure();
+      const all = (count: number, text: (n: number) => string) =>
+        Array.from({ length: count }, (_, n) => text(n)).join(' ');
+      const query = `query ($r: [_Any!]!) {
+        ${all(4, (n) => `r${n}: _entities(representations: $r) { ${selection} }`)}
+      }
+      fragment K on ApiKey { ${all(40, (n) => `k${n}: audit { __typename }`)} }`;
+      const representations = Array.from({ length: count }, () => representation);
+      const { errors } = await ask(gateway, query, null, { r: representations });
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'OPERATION_TOO_COMPLEX' });
+      const after = await gateway.measure();
+      expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(100);
+    },
+  );
+
   it('A37: is not taken by a gzip bomb, which cannot be read', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE, ' '));
     let isBomb = false;
