@@ -10,6 +10,7 @@ import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
 import type { GatewayObserver } from './observer.ts';
 import { useDocuments } from './plugins/use-documents.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
+import { useExecutable } from './plugins/use-executable.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
 import { useLimits } from './plugins/use-limits.ts';
@@ -88,7 +89,7 @@ export function createGateway(options: GatewayParts): Gateway {
 
   const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
   const schema = createSchema();
-  const { documents, plugin: forgetInvalid } = useDocuments();
+  const { documents, plugin: keepValid } = useDocuments();
   const prepared = createPreparedOperations(schema, documents);
   const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
     const address = () => {
@@ -115,7 +116,8 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
-      forgetInvalid,
+      useExecutable(),
+      keepValid,
       prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
     ],

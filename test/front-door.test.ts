@@ -335,10 +335,18 @@ describe('a variable that is null where a value is needed', () => {
     expect(gateway.logged.join()).not.toContain('"bug"');
   });
 
-  it('nor is a subscription a bug', async () => {
-    await using gateway = gatewayOver(NOWHERE);
-    const result = await ask(gateway, 'subscription { __typename }');
-    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+  it.each([
+    'subscription { __typename }',
+    'subscription ($v: Int!) { audit(first: $v) }',
+    'query ($__proto__: AuditFilter) { audit(filter: $__proto__) { nodes { id } } }',
+    'query ($__proto__: Boolean!) { __typename @skip(if: $__proto__) }',
+  ])('nor is what cannot be executed: %s', async (query) => {
+    await using service = await startService({ body: [{}] });
+    await using gateway = gatewayOver(service.url);
+    const variables = JSON.parse('{"v": "x", "__proto__": {"actor": "nobody"}}');
+    const result = await ask(gateway, query, variables, { token: 't' });
+    expect(codeOf(result)).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(service.seen).toHaveLength(0);
     expect(gateway.logged.join()).not.toContain('"bug"');
   });
 });

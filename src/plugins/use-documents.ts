@@ -8,32 +8,33 @@ const MAX_CHARACTERS = 65_536;
 /** Documents that were asked before, by their texts; for Yoga, so that it need not parse them again. */
 export type Documents = {
   get(text: string): DocumentNode | undefined;
-  set(text: string, document: DocumentNode): void;
+  /** Without effect: Yoga would keep a document before it is known to be valid. */
+  set(): void;
 };
 
 /**
- * Holds a few hundred documents, and with them what Yoga keeps for each. Not held is one that may have a secret in it:
- * that has a mutation and a text, or is invalid, whatever it was meant to be. Errors about a document know by their stacks
- * what its caller had sent, so these are kept nowhere.
+ * Holds a few hundred valid documents, and with them what Yoga keeps for each; none that may have a secret in it. What is
+ * invalid may be anything, and its errors know by their stacks what the caller had sent: these are kept nowhere.
  */
 export function useDocuments(): { readonly documents: Documents; readonly plugin: Plugin } {
   const documents = new LRUCache<string, DocumentNode>({
     maxSize: MAX_CHARACTERS,
-    sizeCalculation: (_, text) => Math.max(1, text.length),
+    sizeCalculation: (_, text) => text.length,
   });
   return {
-    documents: {
-      get: (text) => documents.get(text),
-      set: (text, document) => {
-        if (!(text.includes('mutation') && text.includes('"'))) documents.set(text, document);
-      },
-    },
+    documents: { get: (text) => documents.get(text), set: () => {} },
     plugin: {
       onValidate({ params: { documentAST } }) {
         return ({ valid }) => {
-          if (!valid) documents.delete(documentAST.loc?.source.body ?? '');
+          const text = documentAST.loc?.source.body;
+          if (valid && text && !mayHoldSecret(text)) documents.set(text, documentAST);
         };
       },
     },
   };
+}
+
+/** A mutation's texts, numbers and comments: in one with variables stand names alone. */
+function mayHoldSecret(text: string): boolean {
+  return text.includes('mutation') && /["#]|\b\d/.test(text);
 }

@@ -6,14 +6,24 @@ const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { a
 const VARIABLES = '$client: ID!, $secret: String!, $flag: Boolean! = true';
 const WRITTEN = LOGIN.replace('$client', '"canary-written"').replace('$secret', '"canary-written"');
 
+type Asked = { readonly query: string; readonly operationName?: string; readonly method?: string };
+
 /** What is asked three times each, with values of the caller in its variables and headers. */
-const ASKED: Readonly<Record<string, string>> = {
+const ASKED: Readonly<Record<string, string | Asked>> = {
   login: `mutation (${VARIABLES}) { ${LOGIN} __typename @include(if: $flag) }`,
   audit: 'query ($client: String!) { audit(filter: {actor: $client}) { nodes { id raw } } }',
   deletion: 'mutation ($client: ID!) { deleteApiKey(clientId: $client) { __typename } }',
   written: `mutation { ${WRITTEN} }`,
   writtenAndInvalid: `mutation { ${WRITTEN} nothing }`,
   writtenIntoQuery: `{ ${WRITTEN} }`,
+  writtenIntoSubscription: `subscription { ${WRITTEN} }`,
+  writtenBesideOthers: `{ ${WRITTEN} } query B { __typename }`,
+  writtenIntoSchema: 'type Query { audit: String @deprecated(reason: "canary-written") }',
+  writtenAndMisnamed: { query: `{ ${WRITTEN} }`, operationName: 'Another' },
+  writtenIntoMutationByGet: { query: `mutation { ${WRITTEN} }`, method: 'GET' },
+  writtenByGet: { query: `{ ${WRITTEN} }`, operationName: 'Another', method: 'GET' },
+  number: 'mutation { deleteApiKey(clientId: 7771234567) { __typename } }',
+  comment: `mutation (${VARIABLES}) { ${LOGIN} __typename @include(if: $flag) } # canary-comment`,
   invalid: `mutation (${VARIABLES}) { ${LOGIN} nothing(of: $flag) }`,
   unparsable: `mutation (${VARIABLES}) { ${LOGIN} `,
   excessive: `mutation (${VARIABLES}) { a: ${LOGIN} b: ${LOGIN} __typename @include(if: $flag) }`,
@@ -39,27 +49,36 @@ it.each(Object.keys(ANSWERS))(
     let answer = ANSWERS[name];
     await using service = await startService((...asked) => answer?.(...asked));
     await using gateway = await startMeasured(service.url);
-    const ask = async (query: string, variables: object, token: string) => {
-      const response = await fetch(gateway.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-        body: JSON.stringify({ query, variables }),
-      });
+    const ask = async (asked: Asked, variables: object, token: string) => {
+      const { query, operationName, method = 'POST' } = asked;
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+      const search = new URLSearchParams({ query, ...(operationName && { operationName }) });
+      const response =
+        method === 'GET'
+          ? await fetch(`${gateway.url}?${search}`, { headers })
+          : await fetch(gateway.url, {
+              ...{ method, headers },
+              body: JSON.stringify({ query, operationName, variables }),
+            });
       return response.text();
     };
-    for (const [kind, query] of Object.entries(ASKED)) {
+    for (const [kind, asked] of Object.entries(ASKED)) {
       for (const time of [1, 2, 3]) {
         const [client, secret, token] = ['client', 'secret', 'token'].map(
           (what) => `canary-${what}-${kind}-${time}`,
         );
-        await ask(query, { client, secret }, String(token));
+        await ask(
+          typeof asked === 'string' ? { query: asked } : asked,
+          { client, secret },
+          String(token),
+        );
       }
     }
     answer = () => ({ body: [] }); // what is kept of one until the next comes is not meant
     for (let count = 0; count < 20; count += 1)
-      await ask('{ audit { nodes { id } } }', {}, 'other');
+      await ask({ query: '{ audit { nodes { id } } }' }, {}, 'other');
     const snapshot = await gateway.snapshot();
     expect(snapshot).toContain('deleteApiKey');
-    expect(new Set(snapshot.match(/canary[\w-]*/g))).toEqual(new Set());
+    expect(new Set(snapshot.match(/canary[\w-]*|7771234567/g))).toEqual(new Set());
   },
 );

@@ -1,0 +1,27 @@
+import { type ASTNode, type ASTVisitor, GraphQLError, type ValidationContext } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+
+/** Refuses what graphql-js finds valid though it cannot be executed here. */
+export function useExecutable(): Plugin {
+  return {
+    onValidate({ addValidationRule }) {
+      addValidationRule(executableRule);
+    },
+  };
+}
+
+function executableRule(context: ValidationContext): ASTVisitor {
+  const refuse = (message: string, nodes: ASTNode) =>
+    context.reportError(new GraphQLError(message, { nodes }));
+  return {
+    OperationDefinition: (node) => {
+      if (!context.getSchema().getRootType(node.operation))
+        refuse(`The schema has no ${node.operation}s.`, node);
+    },
+    VariableDefinition: (node) => {
+      // The executor reads the values into an object, whose prototype that is.
+      if (node.variable.name.value === '__proto__')
+        refuse('A variable cannot have this name.', node);
+    },
+  };
+}
