@@ -12,7 +12,7 @@ import { useDocuments } from './plugins/use-documents.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { useExecutable } from './plugins/use-executable.ts';
 import { useIntrospection } from './plugins/use-introspection.ts';
-import { useJsonRequests } from './plugins/use-json-requests.ts';
+import { isInexact, useJsonRequests } from './plugins/use-json-requests.ts';
 import { useLimits } from './plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
 import { useQuietErrors } from './plugins/use-quiet-errors.ts';
@@ -134,6 +134,7 @@ export function createGateway(options: GatewayParts): Gateway {
   const lane = createLane({
     find: prepared.find,
     maxBytes: MAX_BODY_BYTES,
+    isInexact,
     begin: (request, response) => {
       const caller = callerOf(request, response);
       const { headers, signal } = caller;

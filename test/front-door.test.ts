@@ -265,6 +265,18 @@ describe('a mistake in the variables', () => {
     },
   );
 
+  it.each(['constructor', 'toString', 'hasOwnProperty'])(
+    'is told to be missing under the name $%s, too',
+    async (name) => {
+      await using gateway = gatewayOver(NOWHERE);
+      const query = `query ($${name}: [_Any!]!) { _entities(representations: $${name}) { __typename } }`;
+      const { errors } = await post(gateway, JSON.stringify({ query, variables: {} }));
+      expect(errors?.map(({ message }) => message)).toEqual([
+        `Variable "$${name}" of type "[_Any!]!" must be given and not be null.`,
+      ]);
+    },
+  );
+
   it('is answered with at most five errors, however many there are', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = { parameters: Array.from({ length: 20_000 }, () => 1) };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../src/gateway-types.ts';
-import { documentsOfTheSuite } from './helpers/documents.ts';
+import { documentsOfTheSuite, type MadeUp } from './helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from './helpers/gateway.ts';
 import { keytrail } from './helpers/keytrail.ts';
 import { type Handler, startService } from './helpers/service.ts';
@@ -68,6 +68,59 @@ describe('a request that was asked before', () => {
     expect(
       await compareWays([{ query: '{ audit { __proto__: __typename } }', variables: {} }]),
     ).toBe(0);
+  });
+
+  it.each<[string, readonly MadeUp[]]>([
+    [
+      'brackets inside of one another in a variable',
+      [
+        { query: '{ __typename }' },
+        {
+          query: '{ __typename }',
+          variables: { x: JSON.parse('['.repeat(3000) + ']'.repeat(3000)) },
+        },
+      ],
+    ],
+    [
+      'a name of an operation that ends like another document',
+      [
+        { query: '#\nquery A { __typename }', operationName: 'A' },
+        { query: 'query A { __typename }', operationName: 'A\n#' },
+      ],
+    ],
+  ])('is answered as at first with %s', async (_, requests) => {
+    // Each by every type that an answer may have.
+    await compareWays(requests.flatMap((request) => Array.from({ length: 4 }, () => request)));
+  });
+
+  it('is prepared for each choice of its flags, whoever asked for which before', () => {
+    const query = `query ($actor: Boolean!, $target: Boolean!, $more: Boolean!) { audit { nodes {
+      id action occurredAt outcome ...M @include(if: $more)
+      actor @include(if: $actor) { id name type } target @include(if: $target) { id name type } } } }
+      fragment M on AuditEvent { ipAddress userAgent }`;
+    const large = `query ($all: Boolean!) { audit { nodes { id } ...N @include(if: $all) } }
+      fragment N on AuditConnection { a: nodes { ...E } b: nodes { ...E } c: nodes { ...E } d: nodes { ...E } }
+      fragment E on AuditEvent { id action occurredAt outcome actor { ...P } target { ...P } }
+      fragment P on AuditParty { id name type a: id b: id c: id d: id e: id f: id g: id h: id }`;
+    return underPort(
+      () => ({ body: [{ id: 1 }] }),
+      async ({ ask, logged }) => {
+        const count = async (query: string, variables: object, headers = {}) => {
+          const before = logged.length;
+          await ask(query, { body: JSON.stringify({ query, variables }), headers });
+          return logged.slice(before).join().includes('"prepared":true');
+        };
+        const flags = [true, false];
+        const choices = flags.flatMap((actor) =>
+          flags.flatMap((target) => flags.map((more) => ({ actor, target, more }))),
+        );
+        expect(await count(query, choices[0] ?? {})).toBe(false);
+        for (const choice of choices) expect(await count(query, choice)).toBe(true);
+        expect(await count(large, { all: true })).toBe(false);
+        expect(await count(large, { all: true })).toBe(false);
+        expect(await count(large, { all: false })).toBe(true);
+      },
+    );
   });
 
   it('is answered in whole characters, however large the answer', () => {

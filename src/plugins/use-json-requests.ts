@@ -68,13 +68,19 @@ const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationNa
  * number for a long one: a deletion must not hit the key next to the one that was meant.
  */
 async function parseBody(request: Request): Promise<GraphQLParams> {
-  const body: unknown = JSON.parse(UTF_8.decode(await request.arrayBuffer()), refuseLongNumber);
+  const text = UTF_8.decode(await request.arrayBuffer());
+  const body: unknown = JSON.parse(text, isInexact(text) ? refuseLongNumber : undefined);
   if (typeof body !== 'object' || body === null)
     throw badRequest('The body must be a JSON object.');
   if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
     throw badRequest(`The body may have ${[...MEMBERS].join(', ')}, and nothing else.`);
   }
   return body;
+}
+
+/** Whether a JSON text may have a number in it that JSON does not carry safely. */
+export function isInexact(json: string): boolean {
+  return /\d{16}|\d[eE]/.test(json);
 }
 
 function refuseLongNumber(_name: string, value: unknown): unknown {

@@ -58,9 +58,7 @@ export function useQuietErrors({ hideSuggestions }: { readonly hideSuggestions: 
       const isWrong = (definition: VariableDefinitionNode) =>
         getVariableValues(schema, [definition], given, { maxErrors: 1 }).errors !== undefined;
       const wrong = definitions.filter(isWrong).slice(0, MAX_ERRORS);
-      const errors = wrong.flatMap((definition) =>
-        quietVariableErrors(schema, definition, given[definition.variable.name.value]),
-      );
+      const errors = wrong.flatMap((definition) => quietVariableErrors(schema, definition, given));
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
@@ -90,7 +88,7 @@ function quietValuesRule(context: ValidationContext): ReturnType<ValidationRule>
 function quietVariableErrors(
   schema: GraphQLSchema,
   definition: VariableDefinitionNode,
-  value: unknown,
+  given: Readonly<Record<string, unknown>>,
 ): readonly GraphQLError[] {
   const name = definition.variable.name.value;
   const type = typeFromAST(schema, definition.type);
@@ -100,6 +98,7 @@ function quietVariableErrors(
       extensions: { code: 'BAD_USER_INPUT', http: { spec: true, status: 400 } },
     });
   if (!isInputType(type)) return [problem(`Variable "$${name}" has no input type.`)];
+  const value = Object.hasOwn(given, name) ? given[name] : null;
   if (value == null)
     return [problem(`Variable "$${name}" of type "${type}" must be given and not be null.`)];
   const messages = new Set<string>();

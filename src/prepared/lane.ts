@@ -11,6 +11,8 @@ export type LaneOptions = {
   readonly find: (question: Question) => PreparedOperation | undefined;
   /** The largest body taken, in bytes. */
   readonly maxBytes: number;
+  /** Whether a body may have a number in it that is refused. */
+  readonly isInexact: (json: string) => boolean;
   readonly begin: (request: IncomingMessage, response: ServerResponse) => Begun;
   /** Gives errors their codes. */
   readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
@@ -31,7 +33,7 @@ type Begun = {
  * Answers a request for GraphQL that is plain JSON by POST, was asked before, and has variables that fit. Of all else it
  * says that Yoga must: then the body, if it was read, stands on the request where Yoga looks for it.
  */
-export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOptions) {
+export function createLane({ find, maxBytes, isInexact, begin, toCoded, headers }: LaneOptions) {
   const turn = createTurn();
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
@@ -39,7 +41,7 @@ export function createLane({ find, maxBytes, begin, toCoded, headers }: LaneOpti
     // Most bodies are there with their head, so that nothing has to flow.
     const body = request.complete ? request.read() : await buffer(request).catch(() => null);
     if (body === null) return true; // the caller left before he had asked
-    const question = readQuestion(body, request.headers.accept);
+    const question = readQuestion(body, request.headers.accept, isInexact);
     const prepared = question && find(question);
     const execute = question && prepared?.plan()(question.variables);
     if (!prepared || !execute) {
@@ -77,14 +79,11 @@ function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolea
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Some of these Yoga's way has to refuse. */
-const LONG_NUMBER = /\d{16}|\d[eE]/;
-
 /** Null for what is not plain, or wrong: Yoga's way says how. */
-function readQuestion(body: Buffer, accept = ''): Question | null {
+function readQuestion(body: Buffer, accept = '', isInexact: LaneOptions['isInexact']) {
   try {
     const text = UTF_8.decode(body);
-    if (LONG_NUMBER.test(text)) return null;
+    if (isInexact(text)) return null;
     const { query, operationName = null, variables: given, ...others } = Object(JSON.parse(text));
     const variables = given ?? {};
     const isName = operationName === null || typeof operationName === 'string';

@@ -60,5 +60,5 @@ export function createPreparedOperations(
 
 /** By what a question is known again, letter for letter. */
 function keyOf({ query, operationName, accept }: Omit<Question, 'variables'>): string {
-  return `${accept}\n${operationName === null ? '' : `=${operationName}`}\n${query}`;
+  return `${accept}\n${operationName?.length}\n${operationName}\n${query}`;
 }

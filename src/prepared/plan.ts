@@ -24,7 +24,10 @@ type Operation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** So many fields are planned of a document for all choices of its `@skip` and `@include`, and one for four characters. */
+/** An operation is planned for so many choices of its `@skip` and `@include`: for the others it goes the long way. */
+const MAX_CHOICES = 8;
+
+/** So many fields are planned at most, and one for every four characters of the document: fragments may stand for more. */
 const MAX_FIELDS = 300;
 
 /**
@@ -38,13 +41,12 @@ export function createPlan(valid: Operation) {
   const { schema, document, operation } = valid;
   const { variableDefinitions = [], name } = operation;
   const choices = new Map<string, readonly Field[] | null>();
-  const room = { fields: Math.min(MAX_FIELDS, (document.loc?.end ?? 0) / 4) };
   return (given: Readonly<Record<string, unknown>>) => {
     const { coerced } = getVariableValues(schema, variableDefinitions, given, { maxErrors: 1 });
     const flags = Object.entries(coerced ?? {}).filter(([, value]) => typeof value === 'boolean');
     const choice = flags.join(); // conditions are flags, and nothing else is one
-    if (coerced && room.fields > 0 && !choices.has(choice))
-      choices.set(choice, planRoot(valid, Object.fromEntries(flags), room)); // no other value is kept
+    if (coerced && choices.size < MAX_CHOICES && !choices.has(choice))
+      choices.set(choice, planRoot(valid, Object.fromEntries(flags))); // no other value is kept
     const fields = choices.get(choice);
     if (!coerced || !fields) return null;
     return async (context: unknown): Promise<ExecutionResult> => {
@@ -79,10 +81,8 @@ export function makeRepeatable(schema: GraphQLSchema): void {
   }
 }
 
-/** How many fields may still be planned. */
-type Room = { fields: number };
-
-type Planning = Operation & GraphQLResolveInfo & { readonly room: Room };
+/** In its room so many fields may still be planned. */
+type Planning = Operation & GraphQLResolveInfo & { readonly room: { fields: number } };
 
 /** One time that an operation is carried out, with coerced values of its variables. */
 type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
@@ -96,14 +96,14 @@ function giveUp(): never {
   throw new Error('This is for graphql-js to carry out.');
 }
 
-function planRoot(valid: Operation, variableValues: Run['coerced'], room: Room) {
+function planRoot(valid: Operation, variableValues: Run['coerced']) {
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
+  const room = { fields: Math.min(MAX_FIELDS, (document.loc?.end ?? 0) / 4) };
   // Each field adds what is its own. No resolver here reads other variables, or what other versions of graphql-js add.
   const planning = { ...valid, fragments, variableValues, rootValue: undefined, room } as Planning;
   const values = { coerced: variableValues, sources: {} };
-  room.fields -= 1;
   try {
     const type = schema.getRootType(operation.operation) ?? giveUp();
     const root = collectFields(schema, fragments, values, type, operation.selectionSet);
