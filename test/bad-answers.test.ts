@@ -3,7 +3,7 @@ import { ask, codeOf, gatewayOver } from './helpers/gateway.ts';
 import { startService } from './helpers/service.ts';
 
 const READ =
-  '{ audit(first: 2) { nodes { id occurredAt action actor { id name } } totalCount pageInfo { hasNextPage } } }';
+  '{ audit(first: 2) { nodes { id occurredAt action actor { id name } target { id } } totalCount pageInfo { hasNextPage } } }';
 const digits = '7'.repeat(400);
 const time = '2026-11-21T00:00:00Z';
 const million = Array.from({ length: 1e6 }, (_, id) => `{"id":${id},"ts":1700000000}`);
@@ -42,6 +42,18 @@ it.each<readonly [string, string, string, unknown]>([
     `[{"id": 1, "${'userid'.repeat(2e5)}": 1, "time": "${time}"}]`,
     '',
     { nodes: [{ id: '1' }] },
+  ],
+  [
+    'names that can be taken apart in many ways',
+    `[{"id": 1, "time": "${time}", ${Array.from({ length: 5000 }, (_, n) => `"${'login'.repeat(15)}q${n}": 1`)}}]`,
+    '',
+    { nodes: [{ id: '1' }] },
+  ],
+  [
+    'a name and a kind of seven million letters',
+    `[{"id": 1, "time": "${time}", "actor": "${'a'.repeat(7e6)}", "target": "${'Aa'.repeat(35e5)}"}, {"id": 2, "actor": "b"}]`,
+    '',
+    { nodes: [{ id: '1', actor: null }, { id: '2' }] },
   ],
 ])(
   'an answer of %s is read or refused with a code',

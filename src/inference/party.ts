@@ -86,10 +86,13 @@ function describe({ traits: { party }, pointer, depth, values }: Candidate): Att
   return { attribute, rule, isDirect, word, depth, pointer, values };
 }
 
+/** Nobody's id or name is longer; V8 has no room for patterns over millions of characters. */
+const MAX_LENGTH = 10_000;
+
 /** A number, or a text that is no JSON. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
-  return value[0] !== '{' && value[0] !== '[';
+  return value.length <= MAX_LENGTH && value[0] !== '{' && value[0] !== '[';
 }
 
 /** What follows the role's word means at most one thing. */

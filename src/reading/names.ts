@@ -40,18 +40,21 @@ export function wordsOf(name: string): readonly string[] {
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
-    .flatMap((word) => unglue(word) ?? [word])
+    .flatMap((word) => unglue(word, new Set()) ?? [word])
     .map(singular)
     .map((word) => SHORT.get(word) ?? word);
 }
 
-function unglue(word: string): readonly string[] | null {
+/** Remembers which ends are no words, by their lengths: "login" is "log" and "in" too, and many make many ways. */
+function unglue(word: string, vain: Set<number>): readonly string[] | null {
   if (SINGLE.has(word)) return [word];
+  if (vain.has(word.length)) return null;
   for (let end = word.length - 2; end >= 2; end -= 1) {
     const head = word.slice(0, end);
-    const tail = SINGLE.has(head) ? unglue(word.slice(end)) : null;
+    const tail = SINGLE.has(head) ? unglue(word.slice(end), vain) : null;
     if (tail !== null) return [head, ...tail];
   }
+  vain.add(word.length);
   return null;
 }
 
