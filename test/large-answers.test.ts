@@ -166,6 +166,11 @@ describe('of a large answer', () => {
   it.each<readonly [string, unknown, object]>([
     ['is the answer itself', MANY, {}],
     ['has a usual name', { page: 1, links: [{ a: [{}] }], events: MANY }, {}],
+    [
+      'has something else far behind',
+      { events: [...MANY.slice(0, 1500), null, ...MANY.slice(1501)], items: IDS },
+      {},
+    ],
     ['stands behind another one', { columns: IDS, events: MANY }, {}],
     [
       'stands deep, where a contract says',

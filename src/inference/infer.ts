@@ -109,13 +109,13 @@ function partsOf(body: unknown): readonly Part[] {
   return parts;
 }
 
-/** A list of objects; under a name that says records or is in the plural null too, with which some services mean the empty list. */
+/** A list of objects, as far as its first items tell; under a name that says records or is in the plural null too, with which some services mean the empty list. */
 function isList({ value, words, pointer }: Part): boolean {
   if (pointer === '') return Array.isArray(value);
   const { isSure, isUsual, isOther } = kindOf(words);
   if (isOther) return false;
   const isPlural = isSure || (isUsual && /s$/i.test(pointer));
-  return Array.isArray(value) ? value.every(isObject) : value === null && isPlural;
+  return Array.isArray(value) ? value.slice(0, SAMPLE).every(isObject) : value === null && isPlural;
 }
 
 const kindOf = memoise((words) => ({
