@@ -29,6 +29,13 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
     ['10 fields at its root', `{ ${times(11, () => '__typename')} }`],
     ['10 fields at its root', `{ ${times(11, (i) => `a${i}: audit { totalCount }`)} }`],
     ['10 fields at its root', fanOut(20)],
+    ['500 fields', `{ audit { edges { node { ${times(499, () => 'id')} } } } }`],
+    ['500 fields', `{ audit { nodes { ${times(50, (i) => `r${i}: raw`)} } } }`],
+    [
+      '500 fields',
+      `{ ${times(10, (i) => `a${i}: audit { ...A }`)} } fragment A on AuditConnection { ${times(9, (i) => `n${i}: nodes { ...E }`)} }
+       fragment E on AuditEvent { id action outcome ipAddress userAgent }`,
+    ],
     ['50 aliases', `{ audit { ${times(51, (i) => `a${i}: totalCount`)} } }`],
     ['50 directives', `{ audit { totalCount ${times(51, () => '@include(if: true)')} } }`],
     ['2000 tokens', `{ ${times(10_000, (i) => `a${i}: __typename`)} }`.slice(0, 60_000)],
@@ -56,6 +63,7 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
 describe('a document that asks for as much as it may', () => {
   it.each([
     ['one login under an alias', `mutation { __typename a: ${LOGIN} }`, 1],
+    ['500 fields', `{ audit { edges { node { ${times(497, () => 'id')} } } } }`, 1],
     ['ten fields', `{ ${times(10, (i) => `a${i}: audit { totalCount }`)} }`, 1],
     ['many operations', `mutation A { ${DELETE} } query B { __typename }`, 1],
     ['the longest question for the schema', getIntrospectionQuery({ oneOf: true }), 0],

@@ -22,6 +22,8 @@ const LIMITS = {
   nesting: 40,
   /** Of fields inside of one another, through fragments. */
   depth: 20,
+  /** Through fragments, each as often as it is asked for. A list multiplies them by a thousand. */
+  fields: 500,
   aliases: 50,
   directives: 50,
   rootFields: 10,
@@ -98,19 +100,29 @@ function excessOf(document: DocumentNode): string | undefined {
   if (directives > LIMITS.directives) return `${LIMITS.directives} directives`;
   const measure = measureSelections(document.definitions.filter(isFragment));
   for (const { operation, selectionSet } of document.definitions.filter(isOperation)) {
-    const { depth, fields, others } = measure(selectionSet);
+    const { depth, all, fields, others } = measure(selectionSet);
     if (depth > LIMITS.depth) return `${LIMITS.depth} levels`;
     if (fields > LIMITS.rootFields) return `${LIMITS.rootFields} fields at its root`;
+    if (all > LIMITS.fields) return `${LIMITS.fields} fields`;
     const isMutation = operation === OperationTypeNode.MUTATION;
     if (isMutation && others > LIMITS.mutationFields) return 'one field in a mutation';
   }
   return undefined;
 }
 
-/** How deep a selection goes, and how many fields stand in it, `__typename` counted or not. */
-type Measure = { readonly depth: number; readonly fields: number; readonly others: number };
+/** What a selection asks for. */
+type Measure = {
+  /** How deep it goes. */
+  readonly depth: number;
+  /** How many fields stand in it, at any depth; `raw`, which is a whole record or answer, as ten. */
+  readonly all: number;
+  /** How many stand at its top. */
+  readonly fields: number;
+  /** How many of those are not `__typename`. */
+  readonly others: number;
+};
 
-const NOTHING: Measure = { depth: 0, fields: 0, others: 0 };
+const NOTHING: Measure = { depth: 0, all: 0, fields: 0, others: 0 };
 
 /** Each fragment is measured once, however often it is spread; one inside of itself counts as nothing, and is invalid. */
 function measureSelections(
@@ -128,13 +140,16 @@ function measureSelections(
   const ofSelection = (selection: SelectionNode): Measure => {
     if (selection.kind === Kind.INLINE_FRAGMENT) return ofSet(selection.selectionSet);
     if (selection.kind === Kind.FRAGMENT_SPREAD) return ofFragment(selection.name.value);
-    const { depth } = ofSet(selection.selectionSet);
-    return { depth: depth + 1, fields: 1, others: selection.name.value === '__typename' ? 0 : 1 };
+    const { depth, all } = ofSet(selection.selectionSet);
+    const { value: name } = selection.name;
+    const own = name === 'raw' ? 10 : 1;
+    return { depth: depth + 1, all: all + own, fields: 1, others: name === '__typename' ? 0 : 1 };
   };
   const ofSet = (set: SelectionSetNode | undefined): Measure =>
     (set?.selections ?? []).map(ofSelection).reduce(
-      (sum, { depth, fields, others }) => ({
+      (sum, { depth, all, fields, others }) => ({
         depth: Math.max(sum.depth, depth),
+        all: sum.all + all,
         fields: sum.fields + fields,
         others: sum.others + others,
       }),

@@ -27,9 +27,6 @@ type Operation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
 /** An operation is planned for so many choices of its `@skip` and `@include`: for the others it goes the long way. */
 const MAX_CHOICES = 8;
 
-/** So many fields are planned at most, and one for every four characters of the document: fragments may stand for more. */
-const MAX_FIELDS = 300;
-
 /**
  * Plans a query, or a mutation of one field. For values of its variables it gives what carries it out; null where they
  * do not fit, or it is not planned. Root fields are resolved here, once. What they give is completed here as long as
@@ -100,7 +97,7 @@ function planRoot(valid: Operation, variableValues: Run['coerced']) {
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  const room = { fields: Math.min(MAX_FIELDS, (document.loc?.end ?? 0) / 4) };
+  const room = { fields: (document.loc?.end ?? 0) / 4 }; // fragments may stand for many more
   // Each field adds what is its own. No resolver here reads other variables, or what other versions of graphql-js add.
   const planning = { ...valid, fragments, variableValues, rootValue: undefined, room } as Planning;
   const values = { coerced: variableValues, sources: {} };

@@ -76,15 +76,24 @@ function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
   return -1;
 }
 
+/** One request may ask for the same one many times. */
+const fingerprints = new WeakMap<Trail, Map<number, string>>();
+
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
 function fingerprint(trail: Trail, index: number): string {
-  const { id } = trail.event(index);
-  return `${id === null ? NAMELESS : digest(id)}${printRecord(trail, index)}`;
+  const known = fingerprints.get(trail) ?? new Map<number, string>();
+  fingerprints.set(trail, known);
+  const found = known.get(index);
+  if (found !== undefined) return found;
+  const { id, raw } = trail.event(index);
+  const made = `${id === null ? NAMELESS : digest(id)}${digest(JSON.stringify(raw))}`;
+  known.set(index, made);
+  return made;
 }
 
 /** What tells a record from others, whatever is taken for its id. */
 function printRecord(trail: Trail, index: number): string {
-  return digest(JSON.stringify(trail.event(index).raw));
+  return fingerprint(trail, index).slice(12);
 }
 
 function digest(text: string): string {

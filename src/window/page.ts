@@ -62,6 +62,7 @@ export async function readPage(
   });
   const edges = matches.slice(0, size);
   const isCut = matches.length > size;
+  let total: number | null = null; // many aliases may ask for it
   const endOf = () => {
     if (isCut || next() === null) return edges.at(-1);
     const last = visits.findLast(({ trail }) => trail.length > 0);
@@ -76,7 +77,10 @@ export async function readPage(
     },
     hasNextPage: () => isCut || next() !== null,
     hasPreviousPage: position !== null,
-    totalCount: () => count(visits, where),
+    totalCount: () => {
+      total ??= count(visits, where);
+      return total;
+    },
     raw: (matches[0] ?? visits[0])?.trail.raw,
   };
 }
