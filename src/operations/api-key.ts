@@ -1,6 +1,6 @@
 import { builder, windowArguments } from '../builder.ts';
 import { path, withQuery } from '../rest/path.ts';
-import { concerns } from '../window/filter.ts';
+import { selectConcerning } from '../window/filter.ts';
 import { readPage } from '../window/page.ts';
 import { pageSize } from '../window/parameters.ts';
 
@@ -20,7 +20,7 @@ builder.objectType('ApiKey', {
         readPage(authorized.getTrail(withQuery(path`/api/v1/audit`, pageSize(contract.audit))), {
           first,
           after,
-          where: (event) => concerns(clientId, event),
+          where: selectConcerning(clientId),
         }),
     }),
   }),

@@ -3,7 +3,7 @@ import type { AuditEvent, Party } from '../reading/event.ts';
 import { path, withQuery } from '../rest/path.ts';
 import { isOnlyFieldWithout } from '../selection.ts';
 import { type Edge, encodeCursor } from '../window/cursor.ts';
-import { matches } from '../window/filter.ts';
+import { selectMatching } from '../window/filter.ts';
 import { readPage } from '../window/page.ts';
 import { pageSize, toParameters } from '../window/parameters.ts';
 
@@ -40,7 +40,7 @@ builder.queryField('audit', (t) =>
       return readPage(trail, {
         first,
         after,
-        where: isFiltered ? matches.bind(null, conditions) : undefined,
+        where: isFiltered ? selectMatching(conditions) : undefined,
       });
     },
   }),

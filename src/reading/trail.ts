@@ -25,6 +25,18 @@ export type Trail = {
   forget(): void;
 };
 
+/** Remembers what is made of a trail for as long as that is there: one request may ask for the same many times. */
+export function perTrail<Made extends object>(
+  make: (trail: Trail) => Made,
+): (trail: Trail) => Made {
+  const known = new WeakMap<Trail, Made>();
+  return (trail) => {
+    const made = known.get(trail) ?? make(trail);
+    known.set(trail, made);
+    return made;
+  };
+}
+
 /** So many records are looked at to tell what all of them hold. */
 export const SAMPLE = 50;
 

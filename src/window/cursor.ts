@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Step } from '../reading/paging.ts';
-import type { Trail } from '../reading/trail.ts';
+import { perTrail, type Trail } from '../reading/trail.ts';
 
 /** Where an event stands: on which page, and where there. A trail grows and its ids may repeat, so it takes all of this to find it again. */
 export type Position = {
@@ -76,13 +76,11 @@ function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
   return -1;
 }
 
-/** One request may ask for the same one many times. */
-const fingerprints = new WeakMap<Trail, Map<number, string>>();
+const fingerprintsOf = perTrail(() => new Map<number, string>());
 
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
 function fingerprint(trail: Trail, index: number): string {
-  const known = fingerprints.get(trail) ?? new Map<number, string>();
-  fingerprints.set(trail, known);
+  const known = fingerprintsOf(trail);
   const found = known.get(index);
   if (found !== undefined) return found;
   const { id, raw } = trail.event(index);

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts';
-import type { AuditEvent } from '../reading/event.ts';
 import type { Next, Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
 import { decodeCursor, type Edge, encodeCursor, findEvent, type Position } from './cursor.ts';
+import { type Selection, selectAll } from './filter.ts';
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
 export type Page = {
@@ -25,7 +25,7 @@ export type PageArguments = {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
   /** Which events count; all where it is left out. */
-  readonly where?: ((event: AuditEvent) => boolean) | undefined;
+  readonly where?: Selection | undefined;
 };
 
 /** Reads the page of the service to which a step leads, null to the first; of that no more than so many events, if they are enough. */
@@ -46,7 +46,7 @@ const MAX_INT = 2 ** 31 - 1;
  */
 export async function readPage(
   open: OpenTrail,
-  { first, after, where }: PageArguments,
+  { first, after, where = selectAll }: PageArguments,
 ): Promise<Page> {
   const size = first ?? 50;
   if (size < 1 || size > MAX_FIRST) {
@@ -55,9 +55,11 @@ export async function readPage(
   const position = after == null ? null : decodeCursor(after);
   const matches: Edge[] = [];
   // One more than the window tells that there is more.
-  const enough = where === undefined && position === null ? size + 1 : undefined;
+  const enough = where === selectAll && position === null ? size + 1 : undefined;
   const { visits, next } = await walk(open, { position, enough }, (visit) => {
-    matches.push(...matching(visit, where, size + 1 - matches.length));
+    const { trail, step, from } = visit;
+    const found = where(trail, from, size + 1 - matches.length);
+    matches.push(...found.map((index) => ({ trail, step, index })));
     return matches.length < size;
   });
   const edges = matches.slice(0, size);
@@ -164,27 +166,14 @@ function indices(length: number): readonly number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-/** The first so many events of a page that count; no more are read than it takes. */
-function matching(
-  { trail, step, from }: Visit,
-  where: PageArguments['where'],
-  most: number,
-): readonly Edge[] {
-  const matches: Edge[] = [];
-  for (let index = from; index < trail.length && matches.length < most; index += 1) {
-    if (where === undefined || where(trail.event(index))) matches.push({ trail, step, index });
-  }
-  return matches;
-}
-
 /** The service's word, or what a whole answer holds; how many match is only known of a whole one. */
-function count([first]: readonly Visit[], where: PageArguments['where']): number | null {
+function count([first]: readonly Visit[], where: Selection): number | null {
   if (first === undefined) return null;
   const { trail, step } = first;
   const isWhole = step === null && trail.next() === null;
   const told = trail.total();
   const total = isWhole ? Math.max(told ?? 0, trail.length) : told;
   if (total === null || total > MAX_INT) return null;
-  if (where === undefined) return total;
-  return isWhole ? matching({ ...first, from: 0 }, where, trail.length).length : null;
+  if (where === selectAll) return total;
+  return isWhole ? where(trail, 0, trail.length).length : null;
 }
