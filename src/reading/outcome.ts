@@ -1,15 +1,22 @@
 /** How an action ended. */
 export type Outcome = 'SUCCESS' | 'FAILURE';
 
-/** Words that begin so say that it was done, or that it was not. */
+/** Whole words, as a failover is no failure: a text that begins so says that it was done. */
 const DONE =
-  /^(?:true|succe|ok$|okay$|allow|grant|permit|pass(?:ed)?$|accept|approved|complete|done$)/i;
-const NOT_DONE =
-  /^(?:false|unsuccess|not[ _-]?\w|fail|error|den(?:y|ied)|reject|refus|forbid|unauthori[sz]ed|block|invalid|abort)|failed$|failure$|error$/i;
+  /^(?:(?:true|ok|okay|pass(?:ed)?|done)$|(?:success(?:ful(?:ly)?)?|succeed(?:s|ed)?|allow(?:s|ed)?|grant(?:s|ed)?|permit(?:s|ted)?|accept(?:s|ed)?|approved|completed?)(?![a-z]))/i;
 
-/** A flag or a word, in most of the ways in which services say it; null for every other. */
+/** One that begins or ends so says that it was not. */
+const NOT_DONE =
+  /^(?:false|fail(?:s|ed|ing|ures?)?|(?:error|block|abort|reject)(?:s|ed)?|rejection|refus(?:es?|ed|al)|forbid(?:s|den)?|den(?:y|ies|ied|ial)|(?:un|not )authori[sz]ed|(?:in|not )valid|unsuccessful(?:ly)?|not (?:ok|success(?:ful)?|succeeded|found|allowed|permitted|granted|accepted|approved|passed|done|completed?))(?![a-z])|(?<![a-z])(?<!^no )(?:failed|failures?|errors?|denied|rejected|not found)$/i;
+
+const WORD = /^(?:[a-z]+|[A-Z]+)$/;
+
+/** A flag or a word, in most of the ways in which services say it; null for every other, and for what says both. */
 export function readOutcome(value: unknown): Outcome | null {
   if (typeof value !== 'boolean' && typeof value !== 'string') return null;
-  if (NOT_DONE.test(String(value))) return 'FAILURE';
-  return DONE.test(String(value)) ? 'SUCCESS' : null;
+  const given = String(value);
+  const text = WORD.test(given) ? given : given.replace(/[_-]|(?<=[a-z])(?=[A-Z])/g, ' ');
+  const isDone = DONE.test(text);
+  if (isDone === NOT_DONE.test(text)) return null;
+  return isDone ? 'SUCCESS' : 'FAILURE';
 }
