@@ -14,6 +14,18 @@ it.each<readonly [string, string, string, unknown]>([
   ['NaN', `[{"id": NaN, "time": "${time}"}]`, 'UPSTREAM_BAD_RESPONSE', null],
   ['no records', '{"items": []}', '', { nodes: [], totalCount: 0 }],
   [
+    'no records beside what was asked for and counts',
+    '{"events": [], "filter": {"outcome": "failure"}, "stats": {"success": 0}}',
+    '',
+    { nodes: [], totalCount: 0 },
+  ],
+  [
+    'no records because it failed',
+    '{"items": [], "status": {"success": false}}',
+    'UPSTREAM_ERROR',
+    null,
+  ],
+  [
     'a number of 400 digits',
     `{"total": ${digits}, "items": [{"id": ${digits}, "time": ${digits}, "action": 1e999}]}`,
     '',

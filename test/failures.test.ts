@@ -159,6 +159,16 @@ describe('an answer of 200', () => {
     { errors: [{}] },
     { type: 'about:blank', status: 404 },
     { status: 'not_found' },
+    { code: 404, message: 'x' },
+    { code: 'KEY_NOT_FOUND' },
+    { errorCode: 'E17' },
+    { errorMessage: 'x' },
+    { failed: true },
+    { deleted: [], failed: ['k'] },
+    { deletedCount: 0 },
+    { error: { code: 7, message: '' } },
+    { data: { id: 'k', deleted: false } },
+    '[{"id":"k","success":false}]',
     false,
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
@@ -169,6 +179,20 @@ describe('an answer of 200', () => {
       reason: 'SAYS_IT_FAILED',
       upstream: { status: 200 },
     });
+  });
+
+  it.each([
+    { result: 4711 },
+    { error: 'none', errorCode: 0 },
+    { error: { code: 0, message: '' }, failed: [] },
+    { deleted: ['k'], deletedCount: 1, failed: 0 },
+    { api_key: { id: 'k', status: 'blocked', code: 404 } },
+    { stats: { success: 0 } },
+  ])('that says %j is no failed deletion', async (body) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const { data } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(data?.deleteApiKey?.outcome).toBe('DELETED');
   });
 
   it.each([

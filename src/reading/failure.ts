@@ -3,32 +3,63 @@ import type { Answer } from './contract.ts';
 import { isObject, wordsOf } from './names.ts';
 import { readOutcome } from './outcome.ts';
 
-/** Yes or no, under these names. */
-const FLAGS = /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$/;
+/** Yes or no, or how many, under these names. */
+const FLAGS =
+  /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$|^(?:deleted|removed) count$/;
+
+/** What went wrong, if anything, under these. */
+const COMPLAINTS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
 
 /** A word or an HTTP status, under these. */
-const WORDS = /^(?:result|status|outcome|status code|http status|http status code)$/;
+const WORDS = /^(?:result|status|outcome|code|status code|http status|http status code)$/;
+
+/** What only repeats the question, or counts. */
+const ASIDE = /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet)\b/;
+
+/** How services write that nothing went wrong. */
+const NONE = /^(?:|0+|-|n\/a|null|false|no|none|no[ _-]errors?|ok|success(?:ful)?)$/i;
 
 /**
  * Takes the word of a body that speaks against the success that its status announced: at its top, or one wrapper down.
  * @throws GatewayError UPSTREAM_ERROR when it does.
  */
 export function refuseFailed({ body, status: upstreamStatus }: Pick<Answer, 'body' | 'status'>) {
-  const parts = isObject(body) ? [body, ...Object.values(body).filter(isObject)] : [];
-  if (body === false || parts.flatMap(Object.entries).some(speaksAgainst))
+  if (body === false || membersOf(body).some(speaksAgainst))
     throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
 }
 
-function speaksAgainst([name, value]: readonly [string, unknown]): boolean {
-  const words = wordsOf(name).join(' ');
-  if (words === 'error') return isComplaint(value); // what went wrong, if anything
-  const isPlain = /^(?:string|number|boolean)$/.test(typeof value);
-  const isNo = readOutcome(value) === 'FAILURE' || (isPlain && /^no$/i.test(String(value)));
-  if (FLAGS.test(words)) return isNo || (isPlain && String(value) === '0');
-  return WORDS.test(words) && (isNo || (isPlain && Number(value) >= 400));
+type Member = { readonly words: string; readonly value: unknown };
+
+/** The members of a body and of its members. How a thing is that has an id, as the key that was deleted, is no verdict. */
+function membersOf(body: unknown): readonly Member[] {
+  if (typeof body !== 'object' || body === null) return [];
+  const top = readMembers(body);
+  const inner = top.flatMap(({ words, value }) => {
+    const members = isObject(value) && !ASIDE.test(words) ? readMembers(value) : [];
+    const isThing = members.some((member) => /\bid$/.test(member.words));
+    return isThing ? members.filter((member) => !WORDS.test(member.words)) : members;
+  });
+  return [...top, ...inner];
+}
+
+function readMembers(value: object): readonly Member[] {
+  return Object.entries(value).map(([name, one]) => ({
+    words: wordsOf(name).join(' '),
+    value: one,
+  }));
+}
+
+function speaksAgainst({ words, value }: Member): boolean {
+  if (COMPLAINTS.test(words))
+    return isObject(value) ? Object.values(value).some(isComplaint) : isComplaint(value);
+  const text = /^(?:string|number|boolean)$/.test(typeof value) ? String(value) : '';
+  const isNo = readOutcome(value) === 'FAILURE' || /^no$/i.test(text);
+  if (FLAGS.test(words)) return isNo || text === '0';
+  return WORDS.test(words) && (isNo || /^[45]\d\d$/.test(text));
 }
 
 function isComplaint(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return value !== null && value !== '' && value !== false && value !== 0;
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length > 0
+    : !NONE.test(String(value));
 }
