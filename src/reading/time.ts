@@ -48,8 +48,8 @@ const PER_SECOND: Readonly<Record<string, number>> = {
 };
 
 /**
- * An instant from a text with a zone (ISO 8601, RFC 3339, RFC 2822) or an epoch, its unit told by magnitude, unless
- * a format is given. Null when it is anything else, or ambiguous: a time is never guessed.
+ * An instant from a text with a zone (ISO 8601, RFC 3339, RFC 2822) or an epoch of this century, its unit told by
+ * magnitude, unless a format is given. Null when it is anything else, or ambiguous: a time is never guessed.
  */
 export function readTime(value: unknown, format?: InstantFormat): Instant | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
@@ -65,9 +65,12 @@ export function readTime(value: unknown, format?: InstantFormat): Instant | null
   return readIso(text) ?? (RFC_2822.test(text) ? toInstant(Date.parse(text)) : null);
 }
 
+const FROM_2000 = Date.UTC(2000) / 1000;
+const FROM_2100 = Date.UTC(2100) / 1000;
+
 function readEpoch(value: number, unit: number | undefined): Instant | null {
-  // So many seconds are an instant between 1973 and 5138; a thousand times that is milliseconds, and so on.
-  const isUnit = (factor: number) => value >= 1e8 * factor && value < 1e11 * factor;
+  // Nothing else than an instant of this century: other numbers, as 20261121100000, have as many digits.
+  const isUnit = (factor: number) => value >= FROM_2000 * factor && value < FROM_2100 * factor;
   const scale = unit ?? Object.values(PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
   // A double of seconds is never quite what was meant, so it is rounded; finer units are cut off, but for what a double lacks.
