@@ -5,6 +5,9 @@ import { startService } from './helpers/service.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 
+/** Ends an hour later. */
+const JWT = `e30.${btoa(JSON.stringify({ exp: NOW.getTime() / 1000 + 3600 }))}.`;
+
 async function read(body: unknown) {
   await using service = await startService({ body });
   await using gateway = gatewayOver(service.url, { now: () => NOW });
@@ -71,7 +74,31 @@ describe('the answer of a login', () => {
     ],
     [
       { access_token: 'a', expires_in: 99_999_999_999 },
-      { accessToken: 'a', expiresAt: '5195-10-06T21:46:39.000Z' },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 1_795_221_600 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expiresInMillis: 60_000 },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [
+      { access_token: 'a', token_ttl_ms: 2_592_000_000 },
+      { accessToken: 'a', expiresAt: '2026-12-21T12:00:00.000Z' },
+    ],
+    [
+      { ext_expires_in: 7, client_secret_expires_at: 1_800_000_000, token: 'a', expires_in: 60 },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [
+      { user: { contract_expires_at: 1_800_000_000 }, access_token: JWT },
+      { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
+    ],
+    [
+      { data: { token: 'a' }, continuation_token: 'c', push_token: 'p' },
+      { accessToken: 'a', refreshToken: null },
     ],
   ])('%j is read', async (body, expected) => {
     const { data } = await read(body);
@@ -95,6 +122,8 @@ describe('the answer of a login', () => {
     { access_token: null },
     { a: { b: { c: { access_token: 'too deep' } } } },
     [{ access_token: 'a' }],
+    { status: 'MFA_REQUIRED', stateToken: 's' },
+    { challenge_token: 'c' },
   ])('%j holds no token', async (body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');

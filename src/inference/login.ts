@@ -2,6 +2,7 @@ import type { Answer, ExpiryFormat, LoginContract, Partially } from '../reading/
 import { claimsOf } from '../reading/login.ts';
 import { isObject } from '../reading/names.ts';
 import { readTime } from '../reading/time.ts';
+import { parentOf } from './candidate.ts';
 import { complete } from './complete.ts';
 import { type Place, survey } from './survey.ts';
 import { LOGIN } from './vocabulary.ts';
@@ -21,35 +22,42 @@ export function inferLogin({ body }: Answer): LoginContract {
   );
   const texts = places.filter(({ values: [value] }) => typeof value === 'string');
   const accessToken = best(texts, LOGIN.accessToken);
-  const end = best(places, LOGIN.expires, (place) => expiryFormat(place) !== null);
+  const ends = places.filter(
+    (place) => !LOGIN.others.test(place.path) && expiryFormat(place) !== null,
+  );
   return {
     accessToken: accessToken?.pointer ?? null,
     refreshToken: best(texts, LOGIN.refreshToken)?.pointer ?? null,
     tokenType: best(texts, LOGIN.tokenType)?.pointer ?? null,
-    expires: inferExpiry(end, accessToken),
+    expires: inferExpiry(ends, accessToken),
   };
 }
 
-function best(
-  places: readonly Place[],
-  rules: readonly RegExp[],
-  fits: (place: Place) => boolean = () => true,
-): Place | undefined {
-  const wordsOf = ({ path }: Place) => path.replaceAll('/', ' ');
+function best(places: readonly Place[], rules: readonly RegExp[]): Place | undefined {
   const depthOf = ({ path }: Place) => path.split('/').length;
   const ranked = places
-    .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(wordsOf(place))) }))
-    .filter(({ place, rule }) => rule >= 0 && fits(place))
+    .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(place.path)) }))
+    .filter(({ rule }) => rule >= 0)
     .sort((a, b) => a.rule - b.rule || depthOf(a.place) - depthOf(b.place));
   return ranked[0]?.place;
 }
 
-function inferExpiry(end: Place | undefined, token: Place | undefined): LoginContract['expires'] {
+/** What stands beside the token is its end; what stands elsewhere only where the token does not say. */
+function inferExpiry(ends: readonly Place[], token: Place | undefined): LoginContract['expires'] {
+  const home = token && parentOf(token.pointer);
+  const beside = best(
+    ends.filter(({ pointer }) => parentOf(pointer) === home),
+    LOGIN.expires,
+  );
+  if (beside === undefined && token !== undefined && 'exp' in claimsOf(token.values[0]))
+    return { at: token.pointer, as: 'jwt' };
+  const end = beside ?? best(ends, LOGIN.expires);
   const as = end === undefined ? null : expiryFormat(end);
-  if (end !== undefined && as !== null) return { at: end.pointer, as };
-  const isDated = token !== undefined && 'exp' in claimsOf(token.values[0]);
-  return isDated ? { at: token.pointer, as: 'jwt' } : null;
+  return end === undefined || as === null ? null : { at: end.pointer, as };
 }
+
+/** Thirty years: what is more is an instant, or stands for ever. */
+const MAX_SECONDS = 1e9;
 
 /** A lifetime is told from an instant by its size and its name; null where neither says enough. */
 function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
@@ -58,8 +66,10 @@ function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
   if (!isLifetime && readTime(value) !== null)
     return INSTANTS.find((format) => readTime(value) === readTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
-  if (/\b(?:m|milli|millisecond)\b/.test(path)) return 'milliseconds';
-  return /\b(?:min|minute|hour|day|at|on|date)\b/.test(path) ? null : 'seconds';
+  if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
+    return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
+  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
+  return isOther || Number(value) >= MAX_SECONDS ? null : 'seconds';
 }
 
 const INSTANTS = [

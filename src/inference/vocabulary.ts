@@ -125,22 +125,28 @@ export const PARTY = {
   type: [/^type$/, /^(?:kind|class|category|type name)$/],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
-/** In the answer of a login. */
+/**
+ * In the answer of a login; a slash stands between two names. A token of an unknown kind is none: a login that goes on
+ * with a second factor gives one for its next step.
+ */
 export const LOGIN = {
   accessToken: [
-    /^(?!.*\brefresh\b).*\baccess token(?: (?:token|value|key))*$/,
-    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|authentication|authorization|session|bearer|api|security|login|user) token(?: (?:token|value))*$/,
-    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type|id|next|page)\b).*\btoken(?: (?:token|value))*$/,
-    /^(?:.* )?(?:jwt|jwt token|access|bearer)$/,
+    /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
+    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|oauth|authentication|authorization|session|bearer|api|security|login|user|jwt)[ /]token(?:[ /](?:token|value))*$/,
+    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type|id|next|page)\b)(?:.*\/)?token(?:[ /](?:token|value))*$/,
+    /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
-  refreshToken: [/\brefresh token(?: (?:token|value))*$/, /^(?:.* )?refresh$/],
-  tokenType: [/\btoken type$/],
+  refreshToken: [/\brefresh[ /]token(?:[ /](?:token|value))*$/, /^(?:.*[ /])?refresh$/],
+  tokenType: [/\btoken[ /]type$/],
   expires: [
-    /^(?!.*\b(?:refresh|id|password|device)\b).*\b(?:expir\w*|expires?) in\b/,
-    /^(?!.*\b(?:refresh|id|password|device)\b).*\bexpir/,
-    /^(?!.*\b(?:refresh|id|password|device)\b).*\b(?:lifetime|ttl|valid until|valid for|validity)\b/,
+    /\bexpir\w*[ /]in\b/,
+    /\bexpir/,
+    /\b(?:lifetime|ttl|valid[ /]until|valid[ /]for|validity)\b/,
   ],
-} as const satisfies Readonly<Record<string, readonly RegExp[]>>;
+  /** What else may end. */
+  others:
+    /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
+} as const;
 
 /** Names of a list of records: those that say so, those that say nothing else, and those of another list. */
 export const RECORDS = {
