@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { AuditEvent } from '../reading/event.ts';
 import type { Next, Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
 import { decodeCursor, type Edge, encodeCursor, findEvent, type Position } from './cursor.ts';
@@ -144,18 +145,22 @@ function pagingUnknown(entry: string): GatewayError {
   });
 }
 
-/** How many events at the start of a page ended the one before it, because records arrived in front meanwhile. Only ids tell. */
+/** How many events at the start of a page ended the one before it, because records arrived in front meanwhile. Only those with ids tell. */
 function overlap(before: Trail | undefined, trail: Trail): number {
-  const last =
-    before === undefined || before.length === 0 ? null : before.event(before.length - 1).id;
-  if (before === undefined || last === null) return 0;
-  const size = 1 + indices(trail.length).findIndex((index) => trail.event(index).id === last);
+  const last = before === undefined || before.length === 0 ? null : before.event(before.length - 1);
+  if (before === undefined || last === null || last.id === null) return 0;
+  const size = 1 + indices(trail.length).findIndex((index) => isRepeated(last, trail.event(index)));
   const isRun =
     size <= before.length &&
-    indices(size).every(
-      (index) => trail.event(index).id === before.event(before.length - size + index).id,
+    indices(size).every((index) =>
+      isRepeated(before.event(before.length - size + index), trail.event(index)),
     );
   return isRun ? size : 0;
+}
+
+/** An id alone may be that of an operation, which has several records. */
+function isRepeated(one: AuditEvent, other: AuditEvent): boolean {
+  return one.id === other.id && JSON.stringify(one.raw) === JSON.stringify(other.raw);
 }
 
 function isSame(step: Step | null, next: Next): boolean {
