@@ -75,6 +75,48 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
       };
     },
   },
+  'a next link and a total': {
+    contract: {},
+    page: (records, url) => {
+      const { items, last, isLast } = behind(records, url.searchParams.get('from'));
+      const next = isLast ? null : `/audit?from=${last}`;
+      return { body: { items, total: records.length, next } };
+    },
+  },
+  'a cursor and a total': {
+    contract: { audit: { paging: { parameter: 'cursor' } } },
+    page: (records, url) => {
+      const { items, last, isLast } = behind(records, url.searchParams.get('cursor'));
+      return { body: { items, total: records.length, ...(!isLast && { next_cursor: last }) } };
+    },
+  },
+  'a page and a total': {
+    contract: { audit: { paging: { parameter: 'page' } } },
+    page: (records, url) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      const data = records.slice((page - 1) * SIZE, page * SIZE);
+      if (data.length === 0) return { status: 404 };
+      return { body: { data, pagination: { per_page: SIZE, page, total: records.length } } };
+    },
+  },
+  'numbers from 0 on': {
+    contract: { audit: { paging: { parameter: 'page' } } },
+    page: (records, url) => {
+      const number = Number(url.searchParams.get('page') ?? 0);
+      const totalPages = Math.ceil(records.length / SIZE);
+      if (number >= totalPages) return { status: 404 };
+      const content = records.slice(number * SIZE, (number + 1) * SIZE);
+      return { body: { content, number, totalPages } };
+    },
+  },
+  'an offset, and the times that were asked for': {
+    contract: { audit: { paging: { parameter: 'offset' } } },
+    page: (records, url) => {
+      const offset = Number(url.searchParams.get('offset') ?? 0);
+      const events = records.slice(offset, offset + SIZE);
+      return { body: { from: 1_700_000_000, to: 1_700_009_999, total: records.length, events } };
+    },
+  },
   'link header': {
     contract: {},
     page: (records, url) => {
@@ -248,6 +290,37 @@ describe('pages of the service', () => {
       expect(data?.audit.pageInfo.hasNextPage).toBe(false);
       expect(service.seen).toHaveLength(1);
     }
+  });
+});
+
+describe('records with the same id', () => {
+  it('are all there where one page ends with the first and the next begins with the second', async () => {
+    const records = ['started', 'failed'].map((status) => ({ ...record(7), status }));
+    await using service = await startService(({ url }) =>
+      url.includes('c=2')
+        ? { body: { items: [records[1], record(8)] } }
+        : { body: { items: [record(6), records[0]], next_cursor: '2' } },
+    );
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'c' } } },
+    });
+    const { nodes } = await open(gateway, {});
+    expect(nodes.map(({ id }) => id)).toEqual(['6', '7', '7', '8']);
+  });
+});
+
+describe('what is counted in an answer', () => {
+  it.each([
+    [{ _shards: { total: 5 }, hits: { total: { value: 120 }, hits: [record(1)] } }, 120],
+    [{ quota: { total: 10_000 }, unread_count: 12, events: [record(1)] }, 1],
+    [{ events: [record(1)], next_poll_seconds: 60, query: { after: 'x' } }, 1],
+  ])('is the number of records only where it counts them: %j', async (body, totalCount) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const query = '{ audit { totalCount pageInfo { hasNextPage } } }';
+    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    const hasNextPage = totalCount > 1;
+    expect(data).toEqual({ audit: { totalCount, pageInfo: { hasNextPage } } });
   });
 });
 

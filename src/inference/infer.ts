@@ -32,9 +32,7 @@ export function completeAudit(answer: Answer, configured?: Partially<AuditContra
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = listAt(records, body) ?? [];
   const { length } = list; // of a trail that is done with the list is emptied
-  const around = once(() =>
-    records === '' ? [] : survey([body], { apart: records }).map(lookAround),
-  );
+  const around = once(() => (records === '' ? [] : lookAround(body, records)));
   const { total, paging, event, parameters } = configured ?? {};
   return {
     records,

@@ -7,7 +7,8 @@ import {
   type Source,
   take,
 } from '../reading/contract.ts';
-import type { Place } from './survey.ts';
+import { parentOf } from './candidate.ts';
+import { type Place, survey } from './survey.ts';
 import { ENVELOPE } from './vocabulary.ts';
 
 /** A place around the records, with what its name may stand for. */
@@ -17,8 +18,16 @@ export type Sign = {
   readonly names: ReadonlySet<string>;
 };
 
-/** Looks at a place around the records. */
-export function lookAround({ pointer, path, values }: Place): Sign {
+/** Looks at the places around the records; those beside them first, as other things are counted too. */
+export function lookAround(body: unknown, records: string | null): readonly Sign[] {
+  const home = `${parentOf(records ?? '')}/`;
+  const isFar = ({ pointer }: Sign) => Number(!pointer.startsWith(home));
+  return survey([body], { apart: records })
+    .map(toSign)
+    .sort((a, b) => isFar(a) - isFar(b));
+}
+
+function toSign({ pointer, path, values }: Place): Sign {
   // "pages" is no page: the plural counts here.
   const names = namesOf(/pages$/i.test(pointer) ? `${path} count` : path);
   return { pointer, value: values[0], names };
@@ -50,10 +59,10 @@ export function inferPaging(
   const cursor = first(around, 'cursor', isCursor);
   const page = first(around, 'page', isCount);
   const pages = first(around, 'pages', isCount);
-  const more = first(around, 'more', (value) => typeof value === 'boolean');
+  const more = first(around, 'more', (value) => /^(?:true|false)$/.test(String(value)));
   const isPart =
     Number(take(inferTotal(around, answer, length), answer)) > length ||
-    take(more, answer) === true;
+    String(take(more, answer)) === 'true';
   const isFree = configured.parameter == null; // links need no parameter
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
     ['link-header', isFree && /\bnext\b/.test(String(answer.headers['link']))],

@@ -160,13 +160,13 @@ export const RECORDS = {
 /** In the answer around the records. */
 export const ENVELOPE = {
   total:
-    /^(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
-  count: /(?:^| )count$/,
+    /^(?!.*\b(?:quota|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+  count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user)\b)(?:.* )?count$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
   more: /\bmore\b|\bnext\b|\btruncated\b/,
-  page: /^(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$/,
+  page: /^(?:.* )?(?:(?<!\bper )page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,
   pages: /\b(?:total page|page total|page count|num page|number of page|last page)$/,
 } as const;

@@ -2,9 +2,19 @@ import { type Answer, finder, type PagingContract, take } from './contract.ts';
 import { textOf } from './names.ts';
 
 /** What leads to another page than the first: a link, or a query parameter. */
-export type Step =
-  | { readonly link: string }
-  | { readonly parameter: string; readonly value: string };
+export type Step = { readonly link: string } | Query;
+
+type Query = {
+  readonly parameter: string;
+  readonly value: string;
+  /** How much lies in front of the page, where pages or records are counted: its last page is known by it. */
+  readonly passed?: Passed;
+};
+
+/** How many pages and records. */
+export type Passed = Readonly<Record<'pages' | 'records', number>>;
+
+const NONE: Passed = { pages: 0, records: 0 };
 
 /**
  * How a trail goes on: not at all, by a step, in a way that is only known once the contract has this entry, or in the
@@ -27,39 +37,45 @@ export function readNext(
   step: Step | null,
 ): Next {
   const { style, parameter } = paging;
-  const isEnd = page.length === 0 || finder(paging.more)(answer.body) === false;
+  const isEnd = page.length === 0 || String(finder(paging.more)(answer.body)) === 'false';
   if (isEnd || style === 'none') return null;
+  if (style === 'page' || style === 'offset') return readCounted(paging, answer, page, step);
   const next = textOf(take(paging.next, answer));
   const link = style === 'link-header' ? readLinkHeader(answer.headers['link']) : next;
   if (style === 'link-header' || style === 'next-link') return link === null ? null : { link };
   const id = style === 'last-id' ? page.lastId() : '';
   if (id === null) return { missing: 'audit.event.id' };
-  const value = style === 'cursor' ? next : id || readPosition(paging, answer, page, step);
+  const value = style === 'cursor' ? next : id;
   if (value === null) return null;
-  return parameter === null ? { missing: 'audit.paging.parameter' } : { parameter, value };
+  return parameter === null ? MISSING : { parameter, value };
 }
 
-/** The number of the next page, or the next offset; null when the answer's own numbers say that this was the last. */
-function readPosition(
+const MISSING = { missing: 'audit.paging.parameter' };
+
+/** By the number of the next page, or the next offset; null when the answer's own numbers say that this was the last. */
+function readCounted(
   { style, position, pages, start, parameter }: PagingContract,
   { body }: Answer,
-  page: Facts,
+  { length, total: readTotal }: Facts,
   step: Step | null,
-): string | null {
-  const { length } = page;
-  const total = page.total();
-  const asked = step !== null && 'value' in step ? step.value : start;
-  const here = Number(finder(position)(body) ?? asked);
-  const first = step === null ? here : start;
+): Next {
+  const passed = step === null ? NONE : 'passed' in step ? step.passed : undefined;
+  // A link or a cursor led here, and nothing leads on: this was the last, whatever is counted.
+  if (passed === undefined) return null;
+  const total = readTotal();
+  const pageCount = finder(pages)(body);
+  const records = passed.records + length;
   const isLast =
-    style === 'page'
-      ? here - first + 1 >= Number(finder(pages)(body) ?? Number.POSITIVE_INFINITY)
-      : total !== null && here + length >= total;
-  // Without a parameter nothing is asked for, and only what the service says tells that there is more.
-  const isWhole = parameter === null && total !== null && total <= length;
-  return isLast || isWhole || !Number.isSafeInteger(here)
-    ? null
-    : String(here + (style === 'page' ? 1 : length));
+    pageCount == null ? total !== null && records >= total : passed.pages + 1 >= Number(pageCount);
+  if (isLast) return null;
+  if (parameter === null) return total !== null && total <= length ? null : MISSING;
+  const asked = step !== null && 'value' in step ? Number(step.value) : start;
+  const told = Number(finder(position)(body) ?? asked);
+  // An offset beyond the end is something else, as the time from which on was asked.
+  const here = style === 'offset' && total !== null && told > total ? asked : told;
+  if (!Number.isSafeInteger(here)) return null;
+  const value = String(here + (style === 'page' ? 1 : length));
+  return { parameter, value, passed: { pages: passed.pages + 1, records } };
 }
 
 /** A link with its parameters, and one of these (RFC 8288, section 3). */

@@ -25,23 +25,20 @@ export type Edge = {
 export function encodeCursor({ trail, index, step }: Edge): string {
   const origin = trail.isCut ? printRecord(trail, 0) : trail.length;
   const position = [fingerprint(trail, index), index, origin];
-  const way = step === null ? [] : 'link' in step ? [step.link] : [step.parameter, step.value];
+  const way = step === null ? [] : toParts(step);
   return Buffer.from(JSON.stringify([...position, ...way])).toString('base64url');
 }
 
 /** @throws GatewayError BAD_USER_INPUT when it is no cursor. */
 export function decodeCursor(cursor: string): Position {
   const parts = parse(cursor);
-  const [print, index, origin, one, two, ...more]: readonly unknown[] = Array.isArray(parts)
-    ? parts
-    : [];
-  const step = toStep(one, two);
+  const [print, index, origin, ...way]: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const step = toStep(way);
   if (
     typeof print === 'string' &&
     isIndex(index) &&
     (isIndex(origin) || typeof origin === 'string') &&
-    step !== undefined &&
-    more.length === 0
+    step !== undefined
   ) {
     return { fingerprint: print, index, origin, step };
   }
@@ -113,11 +110,21 @@ function parse(cursor: string): unknown {
   }
 }
 
-function toStep(one: unknown, two: unknown): Step | null | undefined {
-  if (one === undefined) return null;
-  if (typeof one !== 'string') return undefined;
-  if (two === undefined) return { link: one };
-  return typeof two === 'string' ? { parameter: one, value: two } : undefined;
+function toParts(step: Step): readonly unknown[] {
+  if ('link' in step) return [step.link];
+  const { parameter, value, passed } = step;
+  return passed ? [parameter, value, passed.pages, passed.records] : [parameter, value];
+}
+
+function toStep(parts: readonly unknown[]): Step | null | undefined {
+  const [one, value, pages, records] = parts;
+  if (parts.length === 0) return null;
+  if (typeof one !== 'string' || parts.length > 4) return undefined;
+  if (parts.length === 1) return { link: one };
+  if (typeof value !== 'string') return undefined;
+  if (parts.length === 2) return { parameter: one, value };
+  const isPassed = isIndex(pages) && isIndex(records);
+  return isPassed ? { parameter: one, value, passed: { pages, records } } : undefined;
 }
 
 function isIndex(value: unknown): value is number {
