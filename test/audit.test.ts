@@ -131,6 +131,54 @@ describe('an event', () => {
     expect(data?.audit?.nodes).toEqual([{ ...NOTHING, ...expected, raw: record }]);
   });
 
+  const time = '2026-11-21T10:00:00Z';
+  const old = '2020-01-01T00:00:00Z';
+  it.each<readonly [string, object, object]>([
+    ['time', { created_at: time, session: { started_at: old } }, { occurredAt: time }],
+    ['time', { logged_at: time, key: { created_at: old } }, { occurredAt: time }],
+    ['time', { created_at: time, token_issued_at: old }, { occurredAt: time }],
+    ['time', { timestamp: '2026-11-21 10:00:00', key: { created_at: old } }, { occurredAt: null }],
+    ['time', { timestamp: 20_261_121_100_000 }, { occurredAt: null }],
+    ['id', { uid: 'u1', id: 'e1' }, { id: 'e1' }],
+    ['id', { action: 'key.used', key: 'k1' }, { id: null }],
+    ['outcome', { key: { status: 'blocked' } }, { outcome: null }],
+    ['outcome', { subscription_status: 'complete' }, { outcome: null }],
+    ['address', { duration: '00:00:05' }, { ipAddress: null }],
+    ['address', { mac: 'aa:bb:cc:dd:ee:ff' }, { ipAddress: null }],
+    ['address', { app_version: '10.0.1.2' }, { ipAddress: null }],
+    ['address', { resource: { ip: '192.0.2.1' } }, { ipAddress: null }],
+    ['party', { user: 'ann', key: { created_by: 'bob' } }, { actor: { name: 'ann' } }],
+    ['party', { user: 'ann', approved_by: 'bob' }, { actor: { name: 'ann' } }],
+    ['party', { user: 'ann', is_admin: 0 }, { actor: { id: null, name: 'ann' } }],
+    ['party', { user_agent: { name: 'Chrome' } }, { actor: null }],
+    ['party', { user_session_id: 's', last_login: old }, { actor: null }],
+    ['party', { email: { subject: 'Reset your password' } }, { actor: null }],
+    ['party', { actor: { type: 'user', organization: { id: 'o' } } }, { actor: { id: null } }],
+    ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { id: null } }],
+    ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { id: 'r' } }],
+  ])('%s: of %j nothing is taken that belongs to something else', async (_, record, expected) => {
+    const { data } = await read([record]);
+    const [event] = data?.audit?.nodes ?? [];
+    const occurredAt = event?.occurredAt?.replace('.000Z', 'Z') ?? null;
+    expect({ ...event, occurredAt }).toMatchObject(expected);
+  });
+
+  it('takes a null for the last word, and an id that may be of somebody only where none comes twice', async () => {
+    const { data } = await read([
+      { id: 'e1', action: 'a', time },
+      { id: null, document_id: 'd', action: null, name: 'Test key', time },
+    ]);
+    expect(data?.audit?.nodes[1]).toMatchObject({ id: null, action: null });
+    const sessions = await read(['s1', 's1', 's2'].map((sid) => ({ sid, time })));
+    expect(sessions.data?.audit?.nodes.map(({ id }) => id)).toEqual([null, null, null]);
+  });
+
+  it('looks for records under a name that says records, not kinds of them', async () => {
+    const body = { event_types: [{ id: 1, created_at: old }], events: [{ id: 2, time }] };
+    const { data } = await read(body);
+    expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
+  });
+
   it('keeps every digit of an integer beyond 2^53, everywhere', async () => {
     const body =
       '[{"id":9007199254740993,"n":-123456789012345678901234567890,"f":0.1,"small":[1],"big":1e400}]';

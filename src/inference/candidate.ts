@@ -22,6 +22,8 @@ type Traits = {
   readonly isInside: boolean;
   readonly isAside: boolean;
   readonly isOtherTime: boolean;
+  /** Whether it is inside of an object of which nothing says that it speaks of the event, or of a time. */
+  readonly isForeign: boolean;
   readonly isOtherAddress: boolean;
 };
 
@@ -38,6 +40,7 @@ export function look({ pointer, path, depth, values }: Place, home = ''): Candid
 const traitsOf = memoise((way): Traits => {
   const path = way.replace(WRAPPERS, '');
   const words = path.replaceAll('/', ' ');
+  const [head = ''] = path.split('/');
   const outer = path.split('/').slice(0, -1).join(' ');
   const ruleOf = (rules: readonly RegExp[]) => rules.findIndex((rule) => rule.test(words));
   return {
@@ -51,9 +54,10 @@ const traitsOf = memoise((way): Traits => {
       userAgent: ruleOf(EVENT.userAgent),
     },
     party: findParty(words),
-    isInside: findParty(outer) !== null,
+    isInside: outer.split(' ').some((word) => PARTIES.has(word)),
     isAside: ASIDE.test(way),
     isOtherTime: OTHER_TIMES.test(words),
+    isForeign: head !== path && !EVENT.occurredAt.some((rule) => rule.test(head)),
     isOtherAddress: OTHER_ADDRESSES.test(words),
   };
 });
@@ -65,44 +69,70 @@ function findParty(text: string): Traits['party'] {
     for (const role of ['target', 'actor'] as const) {
       const names: readonly string[] = ROLES[role];
       if (!names.includes(word)) continue;
+      const before = words[index - 1] ?? '';
+      if (NOBODY.test(`${before} ${word}`)) return null;
       const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const after = words.slice(index + 1, isLastRef ? -1 : undefined);
+      // An e-mail has a subject; its address alone is the user's.
+      if (word === 'email' && after.some((next) => next !== 'address')) return null;
       const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
-      // An e-mail address alone is the user's.
+      if (OTHERS[role].has(rest[0] ?? '')) return null;
       const isAlone = word === 'email';
-      return {
-        role,
-        word: names.indexOf(isAlone ? 'user' : word),
-        rest: (isAlone ? [word, ...rest] : rest).join(' '),
-      };
+      // Who made or approved something, and what model a device is, are thought of last.
+      const isOther =
+        (word === 'by' && (index > 1 || OTHER_ACTS.has(before))) || (word === 'model' && index > 0);
+      const rank = isOther ? names.length : names.indexOf(isAlone ? 'user' : word);
+      return { role, word: rank, rest: (isAlone ? [word, ...rest] : rest).join(' ') };
     }
   }
   return null;
 }
 
-/** Names between a role and its attribute that say nothing. */
-const NEUTRAL = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
+/** A flag of somebody, and a time. */
+const NOBODY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
 
-const SILENT: ReadonlySet<string> = new Set(
-  [...ROLES.actor, ...ROLES.target, ...NEUTRAL].filter(
-    (word) => word !== 'email' && word !== 'login',
+/** What an actor, or a target, has and is not. */
+const OTHERS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
+  actor: new Set(
+    'session country city region location organization organisation org tenant workspace company department team group role owner manager parent agent browser device plan domain'.split(
+      ' ',
+    ),
+  ),
+  target: new Set(['owner', 'parent', 'manager', 'creator']),
+};
+
+/** What others do about it than who did it. */
+const OTHER_ACTS: ReadonlySet<string> = new Set(
+  'approved reviewed verified closed owned assigned sponsored used sorted grouped followed'.split(
+    ' ',
   ),
 );
 
-/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. */
+/** Names between a role and its attribute that say nothing. */
+const NEUTRAL = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
+
+const PARTIES: ReadonlySet<string> = new Set([...ROLES.actor, ...ROLES.target]);
+
+const SILENT: ReadonlySet<string> = new Set(
+  [...PARTIES, ...NEUTRAL].filter((word) => word !== 'email' && word !== 'login'),
+);
+
+/** The pointers of those that fit, by depth, then as they stand in the record: of the best rule only, as the next one may mean something else. */
 export function select(
   places: readonly Candidate[],
   entry: keyof Traits['rules'],
   fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
   const fitting: Candidate[] = [];
+  let best = Number.POSITIVE_INFINITY;
   for (const place of places) {
     const rule = place.traits.rules[entry];
-    if (rule >= 0 && fits(place, rule)) fitting.push(place);
+    if (rule < 0 || rule > best || !fits(place, rule)) continue;
+    if (rule < best) fitting.length = 0;
+    best = rule;
+    fitting.push(place);
   }
-  return fitting
-    .sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth)
-    .map(({ pointer }) => pointer);
+  return fitting.sort((a, b) => a.depth - b.depth).map(({ pointer }) => pointer);
 }
 
 /** As an entry of a contract. */

@@ -5,6 +5,7 @@ import { readTime } from '../reading/time.ts';
 import { type Candidate, KINDS, look, parentOf, select, toPointers } from './candidate.ts';
 import { inferParty } from './party.ts';
 import { survey } from './survey.ts';
+import { EVENT } from './vocabulary.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -28,7 +29,12 @@ export function openEvent(records: readonly unknown[]) {
       .map((place) => look(place))
       .filter(({ path, traits }) => path !== '' && !traits.isAside),
   );
-  const occurredAt = once(() => select(found(), 'occurredAt', isTimeOfEvent));
+  const occurredAt = once(() => {
+    const own = found().filter(({ traits }) => !traits.isForeign);
+    const isTold = ({ traits: { rules, isOtherTime } }: Candidate) =>
+      rules.occurredAt >= 0 && rules.occurredAt < ANY_TIME && !isOtherTime;
+    return select(own.some(isTold) ? own : found(), 'occurredAt', isTimeOfEvent);
+  });
   // What holds the time is the record proper, whatever it is wrapped in.
   const places = once(() => {
     const homePath = found().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
@@ -58,6 +64,9 @@ export function openEvent(records: readonly unknown[]) {
   };
 }
 
+/** The last rule: whatever has a time in its name. */
+const ANY_TIME = EVENT.occurredAt.length - 1;
+
 /** Most of what stands there must be an instant that is not ambiguous. */
 function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: Candidate): boolean {
   return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
@@ -72,11 +81,12 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
   });
 }
 
-function isId({ values, traits }: Candidate): boolean {
+/** Under a name that may be somebody's, as `uid`, no two are the same. */
+function isId({ values, traits }: Candidate, rule: number): boolean {
   const isText =
     !traits.isInside &&
     values.every((value) => typeof value === 'string' || typeof value === 'number');
-  return isText && isVaried(values);
+  return isText && (rule < 2 ? isVaried(values) : new Set(values).size === values.length);
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
@@ -97,12 +107,18 @@ function isOutcome({ values, traits }: Candidate): boolean {
   return !traits.isInside && values.some((value) => readOutcome(value) !== null);
 }
 
-/** IPv4 or IPv6, with or without a port. */
-const ADDRESS =
-  /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[?(?=[\da-f:.]*:[\da-f:.]*:)[\da-f:.]{2,45}(?:%\w+)?\]?(?::\d+)?)$/i;
+const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
+const IPV4 = String.raw`(?:${BYTE}\.){3}${BYTE}`;
+
+/** With or without a port. Times, versions and hardware addresses look alike, so it is looked at closely. */
+const ADDRESS = new RegExp(
+  String.raw`^(?:${IPV4}(?::\d+)?|\[?(?:(?:[\da-f]{1,4}:){7}[\da-f]{1,4}|(?=.*::)(?!.*::.*::)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|${IPV4})?)(?:%\w+)?\]?(?::\d+)?)$`,
+  'i',
+);
 
 function isAddressOfActor({ values, traits }: Candidate): boolean {
-  return !traits.isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
+  const isOther = traits.isOtherAddress || traits.party?.role === 'target';
+  return !isOther && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

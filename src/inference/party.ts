@@ -1,5 +1,6 @@
 import { memoise } from '../memo.ts';
 import type { PartyContract } from '../reading/contract.ts';
+import { readIso } from '../reading/time.ts';
 import { type Candidate, KINDS, toPointers } from './candidate.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
@@ -74,7 +75,8 @@ function describe({ traits: { party }, pointer, depth, values }: Candidate): Att
   if (party === null || !values.every(isPlain)) return undefined;
   const { rest, word } = party;
   if (rest === '') {
-    if (values.some((value) => KINDS.test(String(value)))) return undefined;
+    if (values.some((value) => KINDS.test(String(value)) || readIso(String(value))))
+      return undefined;
     const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
     const isKind = party.role === 'target' && isAll(KIND);
     const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';

@@ -13,21 +13,27 @@ export const ASIDE =
 
 const ID = '(?:id|uuid|guid|[gosu]id|urn|arn)';
 
+/** What may stand in front of a verb: anything else makes it the time of another thing, as of a key that was created. */
+const OWN =
+  '(?:(?:event|action|activity|record|log|entry|audit|date|time|request|operation|execution|transaction|message|system) )*';
+
 /** Of a record: under which names it gives what. */
 export const EVENT = {
   id: [
-    new RegExp(`^${ID}$`),
+    /^(?:id|uuid|guid)$/,
     new RegExp(
       `^(?:event|audit|log|entry|record|activity|document|history|trail|unique|global|internal|insert|tracking| )+ ${ID}$`,
     ),
-    /^(?:key|identifier|sequence|sequence (?:no|num|number))$/,
+    new RegExp(`^(?:${ID}|identifier|sequence|sequence (?:no|num|number))$`),
   ],
   occurredAt: [
     /\b(?:occurred|occurrence|happened)\b/,
     /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
-    /\b(?:published|performed|executed|issued|requested|initiated|started?)\b/,
-    /\b(?:created|creation|create|inserted|insert|added)\b/,
-    /\b(?:recorded|logged|received|ingested|stored|indexed|written|generated|reported|collected)\b/,
+    new RegExp(`^${OWN}(?:published|performed|executed|issued|requested|initiated|started?)\\b`),
+    new RegExp(`^${OWN}(?:created|creation|create|inserted|insert|added)\\b`),
+    new RegExp(
+      `^${OWN}(?:recorded|logged|received|ingested|stored|indexed|written|generated|reported|collected)\\b`,
+    ),
     /\b(?:time|timestamp|date|at|on|instant)\b/,
   ],
   action: [
@@ -46,7 +52,8 @@ export const EVENT = {
   ],
   outcome: [
     /^(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
-    /\b(?:outcome|result|success|successful|succeeded|status)$/,
+    /\b(?:outcome|result|success|successful|succeeded)$/,
+    /\b(?:login|auth|authentication|authorization|access|api|call|request|response|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt|http) status$/,
   ],
   ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
   userAgent: [
@@ -62,7 +69,7 @@ export const OTHER_TIMES =
 
 /** Never the address of who acted. */
 export const OTHER_ADDRESSES =
-  /\b(?:server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat)\b/;
+  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat)\b/;
 
 /** Who acts and what is acted upon. A place belongs to the first of these words on its way. */
 export const ROLES = {
@@ -154,7 +161,7 @@ export const RECORDS = {
   usual:
     /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|object|node|edge|collection|document|member))$/,
   other:
-    /\b(?:error|warning|link|column|field|header|facet|filter|included|related|schema|parameter|sort)\b/,
+    /\b(?:error|warning|link|column|field|header|facet|filter|included|related|schema|parameter|sort)\b|\b(?:type|category|setting|definition)$/,
 } as const;
 
 /** In the answer around the records. */
