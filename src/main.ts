@@ -17,11 +17,17 @@ if (major < 24 || (major === 24 && minor < 5)) {
 const WORKER_MARK = 'KEYTRAIL_WORKER';
 const isWorker = process.env[WORKER_MARK] !== undefined && process.connected;
 const stopping = new AbortController();
+/** Ctrl-C reaches whom npm has started twice: from the terminal and from npm. */
+const REPEAT_MS = 1000;
+let stoppedAt = Number.NEGATIVE_INFINITY;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    // A second one ends it at once; said in words, since nothing ends the first process of a container by itself.
-    // A worker is sent them by a terminal and by its primary, which alone can tell a second one.
-    if (stopping.signal.aborted && !isWorker) process.exit(128 + constants.signals[signal]);
+    // A later one ends it at once; said in words, since nothing ends the first process of a container by itself.
+    // A worker is sent them by a terminal and by its primary, which alone can tell a later one.
+    const now = performance.now();
+    if (!stopping.signal.aborted) stoppedAt = now;
+    else if (!isWorker && now > stoppedAt + REPEAT_MS)
+      process.exit(128 + constants.signals[signal]);
     stopping.abort();
   });
 }
