@@ -5,6 +5,11 @@ declare module 'undici/lib/dispatcher/pool.js' {
 
   export = Pool;
 }
+declare module 'undici/lib/core/connect.js' {
+  import { buildConnector } from 'undici';
+
+  export = buildConnector;
+}
 declare module 'undici/lib/core/errors.js' {
   import { errors } from 'undici';
 

@@ -39,13 +39,16 @@ async function startTls(requestCert: boolean) {
   };
 }
 
-async function ask(environment: Readonly<Record<string, string>>) {
+async function ask(
+  environment: Readonly<Record<string, string>>,
+  query = '{ audit { nodes { id } } }',
+) {
   await using process = keytrailHere([], { PORT: '0', ...environment });
   const [, url = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
-    body: JSON.stringify({ query: '{ audit { nodes { id } } }' }),
+    body: JSON.stringify({ query }),
   });
   const { data, errors } = await response.json();
   return errors?.[0].extensions.code ?? data.audit.nodes[0].id;
@@ -64,6 +67,13 @@ describe('a service over TLS', () => {
     await using service = await startTls(true);
     const environment = { UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca'), ...OWN };
     expect(await ask(environment)).toBe('client');
+  });
+
+  it('that wants a certificate and gets none has not seen the request', async () => {
+    await using service = await startTls(true);
+    const environment = { UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') };
+    const deletion = 'mutation { deleteApiKey(clientId: "k") { outcome } }';
+    expect(await ask(environment, deletion)).toBe('UPSTREAM_UNAVAILABLE');
   });
 
   it('is not started for with a file that is no PEM', async () => {

@@ -1,3 +1,4 @@
+import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTurn } from '../turn.ts';
 import { createAlikeReader } from './alike.ts';
@@ -70,13 +71,20 @@ const SMALL_BYTES = 65_536;
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
+  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
   const pool = new Pool(url.origin, {
     connections,
     pipelining: 1,
     allowH2: false,
     headersTimeout: 0, // the deadline of the exchange covers these two
     bodyTimeout: 0,
-    connect: { timeout: timeoutMs, ...tls },
+    connect: (place, done) =>
+      connect(place, (...result) => {
+        const [, socket] = result;
+        // After an alert of TLS Node tells of the end as well, and undici would keep that alone.
+        socket?.on('error', () => socket.destroy());
+        done(...result);
+      }),
   });
   const aborted = Promise.withResolvers<void>();
   const isAborted = new AbortController();

@@ -52,7 +52,7 @@ export type Loss = 'connection' | 'deadline' | 'caller' | 'breaker';
 /** No answer came. Whether the request may be sent again depends on how it was lost. */
 export class LostExchange extends GatewayError {
   readonly loss: Loss;
-  /** Whether the request went onto a connection; if not, the service cannot have seen it. */
+  /** Whether the request went onto a connection that was let in; if not, the service cannot have seen it. */
   readonly isSent: boolean;
 
   constructor(loss: Loss, { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>) {
@@ -180,7 +180,10 @@ export function exchange(
             fail(error); // our bug, not the service's
           else if (isUnreadable(error)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
-          else lose('connection');
+          else {
+            if (isRefusal(error)) isSent = false;
+            lose('connection');
+          }
         },
       },
     );
@@ -207,4 +210,12 @@ function isEncoded(contentEncoding: string | string[] | undefined): boolean {
 /** What came is not HTTP as we take it. */
 function isUnreadable(error: Error): boolean {
   return error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError;
+}
+
+/**
+ * By TLS 1.3 our certificate is refused when the request is on its way already (RFC 8446, section 6.2): behind a
+ * handshake that failed nothing is read of it. Node's codes for these alerts are made of OpenSSL's names.
+ */
+function isRefusal(error: Error): boolean {
+  return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
 }
