@@ -79,7 +79,8 @@ export function createMetrics(): Metrics {
   let underWay = 0;
   const answered = inBulk<AnsweredRequest>((request) => {
     const operation = operationOf(request);
-    requests.inc({ operation, code: request.codes?.split(',')[0] ?? 'OK' });
+    const code = request.aborted ? 'ABORTED' : (request.codes?.split(',')[0] ?? 'OK');
+    requests.inc({ operation, code });
     if (request.durationMs !== undefined && request.operation !== undefined) {
       requestSeconds.observe({ operation }, request.durationMs / 1000);
     }

@@ -12,6 +12,8 @@ export type AnsweredRequest = {
   readonly codes?: string;
   readonly status: number;
   readonly durationMs?: number;
+  /** True when the caller left before the answer. */
+  readonly aborted?: true;
 };
 
 /** Is told what happens in a gateway, never a value of a caller or a text of the service. It must not throw. */

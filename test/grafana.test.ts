@@ -47,7 +47,8 @@ async function countEverything(): Promise<string> {
   const request = { requestId: 'r', status: 200, durationMs: 1 };
   for (const codes of Object.keys(FAILURES)) observer.onRequest({ ...request, codes });
   observer.onRequest({ ...request, operation: 'query', fields: 'audit' });
-  for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'none'] as const) {
+  observer.onRequest({ ...request, aborted: true });
+  for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'left', 'none'] as const) {
     observer.rest.onCall?.('audit', outcome, 1);
   }
   observer.rest.onRetry?.('audit');

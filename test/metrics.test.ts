@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../src/metrics.ts';
 import { createMetricsTotal } from '../src/metrics-total.ts';
-import { ask, gatewayOver } from './helpers/gateway.ts';
+import { ask, gatewayOver, onPort } from './helpers/gateway.ts';
 import { keytrail } from './helpers/keytrail.ts';
 import { startService } from './helpers/service.ts';
 
@@ -61,6 +61,29 @@ describe('metrics', () => {
     }
     expect(told).toContain('nodejs_eventloop_lag_seconds');
     expect(told).not.toContain('c4n4ry');
+  });
+
+  it('count a caller who left as such, and not as a failure of the service', async () => {
+    await using service = await startService(() => new Promise(() => {}));
+    const { observer, text } = createMetrics();
+    await using gateway = gatewayOver(service.url, { observer });
+    await using server = await onPort(gateway);
+    for (const asked of [1, 2]) {
+      const caller = new AbortController();
+      const answer = fetch(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+        body: '{"query": "{ audit { totalCount } }"}',
+        signal: caller.signal,
+      });
+      await expect.poll(() => service.seen.length).toBe(asked);
+      caller.abort();
+      await expect(answer).rejects.toThrow();
+    }
+    await expect.poll(text).toContain('requests_total{operation="audit",code="ABORTED"} 2');
+    const told = await text();
+    expect(told).toContain('upstream_calls_total{route="audit",outcome="left"} 2');
+    expect(told).not.toMatch(/code="UPSTREAM_|outcome="none"/);
   });
 
   it('tell of what is rare before its first time, which would otherwise be no rise', async () => {

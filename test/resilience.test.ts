@@ -556,7 +556,7 @@ describe('the breaker stays closed', () => {
     await until(() => events.length === 40);
     isWell = true;
     expect(codeOf(await READ(gateway))).toBe('');
-    expect(new Set(events)).toEqual(new Set(['audit none', 'audit 2xx']));
+    expect(new Set(events)).toEqual(new Set(['audit left', 'audit 2xx']));
   });
 
   it('no longer than without callers who leave, as they say nothing for the service', async () => {

@@ -3,8 +3,8 @@ import type { Path } from './path.ts';
 /** A route of the service, without what stands in it. */
 export type Route = 'login' | 'audit' | 'secrets';
 
-/** The class of the status that came; `none` when no answer came that could be taken, in time and whole. */
-export type CallOutcome = '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+/** The class of the status that came; `left` when the caller did; `none` when no answer came that could be taken, in time and whole. */
+export type CallOutcome = '2xx' | '3xx' | '4xx' | '5xx' | 'left' | 'none';
 
 /** `open`: calls are refused; `half-open`: a read is under way to see whether the service is back. */
 export type BreakerState = 'closed' | 'open' | 'half-open';

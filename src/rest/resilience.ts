@@ -192,7 +192,10 @@ function judge(outcome: Outcome): Verdict {
 const BROKEN: ReadonlySet<string | undefined> = new Set(['NOT_HTTP', 'TRUNCATED']);
 
 function classOf(outcome: Outcome): CallOutcome {
-  if ('error' in outcome) return 'none';
+  if ('error' in outcome) {
+    const { error } = outcome;
+    return error instanceof LostExchange && error.loss === 'caller' ? 'left' : 'none';
+  }
   const { status } = outcome.response;
   if (status >= 500) return '5xx';
   if (status >= 400) return '4xx';
