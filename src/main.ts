@@ -70,4 +70,7 @@ const status = await run({
   },
 });
 process.exitCode ??= status;
+// Who reads the log may have stopped: the rest of it is waited for no longer than this.
+if (stopping.signal.aborted)
+  setTimeout(() => process.stdout.writableLength > 0 && process.exit(), 1000).unref();
 if (isWorker) process.channel?.unref(); // else it would wait for its primary

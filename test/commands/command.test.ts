@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config.ts';
 import { keytrail, keytrailHere, npmStart } from '../helpers/keytrail.ts';
+import { sendRaw } from '../helpers/raw.ts';
 import { startService } from '../helpers/service.ts';
 
 /** A signal that comes so much later is another one. */
@@ -250,6 +251,16 @@ describe('keytrail serve', () => {
     for (let round = 0; round < 3; round += 1) {
       expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
     }
+  });
+
+  it('ends although whoever reads its log has stopped', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.stdout.pause();
+    const head = `GET /health/live HTTP/1.1\r\nhost: a\r\nx-request-id: ${'r'.repeat(64)}\r\n`;
+    await sendRaw(url, `${`${head}\r\n`.repeat(3000)}${head}connection: close\r\n\r\n`);
+    process.child.kill('SIGTERM');
+    expect(await once(process.child, 'exit')).toEqual([0, null]);
   });
 
   it('started by npm is stopped through npm', async () => {
