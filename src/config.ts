@@ -63,6 +63,14 @@ const RULES: readonly {
     problem: 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be given together.',
   },
   {
+    isBroken: (env) => {
+      const fuse = env['SHUTDOWN_FUSE_MS'] ?? settings.shape.SHUTDOWN_FUSE_MS.parse(undefined);
+      return Number(env['SHUTDOWN_DRAIN_MS']) >= Number(fuse);
+    },
+    problem:
+      'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS: the difference is for what is then under way.',
+  },
+  {
     isBroken: (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
     problem:
       'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it would send tokens to anybody. Trust the service by UPSTREAM_CA_FILE.',

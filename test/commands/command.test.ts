@@ -80,6 +80,7 @@ describe('keytrail', () => {
     [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
     [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
     [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
+    [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS'],
   ])('%j with %j is refused', async (args, environment, sentence) => {
     await using process = keytrailHere(args, environment);
     expect(await process.status).toBe(2);
@@ -169,7 +170,7 @@ describe('keytrail serve', () => {
       PORT: '0',
       UPSTREAM_URL: service.url,
       UPSTREAM_TIMEOUT_MS: '600000',
-      SHUTDOWN_DRAIN_MS: '600000',
+      SHUTDOWN_DRAIN_MS: '500000',
       SHUTDOWN_FUSE_MS: '600000',
     });
     const [, url = ''] = await process.until(GRAPHQL);

@@ -190,7 +190,7 @@ describe('workers', () => {
   });
 
   it('end at once with a later second signal to their primary', async () => {
-    await using gateway = await start({ SHUTDOWN_DRAIN_MS: '600000', SHUTDOWN_FUSE_MS: '600000' });
+    await using gateway = await start({ SHUTDOWN_DRAIN_MS: '500000', SHUTDOWN_FUSE_MS: '600000' });
     const { primary, url } = gateway;
     const ready = async () => (await fetch(new URL('/health/ready', url))).status;
     primary.child.kill('SIGTERM');
