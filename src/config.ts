@@ -64,9 +64,13 @@ const RULES: readonly {
   },
   {
     isBroken: (env) => {
-      const fuse = env['SHUTDOWN_FUSE_MS'] ?? settings.shape.SHUTDOWN_FUSE_MS.parse(undefined);
-      return Number(env['SHUTDOWN_DRAIN_MS']) >= Number(fuse);
+      const port = numberOf(env, 'PORT');
+      return port > 0 && port === Number(env['METRICS_PORT']);
     },
+    problem: 'METRICS_PORT must be another than PORT.',
+  },
+  {
+    isBroken: (env) => Number(env['SHUTDOWN_DRAIN_MS']) >= numberOf(env, 'SHUTDOWN_FUSE_MS'),
     problem:
       'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS: the difference is for what is then under way.',
   },
@@ -80,3 +84,7 @@ const RULES: readonly {
     problem: 'NODE_DEBUG must not be set in production: it writes tokens to the log.',
   },
 ];
+
+function numberOf(env: Environment, name: 'PORT' | 'SHUTDOWN_FUSE_MS'): number {
+  return Number(env[name] ?? settings.shape[name].parse(undefined));
+}

@@ -23,7 +23,9 @@ export async function serveMetrics(metrics: Exposition, port: number): Promise<M
     response.end(await metrics.text());
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw Object.assign(Object(error), { setting: 'METRICS_PORT' }); // else it is taken for the port of GraphQL
+  });
   const address = server.address() as AddressInfo; // it listens on TCP
   return {
     url: `http://127.0.0.1:${address.port}/metrics`,

@@ -53,21 +53,28 @@ function explain({ stderr }: Host, error: unknown): number {
     stderr.write(`keytrail: ${error.extensions.code}: ${error.message}\n`);
     return 1;
   }
-  const { code, port, address } = Object(error);
+  const { code, port, address, setting = 'PORT' } = Object(error);
   const sentence = START_FAILURES[String(code)];
   if (sentence === undefined) throw error;
-  stderr.write(
-    `keytrail: cannot start: ${sentence(port === undefined ? address : `${address}:${port}`)}\n`,
-  );
+  const place = port === undefined ? address : `${address}:${port}`;
+  stderr.write(`keytrail: cannot start: ${sentence(place, setting)}\n`);
   return 1;
 }
 
 /** What Node says when a port or a file cannot be had, by its code. */
-const START_FAILURES: Readonly<Record<string, (place: string) => string>> = {
-  EADDRINUSE: (place) =>
-    `${place} is in use by another program. Choose another port, as with PORT=4002.`,
+const START_FAILURES: Readonly<Record<string, (place: string, setting: string) => string>> = {
+  EADDRINUSE: (place, setting) =>
+    `${place} is in use by another program. Choose another port, as with ${setting}=4002.`,
   EADDRNOTAVAIL: (place) => `${place} is not an address of this machine. Choose another with HOST.`,
-  EACCES: (place) => `${place} may not be used. Choose a port of 1024 or more with PORT.`,
-  ENOTFOUND: () => 'HOST names no address. Use 127.0.0.1 or 0.0.0.0.',
+  EACCES: (place, setting) =>
+    `${place} may not be used. Choose a port of 1024 or more with ${setting}.`,
+  EINVAL: refuseHost,
+  EAFNOSUPPORT: refuseHost,
+  EAI_AGAIN: refuseHost,
+  ENOTFOUND: refuseHost,
   ERR_SQLITE_ERROR: () => 'the file of --data cannot be opened as a SQLite database.',
 };
+
+function refuseHost(): string {
+  return 'HOST names no address that can be used. Use 127.0.0.1 or 0.0.0.0.';
+}

@@ -80,6 +80,7 @@ describe('keytrail', () => {
     [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
     [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
     [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
+    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must be another than PORT'],
     [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS'],
   ])('%j with %j is refused', async (args, environment, sentence) => {
     await using process = keytrailHere(args, environment);
@@ -87,15 +88,25 @@ describe('keytrail', () => {
     expect(process.output.stderr).toContain(sentence);
   });
 
-  it.each(['1', '2'])(
-    'with %s workers says once that its port is in use, and exits 1',
-    async (WORKERS) => {
-      await using service = await startService({});
-      await using process = keytrailHere([], { PORT: new URL(service.url).port, WORKERS });
-      expect(await process.status).toBe(1);
-      expect(process.output.stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
-    },
-  );
+  it.each([
+    ['PORT', '1'],
+    ['PORT', '2'],
+    ['METRICS_PORT', '1'],
+  ])('says once that its %s is in use, with %s workers, and exits 1', async (name, WORKERS) => {
+    await using service = await startService({});
+    const { port } = new URL(service.url);
+    await using process = keytrailHere([], { PORT: '0', WORKERS, [name]: port });
+    expect(await process.status).toBe(1);
+    const { stderr } = process.output;
+    expect(stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
+    expect(stderr).toContain(` ${name}=`);
+  });
+
+  it('says in one sentence that nothing can listen on its HOST, and exits 1', async () => {
+    await using process = keytrailHere([], { PORT: '0', HOST: 'fe80::1' }); // of which link?
+    expect(await process.status).toBe(1);
+    expect(process.output.stderr).toMatch(/^keytrail: cannot start: HOST .*\n$/);
+  });
 
   it('says in one sentence that its data file is no database, and exits 1', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
