@@ -20,6 +20,10 @@ export async function sandbox(host: Host, commandLine: CommandLine): Promise<voi
     port: config.PORT,
     file: commandLine.data,
   });
+  // The gateway takes plain http to loopback only.
+  const onLoopback = service.url
+    .replace('//0.0.0.0:', '//127.0.0.1:')
+    .replace('//[::]:', '//[::1]:');
   const lines = [
     `Keytrail's sandbox service, with made-up data: ${service.url}`,
     '',
@@ -29,7 +33,7 @@ export async function sandbox(host: Host, commandLine: CommandLine): Promise<voi
     '',
     ...service.clients.map(({ clientId, secret }) => `  ${clientId.padEnd(14)} ${secret}`),
     '',
-    `  The gateway over it: UPSTREAM_URL=${service.url} npm start`,
+    `  The gateway over it: UPSTREAM_URL=${onLoopback} npm start`,
   ];
   host.stderr.write(`${lines.join('\n')}\n\n`);
   await untilStopped(host);

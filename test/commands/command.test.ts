@@ -315,6 +315,13 @@ describe('keytrail sandbox', () => {
     sandbox.child.kill('SIGTERM');
     expect(await sandbox.status).toBe(0);
   });
+
+  it.each(['0.0.0.0', '::'])('on %s names an address that a gateway takes', async (HOST) => {
+    await using sandbox = keytrailHere(['sandbox'], { PORT: '0', HOST });
+    const [, url = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
+    expect(url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/);
+    expect((await fetch(`${url}/api/v1/audit`)).status).toBe(401);
+  });
 });
 
 describe('keytrail schema', () => {
