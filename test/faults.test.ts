@@ -80,10 +80,31 @@ describe('a service that', () => {
     'SSH-2.0-OpenSSH_9.9\r\n',
     'HTTP/1.1 abc\r\n\r\n',
     `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`,
+    'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n[]',
+    'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n',
   ])('does not speak HTTP cannot be read', async (bytes) => {
     await using service = await startRaw((socket) => socket.end(bytes));
     await using gateway = gatewayOver(service.url);
-    expect(codeOf(await READ(gateway))).toBe('UPSTREAM_BAD_RESPONSE');
+    const { errors } = await READ(gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'UPSTREAM_BAD_RESPONSE',
+      reason: 'NOT_HTTP',
+    });
+    expect(service.requests()).toBe(1);
+  });
+
+  it('names no encoding of its answer has none', async () => {
+    await using service = await startService({ headers: { 'content-encoding': '' }, body: [] });
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf(await READ(gateway))).toBe('');
+  });
+
+  it('closes before the length that it announced has cut its answer short', async () => {
+    await using service = await startRaw((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\n[]'),
+    );
+    await using gateway = gatewayOver(service.url);
+    expect((await READ(gateway)).errors?.[0]?.extensions.reason).toBe('TRUNCATED');
   });
 
   it('nests its answer 65 deep cannot be read; 64 deep it can', async () => {

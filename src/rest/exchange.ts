@@ -178,7 +178,7 @@ export function exchange(
           if (isOver) return;
           if (error instanceof errors.InvalidArgumentError)
             fail(error); // our bug, not the service's
-          else if (isUnreadable(error)) refuse('NOT_HTTP');
+          else if (isUnreadable(error, response === undefined)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
           else {
             if (isRefusal(error)) isSent = false;
@@ -202,14 +202,16 @@ function abort(controller: Dispatcher.DispatchController, error: Error): void {
 }
 
 function isEncoded(contentEncoding: string | string[] | undefined): boolean {
-  return (
-    contentEncoding !== undefined && String(contentEncoding).trim().toLowerCase() !== 'identity'
-  );
+  return !/^\s*(?:identity\s*)?$/i.test(String(contentEncoding ?? ''));
 }
 
-/** What came is not HTTP as we take it. */
-function isUnreadable(error: Error): boolean {
-  return error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError;
+/** What came is not HTTP as we take it. Of a head with two lengths, or a length and chunks, undici says that they differ. */
+function isUnreadable(error: Error, isHead: boolean): boolean {
+  return (
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    (isHead && error instanceof errors.ResponseContentLengthMismatchError)
+  );
 }
 
 /**
