@@ -108,8 +108,8 @@ function fail(span: Span, type: string | undefined): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** W3C Trace Context, section 3.2.2; of later versions what this one has. */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
+/** W3C Trace Context, section 3.2.2; of later versions, which may be longer, what this one has (section 4.3). */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/;
 
 /** W3C Trace Context, section 3.3.1: what may stand in a list, and as much of it as must be passed on. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;

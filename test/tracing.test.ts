@@ -155,6 +155,17 @@ describe('a traceparent', () => {
     );
   });
 
+  it('of a later version is understood by its first four fields', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    for (const traceparent of ['01', '01-more', '01-'].map(
+      (end) => `cc${TRACEPARENT.slice(2, -2)}${end}`,
+    )) {
+      await ask(gateway, AuditDocument, {}, { token: 't', headers: { traceparent } });
+      expect(service.seen.at(-1)?.headers['traceparent']).toBe(TRACEPARENT);
+    }
+  });
+
   it('that is anything else does not', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
@@ -163,6 +174,8 @@ describe('a traceparent', () => {
       hex(16).map((spanId) => `00-${'0'.repeat(32)}-${spanId}-01`),
       hex(32).map((traceId) => `00-${traceId}-${'0'.repeat(16)}-01`),
       hex(32).map((traceId) => `ff-${traceId}-b7ad6b7169203331-01`),
+      hex(32).map((traceId) => `00-${traceId}-b7ad6b7169203331-01-more`),
+      hex(32).map((traceId) => `cc-${traceId}-b7ad6b7169203331-01more`),
     );
     await fc.assert(
       fc.asyncProperty(anything, async (traceparent) => {
