@@ -146,6 +146,8 @@ describe('metrics', () => {
     const response = await fetch(url);
     expect(response.headers.get('content-type')).toContain('text/plain');
     expect(await response.text()).toContain('keytrail_requests_in_flight 0');
+    expect((await fetch(`${url}?x=1`)).status).toBe(200);
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(new URL('/', url))).status).toBe(404);
     process.child.kill('SIGTERM');
     expect(await process.status).toBe(0);

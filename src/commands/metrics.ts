@@ -14,8 +14,8 @@ export type MetricsServer = AsyncDisposable & { readonly url: string };
  * @throws what Node says when the port cannot be had.
  */
 export async function serveMetrics(metrics: Exposition, port: number): Promise<MetricsServer> {
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
+  const server = createServer(async ({ method, url = '' }, response) => {
+    if (!/^(?:GET|HEAD) \/metrics(?:\?|$)/.test(`${method} ${url}`)) {
       response.writeHead(404).end();
       return;
     }
