@@ -92,6 +92,8 @@ export type FailureDetails = {
   readonly retryAfterSeconds?: number | undefined;
   /** The HTTP status of the service's answer. */
   readonly upstreamStatus?: number;
+  /** Node's code of the error behind it, for the log alone. */
+  readonly cause?: string | undefined;
 };
 
 /** `extensions` of a GraphQL error, as the caller sees them; `requestId` is added where the answer is written. */
@@ -109,11 +111,13 @@ export type FailureExtensions = {
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
+  override readonly cause: string | undefined;
   readonly extensions: FailureExtensions;
 
   constructor(code: ErrorCode, details: FailureDetails = {}) {
     super(details.message ?? FAILURES[code].message);
     const { reason, retryAfterSeconds, upstreamStatus } = details;
+    this.cause = details.cause;
     this.extensions = {
       code,
       retryable: details.retryable ?? FAILURES[code].retryable,

@@ -10,6 +10,10 @@ export type AnsweredRequest = {
   readonly fields?: string;
   /** Codes of errors, by comma. */
   readonly codes?: string;
+  /** Their reasons, by comma. */
+  readonly reason?: string;
+  /** What Node says of calls that were lost, by comma. */
+  readonly cause?: string;
   readonly status: number;
   readonly durationMs?: number;
   /** True when the caller left before the answer. */

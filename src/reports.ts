@@ -63,8 +63,7 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
       return {
         trace: span.trace,
         end: (outcome, errors = []) => {
-          const codes = errors.length === 0 ? '' : codesOf(errors);
-          const coded = codes === '' ? outcome : { ...outcome, codes };
+          const coded = errors.length === 0 ? outcome : { ...outcome, ...describeErrors(errors) };
           const durationMs = Math.round((clock() - begun) * 10) / 10;
           const record = { requestId, ...coded, durationMs };
           span.end(record);
@@ -90,8 +89,13 @@ export function createReports({ log, observer = {}, beginSpan, clock }: ReportOp
   };
 }
 
-function codesOf(errors: NonNullable<ExecutionResult['errors']>): string {
-  return [...new Set(errors.map(({ extensions }) => extensions['code']))].join();
+/** What went wrong, in words of ours and of Node's. */
+function describeErrors(errors: NonNullable<ExecutionResult['errors']>) {
+  const list = (words: readonly unknown[]) => [...new Set(words)].filter(Boolean).join();
+  const codes = list(errors.map(({ extensions }) => extensions['code']));
+  const reason = list(errors.map(({ extensions }) => extensions['reason']));
+  const cause = list(errors.map(({ originalError }) => originalError?.cause));
+  return { codes, ...(reason && { reason }), ...(cause && { cause }) };
 }
 
 /** Probes of health would hide the traces that somebody looks for. */

@@ -523,6 +523,44 @@ describe('the log', () => {
     });
     expect(typeof durationMs).toBe('number');
   });
+
+  it.each([
+    ['refuses connections', NOWHERE, /^ECONNREFUSED$/],
+    ['nobody knows', 'http://x.invalid', /^(?:ENOTFOUND|EAI_AGAIN)$/],
+  ])('names what Node says of a service that %s, and the caller is not told', async (...of) => {
+    const [, url, expected] = of;
+    await using gateway = gatewayOver(url);
+    const { text } = await ask(gateway, AuditDocument, {}, { token: 't' });
+    const { cause, ...line } = JSON.parse(gateway.logged[0] ?? '');
+    expect(cause).toMatch(expected);
+    expect(line).toMatchObject({ codes: 'UPSTREAM_UNAVAILABLE' });
+    expect(line).not.toHaveProperty('reason');
+    expect(text).not.toContain(cause);
+  });
+
+  it('names what Node says of a connection that is lost', async () => {
+    await using service = await startService((_, response) => {
+      response.socket?.resetAndDestroy();
+      return undefined;
+    });
+    await using gateway = gatewayOver(service.url);
+    const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+    await ask(gateway, LoginDocument, variables);
+    expect(JSON.parse(gateway.logged[0] ?? '')).toMatchObject({
+      codes: 'OUTCOME_UNKNOWN',
+      cause: 'ECONNRESET',
+    });
+  });
+
+  it('names the reasons that the caller is told', async () => {
+    await using service = await startService({ body: { colour: SECRET } });
+    await using gateway = gatewayOver(service.url);
+    const query = '{ one: audit { totalCount } audit(first: 0) { totalCount } }';
+    const { errors } = await ask(gateway, query, {}, { token: 't' });
+    expect(errors?.map(({ extensions }) => extensions.reason)).toContain('NO_RECORDS');
+    expect(JSON.parse(gateway.logged[0] ?? '').reason).toBe('NO_RECORDS');
+    expect(gateway.logged[0]).not.toContain('cause');
+  });
 });
 
 describe('health', () => {

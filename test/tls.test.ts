@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { ask as askGateway, gatewayOver } from './helpers/gateway.ts';
 import { keytrailHere } from './helpers/keytrail.ts';
 
 /** An authority and two certificates of it for 127.0.0.1, made with openssl for a hundred years; its key is gone. */
@@ -61,6 +62,19 @@ describe('a service over TLS', () => {
     expect(await ask({ UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') })).toBe(
       'undefined',
     );
+  });
+
+  it('that is not trusted is named in the log by what Node says of its certificate', async () => {
+    await using service = await startTls(false);
+    const far = service.url.replace('127.0.0.1', 'localhost'); // the certificate is for the address alone
+    const ca = readFileSync(file('ca'), 'utf8');
+    await using unknown = gatewayOver(service.url);
+    await using elsewhere = gatewayOver(far, { upstream: { tls: { ca } } });
+    for (const gateway of [unknown, elsewhere]) {
+      await askGateway(gateway, '{ audit { totalCount } }', {}, { token: 't' });
+    }
+    const causes = [unknown, elsewhere].map(({ logged: [line = ''] }) => JSON.parse(line).cause);
+    expect(causes).toEqual(['SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID']);
   });
 
   it('is shown the certificate that was set', async () => {

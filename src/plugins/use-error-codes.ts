@@ -47,25 +47,30 @@ const YOGA_CODES: Readonly<Record<string, ErrorCode>> = {
 
 function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): GraphQLError {
   const { nodes, source, positions, path } = error;
-  const { message, extensions, http } = toFailure(error, (bug) => reportBug(bug, requestId));
+  const failure = toFailure(error, (bug) => reportBug(bug, requestId));
+  const { message, extensions, http, originalError } = failure;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source,
     positions,
     path,
+    originalError,
     extensions: { ...extensions, requestId, ...(http !== undefined && { http }) },
   });
 }
 
 type CodedFailure = Pick<GatewayError, 'message' | 'extensions'> & {
   readonly http?: GraphQLError['extensions']['http'];
+  /** For the log. */
+  readonly originalError?: GatewayError;
 };
 
 function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFailure {
   const cause = rootOf(error);
   if (cause instanceof GatewayError) {
     const { message, extensions } = cause;
-    return { message, extensions, ...(error.path === undefined && { http: BAD_INPUT_HTTP }) };
+    const http = error.path === undefined && { http: BAD_INPUT_HTTP };
+    return { message, extensions, originalError: cause, ...http };
   }
   const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
   if (code !== undefined) {

@@ -55,9 +55,13 @@ export class LostExchange extends GatewayError {
   /** Whether the request went onto a connection that was let in; if not, the service cannot have seen it. */
   readonly isSent: boolean;
 
-  constructor(loss: Loss, { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>) {
+  constructor(
+    loss: Loss,
+    { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>,
+    cause?: string,
+  ) {
     const code = loss === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
-    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { retryable: isRead });
+    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { retryable: isRead, cause });
     this.loss = loss;
     this.isSent = isSent;
   }
@@ -111,7 +115,8 @@ export function exchange(
       settle(() => reject(error)); // without effect where a failure status or an excerpt has already resolved
       if (controller !== undefined) abort(controller, error);
     };
-    const lose = (loss: Loss) => fail(new LostExchange(loss, { isSent, isRead }));
+    const lose = (loss: Loss, cause?: string) =>
+      fail(new LostExchange(loss, { isSent, isRead }, cause));
     const refuse = (reason: FailureReason) =>
       fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
     const leave = () => lose('caller');
@@ -182,7 +187,7 @@ export function exchange(
           else if (response !== undefined) refuse('TRUNCATED');
           else {
             if (isRefusal(error)) isSent = false;
-            lose('connection');
+            lose('connection', codeOf(error));
           }
         },
       },
@@ -220,4 +225,10 @@ function isUnreadable(error: Error, isHead: boolean): boolean {
  */
 function isRefusal(error: Error): boolean {
   return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
+}
+
+/** Node's code, ECONNREFUSED and its like, which says what its message does without naming a host. */
+function codeOf(error: Error): string | undefined {
+  const code = String(Object(error).code);
+  return /^[A-Z\d_]+$/.test(code) ? code : undefined;
 }
