@@ -48,6 +48,7 @@ describe('the records', () => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_RECORDS');
+    expect(result.errors?.[0]?.message).toMatch(/`keytrail learn.*KEYTRAIL_CONTRACT/);
   });
 });
 

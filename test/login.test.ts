@@ -128,5 +128,6 @@ describe('the answer of a login', () => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');
+    expect(result.errors?.[0]?.message).toMatch(/`keytrail learn.*KEYTRAIL_CONTRACT/);
   });
 });

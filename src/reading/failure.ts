@@ -3,6 +3,10 @@ import type { Answer } from './contract.ts';
 import { isObject, wordsOf } from './names.ts';
 import { readOutcome } from './outcome.ts';
 
+/** What the operator does when something is not found in an answer. */
+export const SAY_WHERE =
+  '`keytrail learn --from` a saved one shows what is, and KEYTRAIL_CONTRACT says where to look.';
+
 /** Yes or no, or how many, under these names. */
 const FLAGS =
   /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$|^(?:deleted|removed) count$/;

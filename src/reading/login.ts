@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { type Answer, type ExpiryFormat, type LoginContract, take } from './contract.ts';
-import { refuseFailed } from './failure.ts';
+import { refuseFailed, SAY_WHERE } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Instant, readTime, toInstant } from './time.ts';
 
@@ -25,7 +25,8 @@ export function readLogin(contract: LoginContract, answer: Answer, now: Date): L
   const accessToken = readToken(take(contract.accessToken, answer));
   if (accessToken === null) {
     refuseFailed(answer);
-    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN' });
+    const message = `No access token is found in the service's answer: ${SAY_WHERE}`;
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }
   return {
     accessToken,

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { once } from '../memo.ts';
 import { type Answer, type LazyContract, take } from './contract.ts';
 import { AuditEvent, createReaders } from './event.ts';
-import { refuseFailed } from './failure.ts';
+import { refuseFailed, SAY_WHERE } from './failure.ts';
 import { isObject } from './names.ts';
 import { type Next, readNext, type Step } from './paging.ts';
 import { wayTo } from './pointer.ts';
@@ -49,7 +49,10 @@ export function readTrail(contract: LazyContract, answer: Answer, step: Step | n
   const { body, isCut = false } = answer;
   const records = listAt(contract.records, body);
   if (records === null || records.length === 0) refuseFailed(answer);
-  if (records === null) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS' });
+  if (records === null) {
+    const message = `No list of records is found in the service's answer: ${SAY_WHERE}`;
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
+  }
   let readers: ReturnType<typeof createReaders> | undefined = createReaders(contract.event);
   const { length } = records;
   const event = (index: number) => {
