@@ -11,6 +11,10 @@ export const FAILURES = {
       'This is not a GraphQL-over-HTTP request: POST a JSON object with a `query` to /graphql.',
     retryable: false,
   },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    message: 'PersistedQueryNotSupported', // by this word clients know that they must send the document
+    retryable: false,
+  },
   GRAPHQL_PARSE_FAILED: { message: 'The document is not valid GraphQL.', retryable: false },
   GRAPHQL_VALIDATION_FAILED: {
     message: 'The document does not fit the schema.',

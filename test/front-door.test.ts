@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core';
+import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, LoginDocument } from '../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver, onPort, post } from './helpers/gateway.ts';
@@ -102,6 +105,64 @@ describe('a request that is not GraphQL over HTTP', () => {
       );
       expect(answer).toMatch(/^HTTP\/1.1 404 /);
       expect(answer).toContain('GraphQL is at /graphql');
+    },
+  );
+});
+
+describe('a persisted query', () => {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: SECRET } };
+
+  it.each(['POST', 'GET'])('by %s is said to be not supported, with 200', async (method) => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    const text = JSON.stringify({ operationName: 'A', variables: {}, extensions });
+    const search = new URLSearchParams({ extensions: JSON.stringify(extensions) });
+    const response = await (method === 'GET'
+      ? fetch(`${server.url}/graphql?${search}`)
+      : fetch(`${server.url}/graphql`, {
+          method,
+          headers: { 'content-type': 'application/json' },
+          body: text,
+        }));
+    const { errors, ...others } = await response.json();
+    expect(response.status).toBe(200);
+    expect(errors).toMatchObject([
+      {
+        message: 'PersistedQueryNotSupported',
+        extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED', retryable: false },
+      },
+    ]);
+    expect(others).toEqual({});
+    expect(JSON.stringify(errors) + gateway.logged.join()).not.toContain(SECRET);
+  });
+
+  it('with its document is carried out', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const body = JSON.stringify({ query: '{ __typename }', extensions });
+    expect((await post(gateway, body)).data).toEqual({ __typename: 'Query' });
+  });
+
+  it.each([false, true])(
+    'of Apollo Client is sent again as a document, its first try by GET: %s',
+    async (useGETForHashedQueries) => {
+      await using service = await startService({ body: [] });
+      await using gateway = gatewayOver(service.url);
+      await using server = await onPort(gateway);
+      const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+      const headers = { authorization: 'Bearer t' };
+      const client = new ApolloClient({
+        link: new PersistedQueryLink({ sha256, useGETForHashedQueries }).concat(
+          new HttpLink({ uri: `${server.url}/graphql`, headers }),
+        ),
+        cache: new InMemoryCache(),
+      });
+      const query = gql`{ audit { totalCount } }`;
+      for (const fetchPolicy of ['network-only', 'network-only'] as const) {
+        const { data } = await client.query({ query, fetchPolicy });
+        expect(data).toMatchObject({ audit: { totalCount: 0 } });
+      }
+      const codes = gateway.logged.map((line) => JSON.parse(line).codes);
+      expect(codes).toEqual(['PERSISTED_QUERY_NOT_SUPPORTED', undefined, undefined]);
     },
   );
 });

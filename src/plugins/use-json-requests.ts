@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
-import { GatewayError, toResult } from '../errors.ts';
+import { FAILURES, GatewayError, toResult } from '../errors.ts';
 
 const ANSWER_TYPES: ReadonlySet<string | undefined> = new Set([
   '*/*',
@@ -31,6 +31,9 @@ export function useJsonRequests(): Plugin<object, { requestId: string }> {
       } else if (requestParser !== undefined) {
         setRequestParser((get) => orBadRequest(async () => requestParser(get)));
       }
+    },
+    onParams({ params: { query, extensions } }) {
+      if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
     },
   };
 }
@@ -86,6 +89,13 @@ export function isInexact(json: string): boolean {
 function refuseLongNumber(_name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
   throw badRequest('A number has more digits than JSON carries safely: send it as a string.');
+}
+
+/** With the status that Apollo Server gives it. */
+function notPersisted(): GraphQLError {
+  const code = 'PERSISTED_QUERY_NOT_SUPPORTED';
+  const { message } = FAILURES[code];
+  return new GraphQLError(message, { extensions: { code, http: { status: 200 } } });
 }
 
 function badRequest(message: string, status = 400): GraphQLError {

@@ -63,6 +63,7 @@ const redirect: Answer = { status: 302, headers: { location: 'http://127.0.0.1:9
 /** What the router answers itself, and what nothing raises yet. */
 type NotFromKeytrail =
   | 'BAD_REQUEST'
+  | 'PERSISTED_QUERY_NOT_SUPPORTED'
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'
   | 'OVERLOADED'; // has a test of its own, as Keytrail is closed for it
