@@ -129,6 +129,7 @@ export function createGateway(options: GatewayParts): Gateway {
     graphiql: false,
     landingPage: false,
     multipart: false,
+    healthCheckEndpoint: ' ', // no address ends so; useRoutes has health, which this one would answer while draining
   });
 
   const lane = createLane({

@@ -94,19 +94,24 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(response.status).toBe(405);
   });
 
-  it.each(['/', '/graphql/', '/foo/graphql', '/x?y=/graphql', '//graphql'])(
-    'is 404 at %s, with a word where GraphQL is',
-    async (path) => {
-      await using gateway = gatewayOver(NOWHERE);
-      await using server = await onPort(gateway);
-      const answer = await sendRaw(
-        server.url,
-        `GET ${path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n`,
-      );
-      expect(answer).toMatch(/^HTTP\/1.1 404 /);
-      expect(answer).toContain('GraphQL is at /graphql');
-    },
-  );
+  it.each([
+    '/',
+    '/graphql/',
+    '/foo/graphql',
+    '/x?y=/graphql',
+    '//graphql',
+    '/health',
+    '/x?y=/health',
+  ])('is 404 at %s, with a word where GraphQL is', async (path) => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    const answer = await sendRaw(
+      server.url,
+      `GET ${path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 404 /);
+    expect(answer).toContain('GraphQL is at /graphql');
+  });
 });
 
 describe('a persisted query', () => {
