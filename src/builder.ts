@@ -45,7 +45,9 @@ builder.scalarType('DateTime', {
   serialize: (instant) => instant,
   parseValue: (value) => {
     const instant = typeof value === 'string' ? readIso(value) : null;
-    if (instant === null) throw new TypeError('not an instant');
+    // The caller is told this: it must not repeat the value.
+    if (instant === null)
+      throw new TypeError('RFC 3339 with an offset, such as 2026-11-21T09:30:00Z');
     return instant;
   },
 });

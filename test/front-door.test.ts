@@ -351,6 +351,68 @@ describe('a mistake in the variables', () => {
     expect(errors).toHaveLength(5);
   });
 
+  it.each<[string, object, string, string?]>([
+    [
+      'a credential that is both',
+      { credential: { clientSecret: SECRET, refreshToken: SECRET } },
+      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
+      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+    ],
+    [
+      'a credential of another name',
+      { credential: { [SECRET]: SECRET } },
+      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
+      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+    ],
+    [
+      'a field that is missing',
+      { parameters: [{ name: SECRET }] },
+      '"UpstreamParameter!" is expected there: value must be given.',
+    ],
+    [
+      'a field that there is not',
+      { filter: { [SECRET]: SECRET } },
+      '"AuditFilter" is expected there: it has no field but actions, actor, outcome, since, target, until.',
+      '"AuditFilter" is expected there: it has not all fields that are given.',
+    ],
+    [
+      'a field that there is not, and one that is missing',
+      { parameters: { name: SECRET, [SECRET]: SECRET } },
+      '"[UpstreamParameter!]" is expected there: value must be given; it has no field but name, value.',
+      '"[UpstreamParameter!]" is expected there: value must be given; it has not all fields that are given.',
+    ],
+    ['a text for an object', { filter: SECRET }, '"AuditFilter" is expected there.'],
+    ['a list for an object', { filter: [SECRET] }, '"AuditFilter" is expected there.'],
+    [
+      'a time',
+      { filter: { since: SECRET } },
+      '"DateTime" is expected there: RFC 3339 with an offset, such as 2026-11-21T09:30:00Z.',
+    ],
+    [
+      'a word that is none of an enum’s',
+      { filter: { outcome: SECRET } },
+      '"AuditOutcome" is expected there: one of FAILURE, SUCCESS.',
+      '"AuditOutcome" is expected there.',
+    ],
+  ])(
+    'by %s is told what to give, by names of the schema where that is told',
+    async (_, variables, open, closed = open) => {
+      const query = 'credential' in variables ? LoginDocument : AuditDocument;
+      for (const [introspection, expected] of [
+        [true, open],
+        [false, closed],
+      ] as const) {
+        await using gateway = gatewayOver(NOWHERE, { introspection });
+        const body = { query: String(query), variables: { clientId: 'c', ...variables } };
+        const { errors, text } = await post(gateway, JSON.stringify(body));
+        expect(errors?.map(({ message }) => message.replace(/^.*": (?=".*there)/, ''))).toEqual([
+          expected,
+        ]);
+        expect(text).not.toContain(SECRET);
+      }
+    },
+  );
+
   it('in a list is named by its index', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = {

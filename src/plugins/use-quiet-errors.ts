@@ -4,12 +4,15 @@ import {
   GraphQLError,
   type GraphQLInputType,
   type GraphQLSchema,
+  getNamedType,
   getNullableType,
   getOperationAST,
   getVariableValues,
+  isEnumType,
   isInputObjectType,
   isInputType,
   isListType,
+  isRequiredInputField,
   print,
   typeFromAST,
   type ValidationContext,
@@ -58,7 +61,9 @@ export function useQuietErrors({ hideSuggestions }: { readonly hideSuggestions: 
       const isWrong = (definition: VariableDefinitionNode) =>
         getVariableValues(schema, [definition], given, { maxErrors: 1 }).errors !== undefined;
       const wrong = definitions.filter(isWrong).slice(0, MAX_ERRORS);
-      const errors = wrong.flatMap((definition) => quietVariableErrors(schema, definition, given));
+      const errors = wrong.flatMap((definition) =>
+        quietVariableErrors(schema, definition, given, hideSuggestions),
+      );
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
@@ -89,6 +94,7 @@ function quietVariableErrors(
   schema: GraphQLSchema,
   definition: VariableDefinitionNode,
   given: Readonly<Record<string, unknown>>,
+  hideSuggestions: boolean,
 ): readonly GraphQLError[] {
   const name = definition.variable.name.value;
   const type = typeFromAST(schema, definition.type);
@@ -101,15 +107,19 @@ function quietVariableErrors(
   const value = Object.hasOwn(given, name) ? given[name] : null;
   if (value == null)
     return [problem(`Variable "$${name}" of type "${type}" must be given and not be null.`)];
-  const messages = new Set<string>();
+  const messages = new Map<string, string>(); // by place: what is wrong there is told at once
   let looks = MAX_LOOKS;
-  const note = (path: readonly (string | number)[]) => {
+  const note = (path: readonly (string | number)[], wrong: unknown, error: GraphQLError) => {
     looks -= 1;
     if (looks === 0) throw ENOUGH;
     const place = [name, ...path].join('.');
+    if (messages.has(place)) return;
     const expected = typeAt(type, path);
-    messages.add(
-      `Variable "$${name}" does not fit at "${place}": "${expected}" is expected there.`,
+    // Where a scalar of ours has thrown, its own words: they quote nothing.
+    const hint = error.originalError?.message ?? hintAt(expected, wrong, hideSuggestions);
+    messages.set(
+      place,
+      `Variable "$${name}" does not fit at "${place}": "${expected}" is expected there${hint && `: ${hint}`}.`,
     );
   };
   try {
@@ -117,7 +127,31 @@ function quietVariableErrors(
   } catch (error) {
     if (error !== ENOUGH) throw error;
   }
-  return [...messages].slice(0, MAX_ERRORS).map(problem);
+  return [...messages.values()].slice(0, MAX_ERRORS).map(problem);
+}
+
+/** What fits, in names of the schema: of what was given, only that it is wrong. */
+function hintAt(type: GraphQLInputType, wrong: unknown, hideSuggestions: boolean): string {
+  const named = getNamedType(type);
+  if (isEnumType(named)) return hideSuggestions ? '' : `one of ${list(named.getValues())}`;
+  if (!isInputObjectType(named)) return '';
+  const fields = Object.values(named.getFields());
+  const names = hideSuggestions ? '' : list(fields);
+  if (named.isOneOf) return `exactly one of ${names || 'its fields'} must be given`;
+  if (typeof wrong !== 'object' || wrong === null || Array.isArray(wrong)) return '';
+  const missing = fields.filter(
+    (field) => isRequiredInputField(field) && !Object.hasOwn(wrong, field.name),
+  );
+  const isUnknown = Object.keys(wrong).some((name) => !named.getFields()[name]);
+  const hints = [
+    missing.length > 0 && `${list(missing)} must be given`,
+    isUnknown && (names ? `it has no field but ${names}` : 'it has not all fields that are given'),
+  ];
+  return hints.filter(Boolean).join('; ');
+}
+
+function list(elements: readonly { readonly name: string }[]): string {
+  return elements.map(({ name }) => name).join(', ');
 }
 
 function typeAt(type: GraphQLInputType, path: readonly (string | number)[]): GraphQLInputType {
