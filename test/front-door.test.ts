@@ -32,6 +32,25 @@ describe('a request that is not GraphQL over HTTP', () => {
   });
 
   it.each([
+    ['a batch', '[{"query":"{__typename}"}]', /one by one/],
+    ['no query', '{"variables":{}}', /`query`/],
+    ['an unknown name', '{"query":"query A {__typename}","operationName":"B"}', /`operationName`/],
+    ['no name', '{"query":"query A {__typename} query B {__typename}"}', /`operationName`/],
+    ['more than 64 KiB', JSON.stringify({ query: ' '.repeat(65_536) }), /64 KiB/],
+  ])('with %s is told what to send', async (_, body, expected) => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, duplex: 'half' } as const;
+    for (const sent of [body, new Blob([body]).stream()]) {
+      const response = await fetch(`${server.url}/graphql`, { ...init, body: sent });
+      const { errors } = await response.json();
+      expect(errors[0].message).toMatch(expected);
+      expect(errors[0].extensions.code).toBe('BAD_REQUEST');
+    }
+  });
+
+  it.each([
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'application/graphql',

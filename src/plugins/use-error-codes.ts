@@ -46,6 +46,15 @@ const YOGA_CODES: Readonly<Record<string, ErrorCode>> = {
   BAD_USER_INPUT: 'BAD_USER_INPUT',
 };
 
+/** What Yoga says without saying what to do next. */
+const YOGA_MESSAGES: Readonly<Record<string, string>> = {
+  'Batching is not supported.': 'Send the operations one by one, not as a batch.',
+  'Must provide query string.': 'Send the document as `query`.',
+  'Request body too large': 'The body is larger than 64 KiB: send less.',
+  'Could not determine what operation to execute.':
+    'Name an operation that the document has by `operationName`.',
+};
+
 function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): GraphQLError {
   const { nodes, source, positions, path } = error;
   const failure = toFailure(error, (bug) => reportBug(bug, requestId));
@@ -78,7 +87,7 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
     const { retryable } = FAILURES[code];
     const { http } = error.extensions;
     return {
-      message: error.message,
+      message: YOGA_MESSAGES[error.message] ?? error.message,
       extensions: { code, retryable },
       // `spec` lets Yoga answer 200 to those who accept application/json: right for a wrong document, not for wrong HTTP.
       http: code === 'BAD_REQUEST' ? { status: 400, ...http, spec: false } : http,
