@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, LoginDocument } from '../src/client/graphql.ts';
-import { ask, codeOf, gatewayOver, onPort, post } from './helpers/gateway.ts';
+import { ask, codeOf, gatewayOver, onPort, post, type WireError } from './helpers/gateway.ts';
 import { sendRaw } from './helpers/raw.ts';
 import { startService } from './helpers/service.ts';
 
@@ -48,6 +49,24 @@ describe('a request that is not GraphQL over HTTP', () => {
       expect(errors[0].message).toMatch(expected);
       expect(errors[0].extensions.code).toBe('BAD_REQUEST');
     }
+  });
+
+  it('as it is compressed is refused with 415, whatever was asked before', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    const plain = '{"query":"{__typename}"}';
+    const send = async (body: BodyInit, encoding: Record<string, string>) => {
+      const headers = { 'content-type': 'application/json', ...encoding };
+      const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+      const { errors = [] } = await response.json();
+      return [response.status, ...errors.map(({ message }: WireError) => message)];
+    };
+    const refused = [415, expect.stringContaining('content-encoding')];
+    const gzip = { 'content-encoding': 'gzip' };
+    for (const _ of [1, 2]) expect(await send(plain, {})).toEqual([200]);
+    expect(await send(gzipSync(plain), gzip)).toEqual(refused);
+    expect(await send(plain, gzip)).toEqual(refused);
+    expect(await send(plain, { 'content-encoding': 'Identity' })).toEqual([200]);
   });
 
   it.each([

@@ -26,7 +26,7 @@ export function useJsonRequests(): Plugin<object, { requestId: string }> {
         return hook.endResponse(hook.fetchAPI.Response.json(body, { status: 406 }));
       }
       if (request.method === 'POST') {
-        checkType(request.headers.get('content-type'));
+        checkType(request.headers);
         setRequestParser((post) => orBadRequest(() => parseBody(post)));
       } else if (requestParser !== undefined) {
         setRequestParser((get) => orBadRequest(async () => requestParser(get)));
@@ -47,7 +47,10 @@ function acceptsJson(accept: string): boolean {
   return ranges.some((range) => ANSWER_TYPES.has(range.split(';')[0]) && isUtf8(range));
 }
 
-function checkType(contentType: string | null): void {
+function checkType(headers: Headers): void {
+  if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity'))
+    throw badRequest('Send the body as it is, without `content-encoding`.', 415);
+  const contentType = headers.get('content-type');
   if (contentType !== null && JSON_TYPE.test(contentType)) return;
   const status = contentType === null ? 400 : 415;
   throw badRequest('POST a JSON body with `content-type: application/json`.', status);
