@@ -98,6 +98,20 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(data).toEqual({ __typename: 'Query' });
   });
 
+  it.each(['POST', 'GET'])('unlike one whose operationName is empty, by %s', async (method) => {
+    await using gateway = gatewayOver(NOWHERE);
+    await using server = await onPort(gateway);
+    const asked = { query: 'query A { __typename }', operationName: '' };
+    const headers = { 'content-type': 'application/json' };
+    for (const _ of [1, 2]) {
+      const response = await (method === 'GET'
+        ? fetch(`${server.url}/graphql?${new URLSearchParams(asked)}`)
+        : fetch(`${server.url}/graphql`, { method, headers, body: JSON.stringify(asked) }));
+      expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    }
+    expect(gateway.logged.join().includes('"prepared":true')).toBe(method === 'POST');
+  });
+
   it('is refused when the variables of a GET are no JSON, without repeating them', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const response = await gateway.fetch(

@@ -81,7 +81,8 @@ async function parseBody(request: Request): Promise<GraphQLParams> {
   if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
     throw badRequest(`The body may have ${[...MEMBERS].join(', ')}, and nothing else.`);
   }
-  return body;
+  const { operationName, ...others } = Object(body);
+  return operationName === '' ? others : body; // as Yoga takes it by GET
 }
 
 /** Whether a JSON text may have a number in it that JSON does not carry safely. */

@@ -90,7 +90,7 @@ function readQuestion(body: Buffer, accept = '', isInexact: LaneOptions['isInexa
     const isName = operationName === null || typeof operationName === 'string';
     const isObject = typeof variables === 'object' && !Array.isArray(variables);
     const isAll = typeof query === 'string' && isName && isObject && !Object.keys(others).length;
-    return isAll ? { query, operationName, accept, variables } : null;
+    return isAll ? { query, operationName: operationName || null, accept, variables } : null;
   } catch {
     return null;
   }
