@@ -11,7 +11,7 @@ const question = {
   body: '{"query": "{ audit { totalCount } }"}',
 };
 const answer = await gateway.fetch('http://keytrail/graphql', question);
-const { errors } = await answer.json();
+const { errors } = Object(await answer.json());
 console.log(answer.status, errors[0].extensions.code);
 
 // It is a listener for a Node server of yours as well.

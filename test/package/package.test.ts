@@ -20,6 +20,9 @@ async function run(cwd: string, command: string, ...args: readonly string[]) {
   return exec(command, args, { cwd, env: { ...Object.fromEntries(kept), PATH } });
 }
 
+/** The program and the test that the README shows. */
+const EXAMPLES = ['library.ts', 'testing.test.ts'];
+
 /** A program in TypeScript that uses everything that is exported. */
 const CONSUMER = `
 import { createServer } from 'node:http';
@@ -116,9 +119,8 @@ describe('the package', () => {
   });
 
   it('runs the examples of the README as they are written', async () => {
-    for (const example of ['library.ts', 'testing.test.ts']) {
+    for (const example of EXAMPLES)
       await cp(join(ROOT, 'examples', example), join(folder, example));
-    }
     const library = await run(folder, 'node', 'library.ts');
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
     const { stdout } = await run(folder, 'node', '--test', 'testing.test.ts');
@@ -157,11 +159,14 @@ describe('the package', () => {
     expect(sent).not.toContain('c4n4ry');
   });
 
-  it.each([
-    ['nodenext', 'nodenext'],
+  it.each<[module: string, how: string, lib?: readonly string[]]>([
+    ['nodenext', 'nodenext', ['es2022']],
     ['esnext', 'bundler'],
-  ])('has types that check strictly with module %s, moduleResolution %s', async (module, how) => {
+  ])('has types that check strictly with module %s, moduleResolution %s', async (...of) => {
+    const [module, how, lib] = of;
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);
+    for (const example of EXAMPLES)
+      await cp(join(ROOT, 'examples', example), join(folder, example));
     const compilerOptions = {
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -170,8 +175,9 @@ describe('the package', () => {
       target: 'es2024',
       module,
       moduleResolution: how,
+      ...(lib && { lib }),
     };
-    const config = { compilerOptions, files: ['consumer.ts'] };
+    const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
     await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
       throw new Error(stdout);
