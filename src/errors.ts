@@ -100,13 +100,15 @@ export type FailureDetails = {
   readonly cause?: string | undefined;
 };
 
-/** `extensions` of a GraphQL error, as the caller sees them; `requestId` is added where the answer is written. */
+/** `extensions` of a GraphQL error, as the caller sees them. */
 export type FailureExtensions = {
   readonly code: ErrorCode;
   readonly retryable: boolean;
   readonly retryAfterSeconds?: number;
   readonly reason?: FailureReason;
   readonly upstream?: { readonly status: number };
+  /** Quote it when you ask for help: the log has it, too. */
+  readonly requestId?: string;
 };
 
 /**

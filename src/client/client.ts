@@ -39,8 +39,6 @@ export type ResultError = {
   /** A router in between hands on `code`, and may leave out the rest or answer with codes of its own. */
   readonly extensions?: Partial<Omit<FailureExtensions, 'code'>> & {
     readonly code?: ErrorCode | (string & {});
-    /** Quote it when you ask for help: the gateway's log has it too. */
-    readonly requestId?: string;
   };
 };
 

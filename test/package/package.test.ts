@@ -26,11 +26,12 @@ const EXAMPLES = ['library.ts', 'testing.test.ts'];
 /** A program in TypeScript that uses everything that is exported. */
 const CONSUMER = `
 import { createServer } from 'node:http';
-import { ConfigError, createGateway, createSandbox, type ErrorCode, type Gateway } from 'keytrail';
+import { ConfigError, createGateway, createSandbox, type ErrorCode, type FailureExtensions, type Gateway } from 'keytrail';
 import { AuditDocument, type AuditQuery, type LoginCredential, LoginDocument, request, type Result } from 'keytrail/client';
 import { createTestbed, type ScriptedAnswer } from 'keytrail/testing';
 
 const code: ErrorCode = 'OUTCOME_UNKNOWN';
+export const idOf = ({ requestId }: FailureExtensions): string | undefined => requestId;
 // @ts-expect-error: no such code
 const wrong: ErrorCode = 'NOPE';
 // @ts-expect-error: one of the two
