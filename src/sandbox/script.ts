@@ -22,7 +22,10 @@ export type ScriptedAnswer = {
  * Checks that a script can be carried out.
  * @throws TypeError that says what cannot be sent.
  */
-export function checkScript({ status = 200, headers = {}, body, delayMs = 0 }: ScriptedAnswer) {
+export function checkScript(script: ScriptedAnswer) {
+  const { status = 200, headers = {}, body, delayMs = 0, lost: _, ...others } = script;
+  const unknown = Object.keys(others);
+  if (unknown.length > 0) throw new TypeError(`A scripted answer has no ${unknown.join(', ')}.`);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new TypeError('A scripted answer needs a status from 200 to 599.');
   }

@@ -149,6 +149,7 @@ describe('a testbed', () => {
     [{ headers: { 'x-a': 'b\r\nx: 1' } }, /Invalid character in header content/],
     [{ headers: { 'no name': 'b' } }, /valid HTTP token/],
     [{ body: 1n }, /BigInt/],
+    [{ staus: 500, headrs: {} } as ScriptedAnswer, /A scripted answer has no staus, headrs\./], // as in JavaScript
     [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
     [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
   ])('refuses the script %s, and forgets it', async (answer, expected) => {
