@@ -79,7 +79,10 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     problems.push(`The command must be ${[...COMMANDS.keys()].join(' or ')}.`);
   // A shell makes several words of `--from *.json`.
   if (command === 'learn' && from.length > 0) from.push(...more);
-  else if (more.length > 0) problems.push('Only one command can be given.');
+  else if (more.length > 0) {
+    const isFile = command === 'learn';
+    problems.push(isFile ? 'Files go as in --from answer.json.' : 'Only one command can be given.');
+  }
   if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
   return {
     command,

@@ -28,6 +28,11 @@ export async function learn(host: Host, commandLine: CommandLine): Promise<void>
   if (files.length > 0) loadSettings({ ...host, environment: {} }, commandLine);
   const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
   const contract = learnContract(answers);
+  for (const [index, answer] of answers.entries()) {
+    const { audit, login } = inferContract(answer);
+    if (audit.records === null && login.accessToken === null)
+      host.stderr.write(`${files[index]} holds neither a list of records nor an access token.\n`);
+  }
   host.stdout.write(`${JSON.stringify(toSpare(contract, answers), null, 2)}\n`);
   host.stderr.write(
     describeReading(

@@ -126,6 +126,18 @@ describe('keytrail learn', () => {
     await process.until(/GraphQL +http/);
   });
 
+  it('names a file that holds neither records nor a token, and learns from the others', async () => {
+    const trail = await save('trail.json', [{ id: 1, time: '2026-11-21T00:00:00Z' }]);
+    const other = await save('other.json', { colour: 'CANARY' });
+    await using learning = keytrailHere(['learn', '--from', trail, other]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout).audit.records).toBe('');
+    expect(stderr).toContain(`${other} holds neither a list of records nor an access token.\n`);
+    expect(stderr).not.toContain(`${trail} holds`);
+    expect(stdout + stderr).not.toContain('CANARY');
+  });
+
   it('learns from a live service with the token of the environment', async () => {
     await using service = await startService({
       body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],
@@ -165,6 +177,7 @@ describe('keytrail learn', () => {
     [['learn'], 'KEYTRAIL_TOKEN'],
     [['learn', '--from', '/nowhere.json'], '/nowhere.json cannot be read'],
     [['learn', '--token', 'x'], '--token'],
+    [['learn', 'answer.json'], '--from answer.json'],
     [['serve', '--from', 'x'], '--from is for the command learn'],
   ])('%j is refused with 2', async (args, problem) => {
     await using learning = keytrailHere(args);
