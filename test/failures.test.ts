@@ -168,6 +168,7 @@ describe('an answer of 200', () => {
     { deletedCount: 0 },
     { error: { code: 7, message: '' } },
     { data: { id: 'k', deleted: false } },
+    { result: { request_id: 'r', status: 'failed' } },
     '[{"id":"k","success":false}]',
     false,
   ])('that says %j is a failed deletion', async (body) => {

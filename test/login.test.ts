@@ -96,6 +96,7 @@ describe('the answer of a login', () => {
       { user: { contract_expires_at: 1_800_000_000 }, access_token: JWT },
       { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
     ],
+    [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
     [
       { data: { token: 'a' }, continuation_token: 'c', push_token: 'p' },
       { accessToken: 'a', refreshToken: null },

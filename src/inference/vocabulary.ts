@@ -139,7 +139,7 @@ export const PARTY = {
 export const LOGIN = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
-    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|oauth|authentication|authorization|session|bearer|api|security|login|user|jwt)[ /]token(?:[ /](?:token|value))*$/,
+    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|oauth|authentication|authorization|session|bearer|api|security|login|user|jwt|web|client|service|app|application|account|personal)[ /]token(?:[ /](?:token|value))*$/,
     /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type|id|next|page)\b)(?:.*\/)?token(?:[ /](?:token|value))*$/,
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],

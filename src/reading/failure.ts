@@ -17,6 +17,9 @@ const COMPLAINTS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
 /** A word or an HTTP status, under these. */
 const WORDS = /^(?:result|status|outcome|code|status code|http status|http status code)$/;
 
+/** Of a thing; that of a request or a trace stands beside its verdict. */
+const OWN_ID = /^(?:(?:client|key|api key|secret) )?id$/;
+
 /** What only repeats the question, or counts. */
 const ASIDE = /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet)\b/;
 
@@ -40,7 +43,7 @@ function membersOf(body: unknown): readonly Member[] {
   const top = readMembers(body);
   const inner = top.flatMap(({ words, value }) => {
     const members = isObject(value) && !ASIDE.test(words) ? readMembers(value) : [];
-    const isThing = members.some((member) => /\bid$/.test(member.words));
+    const isThing = members.some((member) => OWN_ID.test(member.words));
     return isThing ? members.filter((member) => !WORDS.test(member.words)) : members;
   });
   return [...top, ...inner];
