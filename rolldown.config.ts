@@ -1,12 +1,12 @@
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
 
-/** Lines that are not indented, and a map of them instead of tokens: a stack still names the place, and the package is a third smaller. */
+/** Lines that are not indented, without the names of files, and a map of them instead of tokens: a stack still names the place, and the package is a third smaller. */
 const mapLines: Plugin = {
   name: 'map-lines',
   generateBundle(_, bundle) {
     for (const output of Object.values(bundle)) {
-      if (output.type === 'chunk') output.code = output.code.replace(/^\t+/gm, ''); // texts of ours have no tabs
+      if (output.type === 'chunk') output.code = output.code.replace(/^(?:\t+|\/\/ src\/.*)/gm, ''); // texts of ours have neither
       if (output.type !== 'asset' || !output.fileName.endsWith('.map')) continue;
       const map = JSON.parse(String(output.source));
       const mappings = decode(map.mappings).map((line) => line.slice(0, 1).map(toStart));
