@@ -99,6 +99,15 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
       return { body: { data, pagination: { per_page: SIZE, page, total: records.length } } };
     },
   },
+  'a page, how many there are on it, and whether there is more': {
+    contract: { audit: { paging: { parameter: 'page' } } },
+    page: (records, url) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      const events = records.slice((page - 1) * SIZE, page * SIZE);
+      const isLast = page * SIZE >= records.length;
+      return { body: { page, total: events.length, has_more: !isLast, events } };
+    },
+  },
   'numbers from 0 on': {
     contract: { audit: { paging: { parameter: 'page' } } },
     page: (records, url) => {
@@ -275,6 +284,32 @@ describe('pages of the service', () => {
     expect(nodes).toEqual([{ id: '1' }]);
     expect(pageInfo.hasNextPage).toBe(false);
     expect(service.seen).toHaveLength(2);
+  });
+
+  it('end where the service does not heed the number of the page', async () => {
+    const items = [record(2), record(1)];
+    await using service = await startService({ body: { page: 1, has_more: true, items } });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'page' } } },
+    });
+    expect(await walk(gateway, null)).toEqual([2, 1]);
+  });
+
+  it('end behind the last one where the caller began with a later one', async () => {
+    await using service = await startService(({ url }) => {
+      const page = Number(new URL(url, 'http://a').searchParams.get('page') ?? 1);
+      if (page > 4) return { status: 404 };
+      return { body: { page, total_pages: 4, items: [record(10 - page)] } };
+    });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'page' } } },
+    });
+    const query =
+      '{ audit(parameters: [{name: "page", value: "3"}]) { nodes { id } pageInfo { hasNextPage } } }';
+    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    expect(data).toEqual({
+      audit: { nodes: [{ id: '7' }, { id: '6' }], pageInfo: { hasNextPage: false } },
+    });
   });
 
   it('end where they are empty, or where the service says that there is no more', async () => {

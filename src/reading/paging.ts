@@ -14,8 +14,6 @@ type Query = {
 /** How many pages and records. */
 export type Passed = Readonly<Record<'pages' | 'records', number>>;
 
-const NONE: Passed = { pages: 0, records: 0 };
-
 /**
  * How a trail goes on: not at all, by a step, in a way that is only known once the contract has this entry, or in the
  * same answer, of which the rest was not read.
@@ -37,7 +35,7 @@ export function readNext(
   step: Step | null,
 ): Next {
   const { style, parameter } = paging;
-  const isEnd = page.length === 0 || String(finder(paging.more)(answer.body)) === 'false';
+  const isEnd = page.length === 0 || readMore(paging, answer) === 'false';
   if (isEnd || style === 'none') return null;
   if (style === 'page' || style === 'offset') return readCounted(paging, answer, page, step);
   const next = textOf(take(paging.next, answer));
@@ -52,30 +50,43 @@ export function readNext(
 
 const MISSING = { missing: 'audit.paging.parameter' };
 
+function readMore({ more }: PagingContract, { body }: Answer): string {
+  return String(finder(more)(body));
+}
+
 /** By the number of the next page, or the next offset; null when the answer's own numbers say that this was the last. */
 function readCounted(
-  { style, position, pages, start, parameter }: PagingContract,
-  { body }: Answer,
+  paging: PagingContract,
+  answer: Answer,
   { length, total: readTotal }: Facts,
   step: Step | null,
 ): Next {
-  const passed = step === null ? NONE : 'passed' in step ? step.passed : undefined;
   // A link or a cursor led here, and nothing leads on: this was the last, whatever is counted.
-  if (passed === undefined) return null;
+  if (step !== null && !('passed' in step)) return null;
+  const { style, position, pages, start, parameter } = paging;
   const total = readTotal();
-  const pageCount = finder(pages)(body);
+  const told = finder(position)(answer.body);
+  const asked = step === null ? start : Number(step.value);
+  // An offset beyond the end is something else, as the time from which on was asked.
+  const isOther = told == null || (style === 'offset' && total !== null && Number(told) > total);
+  const here = isOther ? asked : Number(told);
+  const passed = step?.passed ?? passedBy(Math.max(0, here - start), paging, length);
+  const pageCount = finder(pages)(answer.body);
   const records = passed.records + length;
   const isLast =
     pageCount == null ? total !== null && records >= total : passed.pages + 1 >= Number(pageCount);
-  if (isLast) return null;
-  if (parameter === null) return total !== null && total <= length ? null : MISSING;
-  const asked = step !== null && 'value' in step ? Number(step.value) : start;
-  const told = Number(finder(position)(body) ?? asked);
-  // An offset beyond the end is something else, as the time from which on was asked.
-  const here = style === 'offset' && total !== null && told > total ? asked : told;
+  if (isLast && readMore(paging, answer) !== 'true') return null;
+  if (parameter === null) return total !== null && total <= length && isLast ? null : MISSING;
   if (!Number.isSafeInteger(here)) return null;
   const value = String(here + (style === 'page' ? 1 : length));
   return { parameter, value, passed: { pages: passed.pages + 1, records } };
+}
+
+/** What lies in front of the first page that is read: the caller may have asked for a later one. */
+function passedBy(count: number, { style }: PagingContract, length: number): Passed {
+  return style === 'page'
+    ? { pages: count, records: count * length }
+    : { pages: 0, records: count };
 }
 
 /** A link with its parameters, and one of these (RFC 8288, section 3). */

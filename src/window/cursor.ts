@@ -76,7 +76,7 @@ function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
 const fingerprintsOf = perTrail(() => new Map<number, string>());
 
 /** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
-function fingerprint(trail: Trail, index: number): string {
+export function fingerprint(trail: Trail, index: number): string {
   const known = fingerprintsOf(trail);
   const found = known.get(index);
   if (found !== undefined) return found;

@@ -1,8 +1,14 @@
 import { GatewayError } from '../errors.ts';
-import type { AuditEvent } from '../reading/event.ts';
 import type { Next, Step } from '../reading/paging.ts';
 import type { Trail } from '../reading/trail.ts';
-import { decodeCursor, type Edge, encodeCursor, findEvent, type Position } from './cursor.ts';
+import {
+  decodeCursor,
+  type Edge,
+  encodeCursor,
+  findEvent,
+  fingerprint,
+  type Position,
+} from './cursor.ts';
 import { type Selection, selectAll } from './filter.ts';
 
 /** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
@@ -147,25 +153,25 @@ function pagingUnknown(entry: string): GatewayError {
 
 /** How many events at the start of a page ended the one before it, because records arrived in front meanwhile. Only those with ids tell. */
 function overlap(before: Trail | undefined, trail: Trail): number {
-  const last = before === undefined || before.length === 0 ? null : before.event(before.length - 1);
-  if (before === undefined || last === null || last.id === null) return 0;
-  const size = 1 + indices(trail.length).findIndex((index) => isRepeated(last, trail.event(index)));
+  const end = before === undefined ? -1 : before.length - 1;
+  if (before === undefined || end < 0 || before.event(end).id === null) return 0;
+  // An id alone may be that of an operation, which has several records.
+  const isRepeated = (at: number, index: number) =>
+    before.event(at).id === trail.event(index).id &&
+    fingerprint(before, at) === fingerprint(trail, index);
+  const size = 1 + indices(trail.length).findIndex((index) => isRepeated(end, index));
   const isRun =
     size <= before.length &&
-    indices(size).every((index) =>
-      isRepeated(before.event(before.length - size + index), trail.event(index)),
-    );
+    indices(size).every((index) => isRepeated(before.length - size + index, index));
   return isRun ? size : 0;
 }
 
-/** An id alone may be that of an operation, which has several records. */
-function isRepeated(one: AuditEvent, other: AuditEvent): boolean {
-  return one.id === other.id && JSON.stringify(one.raw) === JSON.stringify(other.raw);
+function isSame(step: Step | null, next: Next): boolean {
+  return JSON.stringify(step, WAY) === JSON.stringify(next, WAY);
 }
 
-function isSame(step: Step | null, next: Next): boolean {
-  return JSON.stringify(step) === JSON.stringify(next);
-}
+/** What leads to a page, without what lies in front of it. */
+const WAY = ['link', 'parameter', 'value'];
 
 function indices(length: number): readonly number[] {
   return Array.from({ length }, (_, index) => index);
