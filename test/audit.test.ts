@@ -150,6 +150,7 @@ describe('an event', () => {
     ['address', { resource: { ip: '192.0.2.1' } }, { ipAddress: null }],
     ['party', { user: 'ann', key: { created_by: 'bob' } }, { actor: { name: 'ann' } }],
     ['party', { user: 'ann', approved_by: 'bob' }, { actor: { name: 'ann' } }],
+    ['party', { user: 'bob', action_performed_by: 'ann' }, { actor: { name: 'ann' } }],
     ['party', { user: 'ann', is_admin: 0 }, { actor: { id: null, name: 'ann' } }],
     ['party', { user_agent: { name: 'Chrome' } }, { actor: null }],
     ['party', { user_session_id: 's', last_login: old }, { actor: null }],
@@ -162,6 +163,17 @@ describe('an event', () => {
     const [event] = data?.audit?.nodes ?? [];
     const occurredAt = event?.occurredAt?.replace('.000Z', 'Z') ?? null;
     expect({ ...event, occurredAt }).toMatchObject(expected);
+  });
+
+  it('reads records that differ among themselves by the names that each has', async () => {
+    const { data } = await read([
+      { occurred_at: time, action: 'a', ip: '192.0.2.1', status: 'ok', emailId: 'ann' },
+      { created_at: old, event_type: 'b', remote_address: '::1', login_result: 'failed' },
+    ]);
+    const [first, second] = data?.audit?.nodes ?? [];
+    expect(first).toMatchObject({ action: 'a', outcome: 'SUCCESS', actor: { id: 'ann' } });
+    expect(second).toMatchObject({ occurredAt: '2020-01-01T00:00:00.000Z', action: 'b' });
+    expect(second).toMatchObject({ ipAddress: '::1', outcome: 'FAILURE' });
   });
 
   it('takes a null for the last word, and an id that may be of somebody only where none comes twice', async () => {

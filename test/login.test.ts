@@ -97,6 +97,11 @@ describe('the answer of a login', () => {
       { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
     ],
     [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
+    [{ private_token: 'a' }, { accessToken: 'a' }],
+    [
+      { secret: { access_token: 'a', expires_in: 60 } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
     [
       { data: { token: 'a' }, continuation_token: 'c', push_token: 'p' },
       { accessToken: 'a', refreshToken: null },
@@ -125,6 +130,7 @@ describe('the answer of a login', () => {
     [{ access_token: 'a' }],
     { status: 'MFA_REQUIRED', stateToken: 's' },
     { challenge_token: 'c' },
+    { challenge: { token: 'c' } },
   ])('%j holds no token', async (body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');

@@ -1,7 +1,15 @@
 import { memoise } from '../memo.ts';
 import type { Pointers } from '../reading/contract.ts';
 import type { Place } from './survey.ts';
-import { ASIDE, EVENT, OTHER_ADDRESSES, OTHER_TIMES, ROLES, WRAPPERS } from './vocabulary.ts';
+import {
+  ASIDE,
+  EVENT,
+  FIRST_GUESS,
+  OTHER_ADDRESSES,
+  OTHER_TIMES,
+  ROLES,
+  WRAPPERS,
+} from './vocabulary.ts';
 
 /** A place of a record, looked at. */
 export type Candidate = Place & { readonly traits: Traits };
@@ -53,7 +61,7 @@ const traitsOf = memoise((way): Traits => {
       ipAddress: ruleOf(EVENT.ipAddress),
       userAgent: ruleOf(EVENT.userAgent),
     },
-    party: findParty(words),
+    party: findParty(path),
     isInside: outer.split(' ').some((word) => PARTIES.has(word)),
     isAside: ASIDE.test(way),
     isOtherTime: OTHER_TIMES.test(words),
@@ -63,8 +71,9 @@ const traitsOf = memoise((way): Traits => {
 });
 
 /** The role of the first of its words that has one; further such words say nothing: `actor/user/id` is the actor's id. */
-function findParty(text: string): Traits['party'] {
-  const words = text.split(' ');
+function findParty(path: string): Traits['party'] {
+  const words = path.split(/[ /]/);
+  const ownWords = path.split('/', 1).join().split(' ').length;
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
       const names: readonly string[] = ROLES[role];
@@ -74,13 +83,15 @@ function findParty(text: string): Traits['party'] {
       const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const after = words.slice(index + 1, isLastRef ? -1 : undefined);
       // An e-mail has a subject; its address alone is the user's.
-      if (word === 'email' && after.some((next) => next !== 'address')) return null;
+      if (word === 'email' && after.some((next) => next !== 'address' && next !== 'id'))
+        return null;
       const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
       if (OTHERS[role].has(rest[0] ?? '')) return null;
       const isAlone = word === 'email';
       // Who made or approved something, and what model a device is, are thought of last.
       const isOther =
-        (word === 'by' && (index > 1 || OTHER_ACTS.has(before))) || (word === 'model' && index > 0);
+        (word === 'by' && (index >= ownWords || OTHER_ACTS.has(before))) ||
+        (word === 'model' && index > 0);
       const rank = isOther ? names.length : names.indexOf(isAlone ? 'user' : word);
       return { role, word: rank, rest: (isAlone ? [word, ...rest] : rest).join(' ') };
     }
@@ -117,22 +128,23 @@ const SILENT: ReadonlySet<string> = new Set(
   [...PARTIES, ...NEUTRAL].filter((word) => word !== 'email' && word !== 'login'),
 );
 
-/** The pointers of those that fit, by depth, then as they stand in the record: of the best rule only, as the next one may mean something else. */
+/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess stands in for nothing better. */
 export function select(
   places: readonly Candidate[],
   entry: keyof Traits['rules'],
   fits: (place: Candidate, rule: number) => boolean,
 ): readonly string[] {
   const fitting: Candidate[] = [];
-  let best = Number.POSITIVE_INFINITY;
   for (const place of places) {
     const rule = place.traits.rules[entry];
-    if (rule < 0 || rule > best || !fits(place, rule)) continue;
-    if (rule < best) fitting.length = 0;
-    best = rule;
-    fitting.push(place);
+    if (rule >= 0 && fits(place, rule)) fitting.push(place);
   }
-  return fitting.sort((a, b) => a.depth - b.depth).map(({ pointer }) => pointer);
+  fitting.sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth);
+  const best = fitting[0]?.traits.rules[entry] ?? 0;
+  const guesses = FIRST_GUESS[entry] ?? Number.POSITIVE_INFINITY;
+  return fitting
+    .filter(({ traits: { rules } }) => rules[entry] === best || rules[entry] < guesses)
+    .map(({ pointer }) => pointer);
 }
 
 /** As an entry of a contract. */

@@ -81,12 +81,15 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
   });
 }
 
+/** The last rule. */
+const SOMEBODYS = EVENT.id.length - 1;
+
 /** Under a name that may be somebody's, as `uid`, no two are the same. */
 function isId({ values, traits }: Candidate, rule: number): boolean {
   const isText =
     !traits.isInside &&
     values.every((value) => typeof value === 'string' || typeof value === 'number');
-  return isText && (rule < 2 ? isVaried(values) : new Set(values).size === values.length);
+  return isText && (rule < SOMEBODYS ? isVaried(values) : new Set(values).size === values.length);
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
@@ -117,8 +120,7 @@ const ADDRESS = new RegExp(
 );
 
 function isAddressOfActor({ values, traits }: Candidate): boolean {
-  const isOther = traits.isOtherAddress || traits.party?.role === 'target';
-  return !isOther && values.every((value) => ADDRESS.test(String(value)));
+  return !traits.isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

@@ -22,9 +22,7 @@ export function inferLogin({ body }: Answer): LoginContract {
   );
   const texts = places.filter(({ values: [value] }) => typeof value === 'string');
   const accessToken = best(texts, LOGIN.accessToken);
-  const ends = places.filter(
-    (place) => !LOGIN.others.test(place.path) && expiryFormat(place) !== null,
-  );
+  const ends = places.filter((place) => expiryFormat(place) !== null);
   return {
     accessToken: accessToken?.pointer ?? null,
     refreshToken: best(texts, LOGIN.refreshToken)?.pointer ?? null,
@@ -45,13 +43,17 @@ function best(places: readonly Place[], rules: readonly RegExp[]): Place | undef
 /** What stands beside the token is its end; what stands elsewhere only where the token does not say. */
 function inferExpiry(ends: readonly Place[], token: Place | undefined): LoginContract['expires'] {
   const home = token && parentOf(token.pointer);
+  const isOther = (name = '') => LOGIN.others.test(name);
   const beside = best(
-    ends.filter(({ pointer }) => parentOf(pointer) === home),
+    ends.filter(
+      ({ pointer, path }) => parentOf(pointer) === home && !isOther(path.split('/').at(-1)),
+    ),
     LOGIN.expires,
   );
   if (beside === undefined && token !== undefined && 'exp' in claimsOf(token.values[0]))
     return { at: token.pointer, as: 'jwt' };
-  const end = beside ?? best(ends, LOGIN.expires);
+  const apart = ends.filter(({ path }) => !isOther(path));
+  const end = beside ?? best(apart, LOGIN.expires);
   const as = end === undefined ? null : expiryFormat(end);
   return end === undefined || as === null ? null : { at: end.pointer, as };
 }

@@ -22,8 +22,9 @@ export const EVENT = {
   id: [
     /^(?:id|uuid|guid)$/,
     new RegExp(
-      `^(?:event|audit|log|entry|record|activity|document|history|trail|unique|global|internal|insert|tracking| )+ ${ID}$`,
+      `^(?:event|audit|log|entry|record|activity|history|trail|unique|global|internal|insert|tracking| )+ ${ID}$`,
     ),
+    new RegExp(`^(?:event |audit |log )?document ${ID}$`),
     new RegExp(`^(?:${ID}|identifier|sequence|sequence (?:no|num|number))$`),
   ],
   occurredAt: [
@@ -63,13 +64,19 @@ export const EVENT = {
   ],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
+/** From which rule on a name says too little to stand in for a better one: of a record without an action, `name` is something else's. */
+export const FIRST_GUESS: Readonly<Partial<Record<keyof typeof EVENT, number>>> = {
+  id: 2,
+  action: 7,
+};
+
 /** Never the time of an event. */
 export const OTHER_TIMES =
   /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
 
 /** Never the address of who acted. */
 export const OTHER_ADDRESSES =
-  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat)\b/;
+  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
 
 /** Who acts and what is acted upon. A place belongs to the first of these words on its way. */
 export const ROLES = {
@@ -132,15 +139,20 @@ export const PARTY = {
   type: [/^type$/, /^(?:kind|class|category|type name)$/],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
-/**
- * In the answer of a login; a slash stands between two names. A token of an unknown kind is none: a login that goes on
- * with a second factor gives one for its next step.
- */
+/** Whose token is for the next step of a login, not for what comes behind it. */
+const STEP =
+  'csrf|xsrf|mfa|otp|totp|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
+
+/** In the answer of a login; a slash stands between two names. */
 export const LOGIN = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
-    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type)\b).*\b(?:auth|oauth|authentication|authorization|session|bearer|api|security|login|user|jwt|web|client|service|app|application|account|personal)[ /]token(?:[ /](?:token|value))*$/,
-    /^(?!.*\b(?:refresh|csrf|xsrf|mfa|otp|reset|device|type|id|next|page)\b)(?:.*\/)?token(?:[ /](?:token|value))*$/,
+    new RegExp(
+      `^(?!.*\\b(?:refresh|type|${STEP})\\b).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
+    ),
+    new RegExp(
+      `^(?!.*\\b(?:refresh|type|id|next|page|${STEP})\\b).*\\btoken(?:[ /](?:token|value))*$`,
+    ),
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
   refreshToken: [/\brefresh[ /]token(?:[ /](?:token|value))*$/, /^(?:.*[ /])?refresh$/],
