@@ -15,7 +15,7 @@ it.each<readonly [string, string, string, unknown]>([
   ['no records', '{"items": []}', '', { nodes: [], totalCount: 0 }],
   [
     'no records beside what was asked for and counts',
-    '{"events": [], "filter": {"outcome": "failure"}, "stats": {"success": 0}}',
+    '{"events": [], "filter": {"outcome": "failure"}, "meta": {"failed": 3}, "errorMessage": "Nothing was found"}',
     '',
     { nodes: [], totalCount: 0 },
   ],

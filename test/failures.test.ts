@@ -169,7 +169,10 @@ describe('an answer of 200', () => {
     { error: { code: 7, message: '' } },
     { data: { id: 'k', deleted: false } },
     { result: { request_id: 'r', status: 'failed' } },
-    '[{"id":"k","success":false}]',
+    { client: { client_id: 'k', status: 'failed' } },
+    { data: { clientId: 'k', statusCode: 409 } },
+    { status: 'not_deleted' },
+    { status: 40_401 },
     false,
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
@@ -187,7 +190,8 @@ describe('an answer of 200', () => {
     { error: 'none', errorCode: 0 },
     { error: { code: 0, message: '' }, failed: [] },
     { deleted: ['k'], deletedCount: 1, failed: 0 },
-    { api_key: { id: 'k', status: 'blocked', code: 404 } },
+    { api_key: { id: 'k', status: 'blocked' } },
+    { errorCode: 200, errorMessage: 'Deleted successfully' },
     { stats: { success: 0 } },
   ])('that says %j is no failed deletion', async (body) => {
     await using service = await startService({ body });

@@ -48,7 +48,7 @@ function acceptsJson(accept: string): boolean {
 }
 
 function checkType(headers: Headers): void {
-  if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity'))
+  if (!/^(?:identity)?$/i.test(headers.get('content-encoding') ?? ''))
     throw badRequest('Send the body as it is, without `content-encoding`.', 415);
   const contentType = headers.get('content-type');
   if (contentType !== null && JSON_TYPE.test(contentType)) return;

@@ -17,21 +17,29 @@ const COMPLAINTS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
 /** A word or an HTTP status, under these. */
 const WORDS = /^(?:result|status|outcome|code|status code|http status|http status code)$/;
 
-/** Of a thing; that of a request or a trace stands beside its verdict. */
+/** A thing's own; that of a request or a trace stands beside its verdict. */
 const OWN_ID = /^(?:(?:client|key|api key|secret) )?id$/;
 
 /** What only repeats the question, or counts. */
-const ASIDE = /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet)\b/;
+const ASIDE =
+  /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet|meta|total|count|paging|pagination)\b/;
 
 /** How services write that nothing went wrong. */
-const NONE = /^(?:|0+|-|n\/a|null|false|no|none|no[ _-]errors?|ok|success(?:ful)?)$/i;
+const NONE = /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|\bsuccess/i;
+
+/** Of what was done, where outcomes of events say less: a person may be notified. */
+const NOT_DONE = /^(?:no|not[ _-].*|notfound)$/i;
 
 /**
  * Takes the word of a body that speaks against the success that its status announced: at its top, or one wrapper down.
+ * @param complaints names under which something says what went wrong.
  * @throws GatewayError UPSTREAM_ERROR when it does.
  */
-export function refuseFailed({ body, status: upstreamStatus }: Pick<Answer, 'body' | 'status'>) {
-  if (body === false || membersOf(body).some(speaksAgainst))
+export function refuseFailed(
+  { body, status: upstreamStatus }: Pick<Answer, 'body' | 'status'>,
+  complaints = COMPLAINTS,
+) {
+  if (body === false || membersOf(body).some((member) => speaksAgainst(member, complaints)))
     throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
 }
 
@@ -39,12 +47,12 @@ type Member = { readonly words: string; readonly value: unknown };
 
 /** The members of a body and of its members. How a thing is that has an id, as the key that was deleted, is no verdict. */
 function membersOf(body: unknown): readonly Member[] {
-  if (typeof body !== 'object' || body === null) return [];
+  if (!isObject(body)) return [];
   const top = readMembers(body);
   const inner = top.flatMap(({ words, value }) => {
     const members = isObject(value) && !ASIDE.test(words) ? readMembers(value) : [];
     const isThing = members.some((member) => OWN_ID.test(member.words));
-    return isThing ? members.filter((member) => !WORDS.test(member.words)) : members;
+    return isThing ? members.filter((member) => !isState(member)) : members;
   });
   return [...top, ...inner];
 }
@@ -56,13 +64,18 @@ function readMembers(value: object): readonly Member[] {
   }));
 }
 
-function speaksAgainst({ words, value }: Member): boolean {
-  if (COMPLAINTS.test(words))
+/** A key may be blocked or invalid; it is not failed. */
+function isState({ words, value }: Member): boolean {
+  return words === 'status' && typeof value === 'string' && !/fail|error/i.test(value);
+}
+
+function speaksAgainst({ words, value }: Member, complaints: RegExp): boolean {
+  if (complaints.test(words))
     return isObject(value) ? Object.values(value).some(isComplaint) : isComplaint(value);
   const text = /^(?:string|number|boolean)$/.test(typeof value) ? String(value) : '';
-  const isNo = readOutcome(value) === 'FAILURE' || /^no$/i.test(text);
+  const isNo = readOutcome(value) === 'FAILURE' || NOT_DONE.test(text) || /^not[A-Z]/.test(text);
   if (FLAGS.test(words)) return isNo || text === '0';
-  return WORDS.test(words) && (isNo || /^[45]\d\d$/.test(text));
+  return WORDS.test(words) && (isNo || /^[45]\d\d(?:\d\d)?$/.test(text));
 }
 
 function isComplaint(value: unknown): boolean {

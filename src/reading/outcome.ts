@@ -7,7 +7,10 @@ const DONE =
 
 /** One that begins or ends so says that it was not. */
 const NOT_DONE =
-  /^(?:false|fail(?:s|ed|ing|ures?)?|(?:error|block|abort|reject)(?:s|ed)?|rejection|refus(?:es?|ed|al)|forbid(?:s|den)?|den(?:y|ies|ied|ial)|(?:un|not )authori[sz]ed|(?:in|not )valid|unsuccessful(?:ly)?|not (?:ok|success(?:ful)?|succeeded|found|allowed|permitted|granted|accepted|approved|passed|done|completed?))(?![a-z])|(?<![a-z])(?<!^no )(?:failed|failures?|errors?|denied|rejected|not found)$/i;
+  /^(?:false|fail(?:s|ed|ing|ures?)?|(?:error|block|abort|reject)(?:s|ed)?|rejection|refus(?:es?|ed|al)|forbid(?:s|den)?|den(?:y|ies|ied|ial)|(?:un|not )authori[sz]ed|(?:in|not )valid|unsuccessful(?:ly)?|not (?:ok|success(?:ful)?|succeeded|found|allowed|permitted|granted|accepted|approved|passed|done|completed?|executed|processed|deleted))(?![a-z])|(?<!^no )(?:failed|failures?|(?<![a-z])(?:errors?|denied|rejected|not found))$/i;
+
+/** No outcome is longer. */
+const MAX_LENGTH = 1000;
 
 const WORD = /^(?:[a-z]+|[A-Z]+)$/;
 
@@ -15,6 +18,7 @@ const WORD = /^(?:[a-z]+|[A-Z]+)$/;
 export function readOutcome(value: unknown): Outcome | null {
   if (typeof value !== 'boolean' && typeof value !== 'string') return null;
   const given = String(value);
+  if (given.length > MAX_LENGTH) return null;
   const text = WORD.test(given) ? given : given.replace(/[_-]|(?<=[a-z])(?=[A-Z])/g, ' ');
   const isDone = DONE.test(text);
   if (isDone === NOT_DONE.test(text)) return null;

@@ -48,7 +48,9 @@ export const SAMPLE = 50;
 export function readTrail(contract: LazyContract, answer: Answer, step: Step | null = null): Trail {
   const { body, isCut = false } = answer;
   const records = listAt(contract.records, body);
-  if (records === null || records.length === 0) refuseFailed(answer);
+  if (records === null) refuseFailed(answer);
+  // That nothing was found may be told by a message, too.
+  else if (records.length === 0) refuseFailed(answer, /^error$/);
   if (records === null) {
     const message = `No list of records is found in the service's answer: ${SAY_WHERE}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
