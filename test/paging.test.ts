@@ -287,12 +287,12 @@ describe('pages of the service', () => {
   });
 
   it('end where the service does not heed the number of the page', async () => {
-    const items = [record(2), record(1)];
+    const items = Array.from({ length: 20 }, (_, n) => ({ n, time: record(n).time }));
     await using service = await startService({ body: { page: 1, has_more: true, items } });
     await using gateway = gatewayOver(service.url, {
       contract: { audit: { paging: { parameter: 'page' } } },
     });
-    expect(await walk(gateway, null)).toEqual([2, 1]);
+    expect(await walk(gateway, null)).toHaveLength(40); // without ids nothing tells that all came before
   });
 
   it('end behind the last one where the caller began with a later one', async () => {
