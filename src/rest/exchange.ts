@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
-import errors from 'undici/lib/core/errors.js';
 import { type FailureReason, GatewayError } from '../errors.ts';
 import type { Path } from './path.ts';
+import { codeOf, isMisuse, isRefusal, isUnreadable } from './undici-error.ts';
 
 /** One request to the service. */
 export type ExchangeRequest = {
@@ -181,7 +181,7 @@ export function exchange(
         },
         onResponseError(_, error) {
           if (isOver) return;
-          if (error instanceof errors.InvalidArgumentError)
+          if (isMisuse(error))
             fail(error); // our bug, not the service's
           else if (isUnreadable(error, response === undefined)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
@@ -208,27 +208,4 @@ function abort(controller: Dispatcher.DispatchController, error: Error): void {
 
 function isEncoded(contentEncoding: string | string[] | undefined): boolean {
   return !/^\s*(?:identity\s*)?$/i.test(String(contentEncoding ?? ''));
-}
-
-/** What came is not HTTP as we take it. Of a head with two lengths, or a length and chunks, undici says that they differ. */
-function isUnreadable(error: Error, isHead: boolean): boolean {
-  return (
-    error instanceof errors.HTTPParserError ||
-    error instanceof errors.HeadersOverflowError ||
-    (isHead && error instanceof errors.ResponseContentLengthMismatchError)
-  );
-}
-
-/**
- * By TLS 1.3 our certificate is refused when the request is on its way already (RFC 8446, section 6.2): behind a
- * handshake that failed nothing is read of it. Node's codes for these alerts are made of OpenSSL's names.
- */
-function isRefusal(error: Error): boolean {
-  return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
-}
-
-/** Node's code, ECONNREFUSED and its like, which says what its message does without naming a host. */
-function codeOf(error: Error): string | undefined {
-  const code = String(Object(error).code);
-  return /^[A-Z\d_]+$/.test(code) ? code : undefined;
 }
