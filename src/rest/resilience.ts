@@ -1,16 +1,17 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import { createBreaker, type Pass, type Verdict } from './breaker.ts';
+import { createBreaker, type Pass } from './breaker.ts';
 import {
   type ExchangeRequest,
   type ExchangeTry,
   LostExchange,
   type RawResponse,
 } from './exchange.ts';
-import type { CallOutcome, RestObserver, Route } from './observer.ts';
+import type { RestObserver, Route } from './observer.ts';
+import { classOf, isSpared, judge, type Outcome, resultOf } from './outcome.ts';
 import { readRetryAfter } from './response.ts';
-import type { CallTrace, Trace } from './trace.ts';
+import type { Trace } from './trace.ts';
 
 /** What a call is protected by. */
 export type ResilienceOptions = {
@@ -41,8 +42,6 @@ export type TracedRequest = ExchangeRequest & {
   /** Aborted when the caller leaves; only a read is given one. */
   readonly signal?: AbortSignal | undefined;
 };
-
-type Outcome = { readonly response: RawResponse } | { readonly error: unknown };
 
 /** Calls at once, those that wait for a connection included: the last waits for 15 others, which is 0.6 s for each in 10 s. */
 const CALLS_PER_CONNECTION = 16;
@@ -171,42 +170,6 @@ function createBudget() {
       balance -= cost;
       return true;
     },
-  };
-}
-
-function isSpared(outcome: Outcome): boolean {
-  return (
-    'error' in outcome && outcome.error instanceof LostExchange && outcome.error.loss === 'breaker'
-  );
-}
-
-/** 4xx are the caller's, and so is leaving; what we would not take says that the service answers. */
-function judge(outcome: Outcome): Verdict {
-  if ('response' in outcome) return outcome.response.status >= 500 ? 'down' : 'up';
-  const { error } = outcome;
-  if (error instanceof LostExchange) return error.loss === 'caller' ? null : 'down';
-  if (!(error instanceof GatewayError)) return null; // a bug of ours
-  return BROKEN.has(error.extensions.reason) ? 'down' : 'up';
-}
-
-const BROKEN: ReadonlySet<string | undefined> = new Set(['NOT_HTTP', 'TRUNCATED']);
-
-function classOf(outcome: Outcome): CallOutcome {
-  if ('error' in outcome) {
-    const { error } = outcome;
-    return error instanceof LostExchange && error.loss === 'caller' ? 'left' : 'none';
-  }
-  const { status } = outcome.response;
-  if (status >= 500) return '5xx';
-  if (status >= 400) return '4xx';
-  return status >= 300 ? '3xx' : '2xx';
-}
-
-function resultOf(outcome: Outcome): Parameters<CallTrace['end']>[0] {
-  if ('response' in outcome) return { status: outcome.response.status };
-  const { error } = outcome;
-  return {
-    failure: error instanceof GatewayError ? error.extensions.code : 'INTERNAL_SERVER_ERROR',
   };
 }
 
