@@ -173,6 +173,13 @@ describe('an answer of 200', () => {
     { data: { clientId: 'k', statusCode: 409 } },
     { status: 'not_deleted' },
     { status: 40_401 },
+    { meta: { success: false, code: 404 }, data: null },
+    { error: 'The key could not be deleted successfully' },
+    { error: 'Unable to delete: no success' },
+    { data: { client_id: 'k', status: 'not_found' } },
+    { data: { clientId: 'k', status: 'notDeleted' } },
+    { result: { id: 'k', status: 'forbidden' } },
+    { id: 'k', status: '404' },
     false,
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
@@ -193,6 +200,10 @@ describe('an answer of 200', () => {
     { api_key: { id: 'k', status: 'blocked' } },
     { errorCode: 200, errorMessage: 'Deleted successfully' },
     { stats: { success: 0 } },
+    { client_id: 'k', status: 'blocked' },
+    { id: 'k', name: 'CI', status: 'not_active' },
+    { id: 'task', status: 'notStarted' },
+    { job: { state: 'queued', result: 'not_available' } },
   ])('that says %j is no failed deletion', async (body) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);

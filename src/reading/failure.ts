@@ -22,13 +22,20 @@ const OWN_ID = /^(?:(?:client|key|api key|secret) )?id$/;
 
 /** What only repeats the question, or counts. */
 const ASIDE =
-  /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet|meta|total|count|paging|pagination)\b/;
+  /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet|shard|total|count|paging|pagination)\b/;
 
 /** How services write that nothing went wrong. */
-const NONE = /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|\bsuccess/i;
+const NONE =
+  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail)).*\bsuccess/i;
 
-/** Of what was done, where outcomes of events say less: a person may be notified. */
-const NOT_DONE = /^(?:no|not[ _-].*|notfound)$/i;
+/** Of what was done, beside what says so of an event. */
+const NOT_DONE = /^(?:no|not[ _-]?(?:found|removed|revoked|existing))$/i;
+
+/** How a key may be that is gone. */
+const STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
+
+/** An answer has a few members, not thousands. */
+const MAX_MEMBERS = 500;
 
 /**
  * Takes the word of a body that speaks against the success that its status announced: at its top, or one wrapper down.
@@ -45,35 +52,32 @@ export function refuseFailed(
 
 type Member = { readonly words: string; readonly value: unknown };
 
-/** The members of a body and of its members. How a thing is that has an id, as the key that was deleted, is no verdict. */
+/** The members of a body and of its members. */
 function membersOf(body: unknown): readonly Member[] {
-  if (!isObject(body)) return [];
   const top = readMembers(body);
-  const inner = top.flatMap(({ words, value }) => {
-    const members = isObject(value) && !ASIDE.test(words) ? readMembers(value) : [];
-    const isThing = members.some((member) => OWN_ID.test(member.words));
-    return isThing ? members.filter((member) => !isState(member)) : members;
-  });
+  const inner = top.flatMap(({ words, value }) => (ASIDE.test(words) ? [] : readMembers(value)));
   return [...top, ...inner];
 }
 
-function readMembers(value: object): readonly Member[] {
-  return Object.entries(value).map(([name, one]) => ({
-    words: wordsOf(name).join(' '),
-    value: one,
-  }));
+/** How a thing is that has an id, as the key that was deleted, is no verdict. */
+function readMembers(value: unknown): readonly Member[] {
+  if (!isObject(value)) return [];
+  const members = Object.entries(value)
+    .slice(0, MAX_MEMBERS)
+    .map(([name, one]) => ({ words: wordsOf(name).join(' '), value: one }));
+  const isThing = members.some(({ words }) => OWN_ID.test(words));
+  return isThing ? members.filter((member) => !isState(member)) : members;
 }
 
-/** A key may be blocked or invalid; it is not failed. */
 function isState({ words, value }: Member): boolean {
-  return words === 'status' && typeof value === 'string' && !/fail|error/i.test(value);
+  return words === 'status' && typeof value === 'string' && STATES.test(value);
 }
 
 function speaksAgainst({ words, value }: Member, complaints: RegExp): boolean {
   if (complaints.test(words))
     return isObject(value) ? Object.values(value).some(isComplaint) : isComplaint(value);
   const text = /^(?:string|number|boolean)$/.test(typeof value) ? String(value) : '';
-  const isNo = readOutcome(value) === 'FAILURE' || NOT_DONE.test(text) || /^not[A-Z]/.test(text);
+  const isNo = readOutcome(value) === 'FAILURE' || NOT_DONE.test(text);
   if (FLAGS.test(words)) return isNo || text === '0';
   return WORDS.test(words) && (isNo || /^[45]\d\d(?:\d\d)?$/.test(text));
 }
