@@ -108,6 +108,14 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
       return { body: { page, total: events.length, has_more: !isLast, events } };
     },
   },
+  'the last page in front of the page': {
+    contract: { audit: { paging: { parameter: 'page' } } },
+    page: (records, url) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      const data = records.slice((page - 1) * SIZE, page * SIZE);
+      return { body: { data, last_page: Math.ceil(records.length / SIZE), page, per_page: SIZE } };
+    },
+  },
   'numbers from 0 on': {
     contract: { audit: { paging: { parameter: 'page' } } },
     page: (records, url) => {
@@ -316,6 +324,31 @@ describe('pages of the service', () => {
     });
   });
 
+  it('end with the last record where the first has the offset 1', async () => {
+    const records = [3, 2, 1].map(record);
+    await using service = await startService(({ url }) => {
+      const startIndex = Number(new URL(url, 'http://a').searchParams.get('startIndex') ?? 1);
+      const Resources = records.slice(startIndex - 1, startIndex + 1);
+      return { body: { totalResults: 3, startIndex, itemsPerPage: 2, Resources } };
+    });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { parameter: 'startIndex' } } },
+    });
+    expect(await walk(gateway, null)).toEqual([3, 2, 1]);
+  });
+
+  it('go on where the service says so, whatever it counts, and how is not known', async () => {
+    const events = [record(2), record(1)];
+    await using service = await startService({
+      body: { page: 1, total: 2, has_more: true, events },
+    });
+    await using gateway = gatewayOver(service.url);
+    const { endCursor, hasNextPage } = (await open(gateway, {})).pageInfo;
+    expect(hasNextPage).toBe(true);
+    const { errors } = await ask(gateway, QUERY, { after: endCursor }, { token: 't' });
+    expect(errors).toMatchObject([{ extensions: { reason: 'PAGING_UNKNOWN' } }]);
+  });
+
   it('end where they are empty, or where the service says that there is no more', async () => {
     for (const body of [
       { items: [], next_cursor: 'x' },
@@ -352,6 +385,7 @@ describe('what is counted in an answer', () => {
   it.each([
     [{ _shards: { total: 5 }, hits: { total: { value: 120 }, hits: [record(1)] } }, 120],
     [{ quota: { total: 10_000 }, unread_count: 12, events: [record(1)] }, 1],
+    [{ rate_limit: { total: 5000 }, total: 1, events: [record(1)] }, 1],
     [{ events: [record(1)], next_poll_seconds: 60, query: { after: 'x' } }, 1],
   ])('is the number of records only where it counts them: %j', async (body, totalCount) => {
     await using service = await startService({ body });

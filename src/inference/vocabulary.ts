@@ -185,7 +185,7 @@ export const ENVELOPE = {
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
   more: /\bmore\b|\bnext\b|\btruncated\b/,
-  page: /^(?:.* )?(?:(?<!\bper )page|page (?:num|number|no|index|current)|current page)$|^number$/,
+  page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,
   pages: /\b(?:total page|page total|page count|num page|number of page|last page)$/,
 } as const;

@@ -76,17 +76,17 @@ function readCounted(
   const isLast =
     pageCount == null ? total !== null && records >= total : passed.pages + 1 >= Number(pageCount);
   if (isLast && readMore(paging, answer) !== 'true') return null;
-  if (parameter === null) return total !== null && total <= length && isLast ? null : MISSING;
+  if (parameter === null) return MISSING;
   if (!Number.isSafeInteger(here)) return null;
   const value = String(here + (style === 'page' ? 1 : length));
   return { parameter, value, passed: { pages: passed.pages + 1, records } };
 }
 
-/** What lies in front of the first page that is read: the caller may have asked for a later one. */
+/** What lies in front of the first page that is read: the caller may have asked for a later one. Offsets may begin at 1. */
 function passedBy(count: number, { style }: PagingContract, length: number): Passed {
   return style === 'page'
     ? { pages: count, records: count * length }
-    : { pages: 0, records: count };
+    : { pages: 0, records: Math.max(0, count - 1) };
 }
 
 /** A link with its parameters, and one of these (RFC 8288, section 3). */
