@@ -171,6 +171,8 @@ type Window = {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 };
 
+const AS_T = { token: 't' };
+
 const QUERY =
   'query ($after: String, $filter: AuditFilter) { audit(first: 7, after: $after, filter: $filter) { nodes { id } pageInfo { hasNextPage endCursor } } }';
 
@@ -220,7 +222,7 @@ describe('pages of the service', () => {
     await using service = await startGrowing(style);
     await using gateway = gatewayOver(service.url, { contract: style.contract });
     const field = 'audit(filter: {actions: ["none"]}) { nodes { id } pageInfo { hasNextPage } }';
-    const result = await ask(gateway, `{ a: ${field} b: ${field} }`, undefined, { token: 't' });
+    const result = await ask(gateway, `{ a: ${field} b: ${field} }`, undefined, AS_T);
     expect(result.data).toEqual({
       a: { nodes: [], pageInfo: { hasNextPage: true } },
       b: { nodes: [], pageInfo: { hasNextPage: true } },
@@ -238,11 +240,11 @@ describe('pages of the service', () => {
   ])('that nobody can ask for are announced, and %j asks for %s', async (body, entry) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
-    const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, { token: 't' });
+    const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, AS_T);
     expect(first.data?.audit.nodes).toEqual([{ id: '1' }]);
     expect(first.data?.audit.pageInfo.hasNextPage).toBe(true);
     const after = first.data?.audit.pageInfo.endCursor;
-    const second = await ask(gateway, QUERY, { after }, { token: 't' });
+    const second = await ask(gateway, QUERY, { after }, AS_T);
     expect(codeOf(second)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(second.errors?.[0]?.extensions.reason).toBe('PAGING_UNKNOWN');
     expect(second.errors?.[0]?.message).toContain(`\`${entry}\``);
@@ -255,7 +257,7 @@ describe('pages of the service', () => {
       await using service = await startService({ body: [record(1)] });
       await using gateway = gatewayOver(service.url);
       const after = Buffer.from(JSON.stringify(['f', 0, 1, link])).toString('base64url');
-      const result = await ask(gateway, QUERY, { after }, { token: 't' });
+      const result = await ask(gateway, QUERY, { after }, AS_T);
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
       expect(service.seen).toHaveLength(0);
     },
@@ -318,7 +320,7 @@ describe('pages of the service', () => {
     });
     const query =
       '{ audit(parameters: [{name: "page", value: "3"}]) { nodes { id } pageInfo { hasNextPage } } }';
-    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    const { data } = await ask(gateway, query, undefined, AS_T);
     expect(data).toEqual({
       audit: { nodes: [{ id: '7' }, { id: '6' }], pageInfo: { hasNextPage: false } },
     });
@@ -345,7 +347,7 @@ describe('pages of the service', () => {
     await using gateway = gatewayOver(service.url);
     const { endCursor, hasNextPage } = (await open(gateway, {})).pageInfo;
     expect(hasNextPage).toBe(true);
-    const { errors } = await ask(gateway, QUERY, { after: endCursor }, { token: 't' });
+    const { errors } = await ask(gateway, QUERY, { after: endCursor }, AS_T);
     expect(errors).toMatchObject([{ extensions: { reason: 'PAGING_UNKNOWN' } }]);
   });
 
@@ -358,7 +360,7 @@ describe('pages of the service', () => {
       await using gateway = gatewayOver(service.url, {
         contract: { audit: { paging: { parameter: 'c' } } },
       });
-      const { data } = await ask<{ audit: Window }, object>(gateway, QUERY, {}, { token: 't' });
+      const { data } = await ask<{ audit: Window }, object>(gateway, QUERY, {}, AS_T);
       expect(data?.audit.pageInfo.hasNextPage).toBe(false);
       expect(service.seen).toHaveLength(1);
     }
@@ -366,6 +368,28 @@ describe('pages of the service', () => {
 });
 
 describe('records with the same id', () => {
+  it('are told apart by the rest of them where one was the last that was read', async () => {
+    let newest = 20;
+    await using service = await startService(() => ({
+      body: { page: 1, total_pages: 9, items: [0, 1, 2, 3].map((n) => named(newest - n)) },
+    }));
+    const named = (n: number) => ({ ...record(n), id: Math.ceil(n / 2), action: String(n) });
+    await using gateway = gatewayOver(service.url);
+    const read = async (after?: string | null) => {
+      const query =
+        'query ($after: String) { audit(first: 2, after: $after) { nodes { action } pageInfo { endCursor } } }';
+      const { data } = await ask<{ audit: Window }, object>(gateway, query, { after }, AS_T);
+      return data?.audit;
+    };
+    const before = await read();
+    newest = 21;
+    const behind = await read(before?.pageInfo.endCursor);
+    expect([before?.nodes, behind?.nodes]).toEqual([
+      [{ action: '20' }, { action: '19' }],
+      [{ action: '18' }],
+    ]);
+  });
+
   it('are all there where one page ends with the first and the next begins with the second', async () => {
     const records = ['started', 'failed'].map((status) => ({ ...record(7), status }));
     await using service = await startService(({ url }) =>
@@ -391,7 +415,7 @@ describe('what is counted in an answer', () => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     const query = '{ audit { totalCount pageInfo { hasNextPage } } }';
-    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    const { data } = await ask(gateway, query, undefined, AS_T);
     const hasNextPage = totalCount > 1;
     expect(data).toEqual({ audit: { totalCount, pageInfo: { hasNextPage } } });
   });
@@ -410,7 +434,7 @@ describe('a condition', () => {
     });
     const query =
       '{ audit(filter: {since: "2023-11-14T22:00:00Z", until: "2023-11-15T00:00:00Z", actions: ["key.delete"]}, parameters: [{name: "to", value: "mine"}]) { nodes { id } } }';
-    const { data } = await ask(gateway, query, undefined, { token: 't' });
+    const { data } = await ask(gateway, query, undefined, AS_T);
     expect(data).toEqual({ audit: { nodes: [{ id: '998' }] } });
     expect(service.seen[0]?.url).toBe(
       '/api/v1/audit?to=mine&limit=100&from=2023-11-14T22%3A00%3A00.000Z&do=key.delete',

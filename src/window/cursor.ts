@@ -49,11 +49,10 @@ export function decodeCursor(cursor: string): Position {
 
 /**
  * The index at which a position's event stands now, -1 when it is not on this page. It is looked for where it was,
- * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere.
+ * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere; and by
+ * its id alone only where no record is the same.
  */
 export function findEvent(trail: Trail, { fingerprint: wanted, index, origin }: Position): number {
-  const isThere = (candidate: number) =>
-    candidate >= 0 && candidate < trail.length && isSame(wanted, fingerprint(trail, candidate));
   const arrived =
     typeof origin === 'number'
       ? trail.length - origin
@@ -61,9 +60,14 @@ export function findEvent(trail: Trail, { fingerprint: wanted, index, origin }: 
           0,
           indexWhere(trail, (candidate) => printRecord(trail, candidate) === origin),
         );
-  const likely = [index + arrived, index].find(isThere);
-  if (likely !== undefined) return likely;
-  return indexWhere(trail, isThere);
+  // A record may have changed; but where ids are those of operations, several have the same.
+  for (const isIt of [isSameRecord, isSameId]) {
+    const isThere = (candidate: number) =>
+      candidate >= 0 && candidate < trail.length && isIt(wanted, fingerprint(trail, candidate));
+    const found = [index + arrived, index].find(isThere) ?? indexWhere(trail, isThere);
+    if (found >= 0) return found;
+  }
+  return -1;
 }
 
 function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
@@ -97,9 +101,12 @@ function digest(text: string): string {
 
 const NAMELESS = digest('');
 
-function isSame(one: string, other: string): boolean {
-  const isNamed = !one.startsWith(NAMELESS);
-  return one.slice(12) === other.slice(12) || (isNamed && one.slice(0, 12) === other.slice(0, 12));
+function isSameRecord(one: string, other: string): boolean {
+  return one.slice(12) === other.slice(12);
+}
+
+function isSameId(one: string, other: string): boolean {
+  return !one.startsWith(NAMELESS) && one.slice(0, 12) === other.slice(0, 12);
 }
 
 function parse(cursor: string): unknown {
