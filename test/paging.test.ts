@@ -300,6 +300,30 @@ describe('pages of the service', () => {
     expect(service.seen).toHaveLength(2);
   });
 
+  it('end where the service gives the same page by every number', async () => {
+    const data = [3, 2, 1].map(record);
+    await using service = await startService({ body: { data } });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { style: 'page', parameter: 'misspelt' } } },
+    });
+    expect(await walk(gateway, null)).toEqual([3, 2, 1]);
+    expect(service.seen).toHaveLength(3);
+  });
+
+  it('go on where a page comes twice, as a page of records arrived in front', async () => {
+    let newest = 4;
+    await using service = await startService(({ url }) => {
+      const page = Number(new URL(url, 'http://a').searchParams.get('page') ?? 1);
+      const first = newest - 2 * (page - 1);
+      newest = 6;
+      return { body: { data: [first, first - 1].filter((n) => n > 0).map(record) } };
+    });
+    await using gateway = gatewayOver(service.url, {
+      contract: { audit: { paging: { style: 'page', parameter: 'page' } } },
+    });
+    expect(await walk(gateway, null)).toEqual([4, 3, 2, 1]);
+  });
+
   it('end where the service does not heed the number of the page', async () => {
     const items = Array.from({ length: 20 }, (_, n) => ({ n, time: record(n).time }));
     await using service = await startService({ body: { page: 1, has_more: true, items } });

@@ -100,6 +100,8 @@ type Visit = {
   readonly step: Step | null;
   /** The index of its first event behind the cursor. */
   readonly from: number;
+  /** Whether all of it ended the page before it. */
+  readonly isRepeated: boolean;
 };
 
 /** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
@@ -117,10 +119,13 @@ async function walk(
       sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findEvent(trail, sought);
     // Where records arrived in front, the event may have moved to a later page.
     const from = sought === null || found >= 0 ? found + 1 : trail.length;
+    const isRepeated = sought === null && from > 0 && from === trail.length;
     if (found >= 0) sought = null;
-    const visit = { trail, step, from };
+    const visit = { trail, step, from, isRepeated };
     visits.push(visit);
     const next = () => {
+      // A page may have come twice as a page of records arrived in front. Twice more, it comes for ever.
+      if (isRepeated && visits.at(-2)?.isRepeated) return null;
       const following = trail.next();
       return visits.some((one) => isSame(one.step, following)) ? null : following;
     };
