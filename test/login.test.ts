@@ -96,6 +96,14 @@ describe('the answer of a login', () => {
       { user: { contract_expires_at: 1_800_000_000 }, access_token: JWT },
       { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
     ],
+    [
+      { signIn: { token: 'a', expiresAt: '2026-11-21T12:30:00Z' } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:30:00.000Z' },
+    ],
+    [
+      { account_expires_at: '2030-01-01T00:00:00Z', access_token: JWT },
+      { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
+    ],
     [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
     [{ private_token: 'a' }, { accessToken: 'a' }],
     [
@@ -131,6 +139,11 @@ describe('the answer of a login', () => {
     { status: 'MFA_REQUIRED', stateToken: 's' },
     { challenge_token: 'c' },
     { challenge: { token: 'c' } },
+    { requires_2fa: true, '2fa_token': 't' },
+    { twoFaToken: 't' },
+    { pending_token: 't' },
+    { session_token: '', intermediate_session_token: 't' },
+    { sms_token: 't', setupToken: 'u' },
   ])('%j holds no token', async (body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');

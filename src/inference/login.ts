@@ -64,13 +64,14 @@ const MAX_SECONDS = 1e9;
 /** A lifetime is told from an instant by its size and its name; null where neither says enough. */
 function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(path);
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(name);
   if (!isLifetime && readTime(value) !== null)
     return INSTANTS.find((format) => readTime(value) === readTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
-  if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
+  if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(name))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
-  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
+  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(name);
   return isOther || Number(value) >= MAX_SECONDS ? null : 'seconds';
 }
 

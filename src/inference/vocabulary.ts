@@ -141,7 +141,7 @@ export const PARTY = {
 
 /** Whose token is for the next step of a login, not for what comes behind it. */
 const STEP =
-  'csrf|xsrf|mfa|otp|totp|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
+  'csrf|xsrf|\\w*fa|\\w*otp|sms|email|captcha|pending|intermediate|interim|setup|enrollment|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
 
 /** In the answer of a login; a slash stands between two names. */
 export const LOGIN = {
@@ -164,7 +164,7 @@ export const LOGIN = {
   ],
   /** What else may end. */
   others:
-    /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
+    /\b(?:refresh|id|account|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
 } as const;
 
 /** Names of a list of records: those that say so, those that say nothing else, and those of another list. */
