@@ -156,6 +156,17 @@ describe('an event', () => {
     ['party', { user_session_id: 's', last_login: old }, { actor: null }],
     ['party', { email: { subject: 'Reset your password' } }, { actor: null }],
     ['party', { actor: { type: 'user', organization: { id: 'o' } } }, { actor: { id: null } }],
+    [
+      'party',
+      { userIdentity: { principalId: 'p' }, requestParameters: { userName: 'bob' } },
+      { actor: { id: 'p', name: null } },
+    ],
+    [
+      'party',
+      { actor: { type: 'session', session: { id: 's', user: { id: 'u', email: 'ann@a.test' } } } },
+      { actor: { id: 'u', name: 'ann@a.test', type: 'session' } },
+    ],
+    ['time', { gmt_create: time, user: 'ann' }, { occurredAt: time }],
     ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { id: null } }],
     ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { id: 'r' } }],
   ])('%s: of %j nothing is taken that belongs to something else', async (_, record, expected) => {
@@ -174,6 +185,37 @@ describe('an event', () => {
     expect(first).toMatchObject({ action: 'a', outcome: 'SUCCESS', actor: { id: 'ann' } });
     expect(second).toMatchObject({ occurredAt: '2020-01-01T00:00:00.000Z', action: 'b' });
     expect(second).toMatchObject({ ipAddress: '::1', outcome: 'FAILURE' });
+  });
+
+  it.each<readonly [string, readonly object[], readonly object[]]>([
+    [
+      'a better name that few have',
+      [{ type: 'a' }, { type: 'b' }, { type: 'c', data: { action: 'deny' } }],
+      [{ action: 'a' }, { action: 'b' }, { action: 'c' }],
+    ],
+    [
+      'a guess beside what is named',
+      [{ ip: '192.0.2.1' }, { action: 'dns.update', value: '10.0.0.9' }],
+      [{ ipAddress: '192.0.2.1' }, { ipAddress: null }],
+    ],
+    [
+      'a guess at a time',
+      [{ timestamp: time }, { renewal_date: old }],
+      [{ occurredAt: '2026-11-21T10:00:00.000Z' }, { occurredAt: null }],
+    ],
+    [
+      'a name in place of an address',
+      [{ sourceIPAddress: '192.0.2.1' }, { sourceIPAddress: 'cloud.example.com' }],
+      [{ ipAddress: '192.0.2.1' }, { ipAddress: 'cloud.example.com' }],
+    ],
+    [
+      'a target that is a log',
+      [{ resource: 'api_key' }, { resource: 'audit_log' }],
+      [{ target: { name: 'api_key' } }, { target: { name: 'audit_log' } }],
+    ],
+  ])('reads a field of many records in spite of %s', async (_, records, expected) => {
+    const { data } = await read(records);
+    expect(data?.audit?.nodes).toMatchObject(expected);
   });
 
   it('takes a null for the last word, and an id that may be of somebody only where none comes twice', async () => {

@@ -81,16 +81,20 @@ function findParty(path: string): Traits['party'] {
       const before = words[index - 1] ?? '';
       if (NOBODY.test(`${before} ${word}`)) return null;
       const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
-      const after = words.slice(index + 1, isLastRef ? -1 : undefined);
+      const behind = words.slice(index + 1, isLastRef ? -1 : undefined);
+      // What a session says of its user it says of the actor.
+      const isSession = behind[0] === 'session' && names.includes(behind[1] ?? '');
+      const after = isSession ? behind.slice(1) : behind;
       // An e-mail has a subject; its address alone is the user's.
       if (word === 'email' && after.some((next) => next !== 'address' && next !== 'id'))
         return null;
       const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
       if (OTHERS[role].has(rest[0] ?? '')) return null;
       const isAlone = word === 'email';
-      // Who made or approved something, and what model a device is, are thought of last.
+      // Who is named inside of something, or approved it, and what model a device is, are thought of last.
       const isOther =
-        (word === 'by' && (index >= ownWords || OTHER_ACTS.has(before))) ||
+        (role === 'actor' && index >= ownWords) ||
+        (word === 'by' && OTHER_ACTS.has(before)) ||
         (word === 'model' && index > 0);
       const rank = isOther ? names.length : names.indexOf(isAlone ? 'user' : word);
       return { role, word: rank, rest: (isAlone ? [word, ...rest] : rest).join(' ') };
@@ -128,7 +132,7 @@ const SILENT: ReadonlySet<string> = new Set(
   [...PARTIES, ...NEUTRAL].filter((word) => word !== 'email' && word !== 'login'),
 );
 
-/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess stands in for nothing better. */
+/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess counts where few records have anything better, which is something else's then. */
 export function select(
   places: readonly Candidate[],
   entry: keyof Traits['rules'],
@@ -140,11 +144,18 @@ export function select(
     if (rule >= 0 && fits(place, rule)) fitting.push(place);
   }
   fitting.sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth);
-  const best = fitting[0]?.traits.rules[entry] ?? 0;
   const guesses = FIRST_GUESS[entry] ?? Number.POSITIVE_INFINITY;
-  return fitting
-    .filter(({ traits: { rules } }) => rules[entry] === best || rules[entry] < guesses)
-    .map(({ pointer }) => pointer);
+  const told = fitting.filter(({ traits }) => traits.rules[entry] < guesses);
+  const best = fitting[told.length];
+  const isRare = 2 * countValues(told) < (best?.values.length ?? 0);
+  const guessed = fitting.filter(
+    ({ traits }) => isRare && traits.rules[entry] === best?.traits.rules[entry],
+  );
+  return [...guessed, ...told].map(({ pointer }) => pointer);
+}
+
+function countValues(places: readonly Candidate[]): number {
+  return places.reduce((sum, { values }) => sum + values.length, 0);
 }
 
 /** As an entry of a contract. */

@@ -5,7 +5,7 @@ import { readTime } from '../reading/time.ts';
 import { type Candidate, KINDS, look, parentOf, select, toPointers } from './candidate.ts';
 import { inferParty } from './party.ts';
 import { survey } from './survey.ts';
-import { EVENT } from './vocabulary.ts';
+import { EVENT, FIRST_GUESS } from './vocabulary.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -119,8 +119,11 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-function isAddressOfActor({ values, traits }: Candidate): boolean {
-  return !traits.isOtherAddress && values.every((value) => ADDRESS.test(String(value)));
+/** Under a name that says address some may be the name of a host. */
+function isAddressOfActor({ values, traits }: Candidate, rule: number): boolean {
+  const isAddress = (value: unknown) => ADDRESS.test(String(value));
+  const isTold = rule < (FIRST_GUESS.ipAddress ?? 0);
+  return !traits.isOtherAddress && (isTold ? values.some(isAddress) : values.every(isAddress));
 }
 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */

@@ -75,7 +75,7 @@ function describe({ traits: { party }, pointer, depth, values }: Candidate): Att
   if (party === null || !values.every(isPlain)) return undefined;
   const { rest, word } = party;
   if (rest === '') {
-    if (values.some((value) => KINDS.test(String(value)) || readIso(String(value))))
+    if (values.every((value) => KINDS.test(String(value)) || readIso(String(value))))
       return undefined;
     const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
     const isKind = party.role === 'target' && isAll(KIND);

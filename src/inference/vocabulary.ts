@@ -15,7 +15,7 @@ const ID = '(?:id|uuid|guid|[gosu]id|urn|arn)';
 
 /** What may stand in front of a verb: anything else makes it the time of another thing, as of a key that was created. */
 const OWN =
-  '(?:(?:event|action|activity|record|log|entry|audit|date|time|request|operation|execution|transaction|message|system) )*';
+  '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
 /** Of a record: under which names it gives what. */
 export const EVENT = {
@@ -64,10 +64,13 @@ export const EVENT = {
   ],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
-/** From which rule on a name says too little to stand in for a better one: of a record without an action, `name` is something else's. */
+/** From which rule on a name says too little to stand in for a better one that most records have: of one without an action, `name` is something else's. */
 export const FIRST_GUESS: Readonly<Partial<Record<keyof typeof EVENT, number>>> = {
   id: 2,
+  occurredAt: 5,
   action: 7,
+  ipAddress: 2,
+  userAgent: 2,
 };
 
 /** Never the time of an event. */
