@@ -58,6 +58,9 @@ const MAX_DEPTH = 3;
 /** The records stand beside a few other members, not beside thousands. */
 const MAX_MEMBERS = 500;
 
+/** All together. */
+const MAX_PARTS = 5000;
+
 /**
  * The shallowest list of objects that hold times; where none does, or only one whose name says nothing, a name that
  * says records, then a usual one, then the only list there is; then an object of numbered records. Else null.
@@ -97,7 +100,7 @@ function partsOf(body: unknown): readonly Part[] {
   const add = (part: Part) => {
     parts.push(part);
     const { pointer, depth, value } = part;
-    if (depth === MAX_DEPTH || !isObject(value)) return;
+    if (depth === MAX_DEPTH || parts.length >= MAX_PARTS || !isObject(value)) return;
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
       const { token, words } = readName(name);
       add({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[name] });
