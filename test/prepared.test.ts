@@ -61,7 +61,7 @@ describe('a request that was asked before', () => {
 
   it('is answered as at first under names that JavaScript keeps for itself', async () => {
     const names =
-      'constructor toString get set async await class default eval arguments let new this';
+      'constructor toString get set async await class default eval arguments let new this then';
     const aliases = names.split(' ').map((name) => `${name}: id`);
     const query = `{ audit { nodes { ${aliases.join(' ')} null: __typename true: action } } }`;
     expect(await compareWays([{ query, variables: {} }])).toBeGreaterThan(0);
@@ -92,6 +92,23 @@ describe('a request that was asked before', () => {
     // Each by every type that an answer may have.
     await compareWays(requests.flatMap((request) => Array.from({ length: 4 }, () => request)));
   });
+
+  it('is answered like any other where something is called `then`', () =>
+    underPort(
+      ({ method }) => ({ body: method === 'DELETE' ? '{"then":1}' : '[{"then":{"a":1}}]' }),
+      async ({ ask, logged }) => {
+        const data = (json: string) => ({ connection: 'keep-alive', data: JSON.parse(json) });
+        for (let time = 0; time < 3; time += 1) {
+          expect(await ask('{ then: __typename audit { then: nodes { then: id raw } } }')).toEqual(
+            data('{"then":"Query","audit":{"then":[{"then":null,"raw":{"then":{"a":1}}}]}}'),
+          );
+          expect(
+            await ask('mutation { deleteApiKey(clientId: "c") { raw } then: __typename }'),
+          ).toEqual(data('{"deleteApiKey":{"raw":{"then":1}},"then":"Mutation"}'));
+        }
+        expect(logged.join()).not.toContain('bug');
+      },
+    ));
 
   it('is prepared for each choice of its flags, whoever asked for which before', () => {
     const query = `query ($actor: Boolean!, $target: Boolean!, $more: Boolean!) { audit { nodes {

@@ -1,9 +1,19 @@
-import { type ASTNode, type ASTVisitor, GraphQLError, type ValidationContext } from 'graphql';
+import {
+  type ASTNode,
+  type ASTVisitor,
+  execute,
+  GraphQLError,
+  type ValidationContext,
+} from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-/** Refuses what graphql-js finds valid though it cannot be executed here. */
+/**
+ * Has documents executed by graphql-js, and refuses what that finds valid though it cannot be executed here. Yoga's own
+ * executor takes whatever has a member `then` for a promise, be it a record of the service.
+ */
 export function useExecutable(): Plugin {
   return {
+    onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
     onValidate({ addValidationRule }) {
       addValidationRule(executableRule);
     },

@@ -17,9 +17,12 @@ const behave: Handler = ({ method, url, headers }) => {
   const token = headers.authorization ?? '';
   if (token.includes('refused')) return { status: 401 };
   if (token.includes('broken')) return { body: '<p>' };
-  if (method === 'POST') return { body: { access_token: 'a', refresh_token: 'r', expires_in: 60 } };
+  if (method === 'POST')
+    return { body: '{"access_token":"a","refresh_token":"r","expires_in":60,"then":"b"}' };
   if (method === 'DELETE') return { status: url.endsWith('/a') ? 404 : 204 };
-  return { body: { events: EVENTS } };
+  // None of them is a promise.
+  const body = JSON.stringify({ events: EVENTS }).replaceAll('"timestamp"', '"then":{"id":1},$&');
+  return { body };
 };
 
 const TOKENS = ['good', 'good', 'good', 'refused', 'broken', null];
