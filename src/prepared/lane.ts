@@ -70,12 +70,12 @@ export function createLane({ find, maxBytes, isInexact, begin, toCoded, headers 
 
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 
-/** Whether nothing about it asks for more than the lane knows: another type, coding or length, an origin of CORS. */
-function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolean {
+/** Whether nothing about it asks for more than the lane knows: another type, coding or length, an origin of CORS; and nobody else has read its body. */
+function isPlain({ method, headers, readableDidRead }: IncomingMessage, maxBytes: number) {
   const length = Number(headers['content-length'] ?? 0);
   const isJson = length > 0 && JSON_TYPE.test(headers['content-type'] ?? '');
   const isSimple = headers.origin === undefined && headers['content-encoding'] === undefined;
-  return method === 'POST' && isJson && length <= maxBytes && isSimple;
+  return method === 'POST' && isJson && length <= maxBytes && isSimple && !readableDidRead;
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, createGateway, type GatewayOptions } from '../../src/index.ts';
 import { onPort } from '../helpers/gateway.ts';
@@ -161,6 +162,21 @@ describe('createGateway', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = Object(server.address());
     const response = await fetch(`http://127.0.0.1:${port}/graphql`, AUDIT);
+    expect(await response.json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    server.closeAllConnections();
+  });
+
+  it('answers a request whose body was read before, as by `express.raw()`', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    await using server = createServer(async (request, response) => {
+      const body = await buffer(request);
+      await gateway.handle(Object.assign(request, { body }), response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = Object(server.address());
+    const signal = AbortSignal.timeout(5000);
+    const response = await fetch(`http://127.0.0.1:${port}/graphql`, { ...AUDIT, signal });
     expect(await response.json()).toEqual({ data: { audit: { totalCount: 0 } } });
     server.closeAllConnections();
   });
