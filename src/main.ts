@@ -6,10 +6,11 @@ import manifest from '../package.json' with { type: 'json' };
 import { toChannel, toCluster } from './commands/processes.ts';
 import { run } from './commands/run.ts';
 
-// Before 24.5 V8 does not dispose what `await using` holds where a function inside refers to it: nothing would be closed.
+// Before 24.16, and in 25, Node tells of pipelined answers that only the last is closed: the others would be kept for ever.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 24 || (major === 24 && minor < 5)) {
-  process.stderr.write(`keytrail needs Node 24.5 or later, and this is ${process.version}.\n`);
+if (major < 24 || (major === 24 && minor < 16) || major === 25) {
+  const needed = 'Node 24.16 or later, but for 25';
+  process.stderr.write(`keytrail needs ${needed}, and this is ${process.version}.\n`);
   process.exit(1);
 }
 
