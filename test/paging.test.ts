@@ -363,6 +363,13 @@ describe('pages of the service', () => {
     expect(await walk(gateway, null)).toEqual([3, 2, 1]);
   });
 
+  it('go on where it is not so that there is no more', async () => {
+    const body = { items: [record(1)], no_more: false, next_cursor: 'x' };
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    expect((await open(gateway, {})).pageInfo.hasNextPage).toBe(true);
+  });
+
   it('go on where the service says so, whatever it counts, and how is not known', async () => {
     const events = [record(2), record(1)];
     await using service = await startService({
@@ -434,6 +441,7 @@ describe('what is counted in an answer', () => {
     [{ _shards: { total: 5 }, hits: { total: { value: 120 }, hits: [record(1)] } }, 120],
     [{ quota: { total: 10_000 }, unread_count: 12, events: [record(1)] }, 1],
     [{ rate_limit: { total: 5000 }, total: 1, events: [record(1)] }, 1],
+    [{ events: [record(1)], next_sync_at: '2026-11-22T00:00:00Z', retry_count: 3 }, 1],
     [{ events: [record(1)], next_poll_seconds: 60, query: { after: 'x' } }, 1],
   ])('is the number of records only where it counts them: %j', async (body, totalCount) => {
     await using service = await startService({ body });

@@ -183,11 +183,11 @@ export const RECORDS = {
 export const ENVELOPE = {
   total:
     /^(?!.*\b(?:quota|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
-  count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user)\b)(?:.* )?count$/,
+  count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt)\b)(?:.* )?count$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
-  more: /\bmore\b|\bnext\b|\btruncated\b/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync|time|at)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+  more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,
   pages: /\b(?:total page|page total|page count|num page|number of page|last page)$/,
