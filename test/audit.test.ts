@@ -166,6 +166,12 @@ describe('an event', () => {
       { actor: { type: 'session', session: { id: 's', user: { id: 'u', email: 'ann@a.test' } } } },
       { actor: { id: 'u', name: 'ann@a.test', type: 'session' } },
     ],
+    ['party', { user: 'bob', auth: { actor: { name: 'ann' } } }, { actor: { name: 'ann' } }],
+    [
+      'party',
+      { auth: { principal: 'ann' }, request: { data: { user: { id: 'b', email: 'bob@a.test' } } } },
+      { actor: { id: null, name: 'ann' } },
+    ],
     ['time', { gmt_create: time, user: 'ann' }, { occurredAt: time }],
     ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { id: null } }],
     ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { id: 'r' } }],
@@ -192,6 +198,11 @@ describe('an event', () => {
       'a better name that few have',
       [{ type: 'a' }, { type: 'b' }, { type: 'c', data: { action: 'deny' } }],
       [{ action: 'a' }, { action: 'b' }, { action: 'c' }],
+    ],
+    [
+      'a guess that more have',
+      [{ action: 'login', message: 'a' }, { message: 'b' }, { message: 'c' }],
+      [{ action: 'login' }, { action: 'b' }, { action: 'c' }],
     ],
     [
       'a guess beside what is named',
@@ -229,6 +240,9 @@ describe('an event', () => {
   });
 
   it('looks for records under a name that says records, not kinds of them', async () => {
+    const users = Array.from({ length: 450 }, () => ({ ...Array.from({ length: 13 }, () => 1) }));
+    const deep = await read({ users: { ...users }, data: { events: [{ id: 2, time }] } });
+    expect(deep.data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
     const body = { event_types: [{ id: 1, created_at: old }], events: [{ id: 2, time }] };
     const { data } = await read(body);
     expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);

@@ -180,6 +180,11 @@ describe('an answer of 200', () => {
     { data: { clientId: 'k', status: 'notDeleted' } },
     { result: { id: 'k', status: 'forbidden' } },
     { id: 'k', status: '404' },
+    { deleted: 'not yet' },
+    { success: 'notPossible' },
+    { result: 'not supported' },
+    { status: 'NOT_EXIST' },
+    { client_id: 'k', status: 'invalid', message: 'x' },
     false,
   ])('that says %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
@@ -200,7 +205,8 @@ describe('an answer of 200', () => {
     { api_key: { id: 'k', status: 'blocked' } },
     { errorCode: 200, errorMessage: 'Deleted successfully' },
     { stats: { success: 0 } },
-    { client_id: 'k', status: 'blocked' },
+    { error: { code: 0, message: 'Successful. Not an error.' } },
+    { errorMessage: '1 deleted with success, 0 failed' },
     { id: 'k', name: 'CI', status: 'not_active' },
     { id: 'task', status: 'notStarted' },
     { job: { state: 'queued', result: 'not_available' } },

@@ -101,8 +101,8 @@ describe('the answer of a login', () => {
       { accessToken: 'a', expiresAt: '2026-11-21T12:30:00.000Z' },
     ],
     [
-      { account_expires_at: '2030-01-01T00:00:00Z', access_token: JWT },
-      { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
+      { signInWithEmail: { token: 'a' }, expires_in_ms: { access: 60_000 } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
     ],
     [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
     [{ private_token: 'a' }, { accessToken: 'a' }],

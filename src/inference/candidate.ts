@@ -91,9 +91,9 @@ function findParty(path: string): Traits['party'] {
       const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
       if (OTHERS[role].has(rest[0] ?? '')) return null;
       const isAlone = word === 'email';
-      // Who is named inside of something, or approved it, and what model a device is, are thought of last.
+      // Who is only named inside of something, or approved it, and what model a device is, are thought of last.
       const isOther =
-        (role === 'actor' && index >= ownWords) ||
+        (index >= ownWords && INNER.has(word)) ||
         (word === 'by' && OTHER_ACTS.has(before)) ||
         (word === 'model' && index > 0);
       const rank = isOther ? names.length : names.indexOf(isAlone ? 'user' : word);
@@ -116,6 +116,12 @@ const OTHERS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
   target: new Set(['owner', 'parent', 'manager', 'creator']),
 };
 
+/** Inside of something they are named for that, as the user that a request creates; an actor is one anywhere. */
+const INNER: ReadonlySet<string> = new Set([
+  'by',
+  ...ROLES.actor.slice(ROLES.actor.indexOf('user')),
+]);
+
 /** What others do about it than who did it. */
 const OTHER_ACTS: ReadonlySet<string> = new Set(
   'approved reviewed verified closed owned assigned sponsored used sorted grouped followed'.split(
@@ -132,7 +138,7 @@ const SILENT: ReadonlySet<string> = new Set(
   [...PARTIES, ...NEUTRAL].filter((word) => word !== 'email' && word !== 'login'),
 );
 
-/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess counts where few records have anything better, which is something else's then. */
+/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess counts where few records have anything better, and first where that stands deeper: it is something else's then. */
 export function select(
   places: readonly Candidate[],
   entry: keyof Traits['rules'],
@@ -151,7 +157,8 @@ export function select(
   const guessed = fitting.filter(
     ({ traits }) => isRare && traits.rules[entry] === best?.traits.rules[entry],
   );
-  return [...guessed, ...told].map(({ pointer }) => pointer);
+  const isInner = (told[0]?.depth ?? 0) > (best?.depth ?? 0);
+  return (isInner ? [...guessed, ...told] : [...told, ...guessed]).map(({ pointer }) => pointer);
 }
 
 function countValues(places: readonly Candidate[]): number {

@@ -58,7 +58,7 @@ const MAX_DEPTH = 3;
 /** The records stand beside a few other members, not beside thousands. */
 const MAX_MEMBERS = 500;
 
-/** All together. */
+/** All together, those that stand less deep first. */
 const MAX_PARTS = 5000;
 
 /**
@@ -96,17 +96,16 @@ function rank(lists: readonly Part[]): ReturnType<typeof rankLists> {
 
 /** An answer and its members, down to three names deep; lists are not entered. */
 function partsOf(body: unknown): readonly Part[] {
-  const parts: Part[] = [];
-  const add = (part: Part) => {
-    parts.push(part);
-    const { pointer, depth, value } = part;
-    if (depth === MAX_DEPTH || parts.length >= MAX_PARTS || !isObject(value)) return;
+  const parts: Part[] = [{ pointer: '', words: '', depth: 0, value: body }];
+  // It grows while it is walked.
+  for (const { pointer, depth, value } of parts) {
+    if (depth === MAX_DEPTH || !isObject(value)) continue;
     for (const name of Object.keys(value).slice(0, MAX_MEMBERS)) {
+      if (parts.length === MAX_PARTS) return parts;
       const { token, words } = readName(name);
-      add({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[name] });
+      parts.push({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[name] });
     }
-  };
-  add({ pointer: '', words: '', depth: 0, value: body });
+  }
   return parts;
 }
 

@@ -69,9 +69,9 @@ function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
   if (!isLifetime && readTime(value) !== null)
     return INSTANTS.find((format) => readTime(value) === readTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
-  if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(name))
+  if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
-  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(name);
+  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
   return isOther || Number(value) >= MAX_SECONDS ? null : 'seconds';
 }
 

@@ -21,8 +21,7 @@ export type Sign = {
 /** Looks at the places around the records; those beside them first, as other things are counted too. */
 export function lookAround(body: unknown, records: string | null): readonly Sign[] {
   const home = `${parentOf(records ?? '')}/`;
-  const isFar = ({ pointer }: Sign) =>
-    Number(!pointer.startsWith(home)) + Number(`${parentOf(pointer)}/` !== home);
+  const isFar = ({ pointer }: Sign) => Number(!pointer.startsWith(home));
   return survey([body], { apart: records })
     .map(toSign)
     .sort((a, b) => isFar(a) - isFar(b));

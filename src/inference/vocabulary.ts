@@ -144,17 +144,20 @@ export const PARTY = {
 
 /** Whose token is for the next step of a login, not for what comes behind it. */
 const STEP =
-  'csrf|xsrf|\\w*fa|\\w*otp|sms|email|captcha|pending|intermediate|interim|setup|enrollment|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
+  'csrf|xsrf|mfa|otp|totp|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
+
+/** The same, where it stands in front of `token` itself: one may log in by e-mail. */
+const FACTOR = '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
 
 /** In the answer of a login; a slash stands between two names. */
 export const LOGIN = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
-      `^(?!.*\\b(?:refresh|type|${STEP})\\b).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token)).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
     ),
     new RegExp(
-      `^(?!.*\\b(?:refresh|type|id|next|page|${STEP})\\b).*\\btoken(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:(?:refresh|type|id|next|page|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token)).*\\btoken(?:[ /](?:token|value))*$`,
     ),
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
@@ -167,7 +170,7 @@ export const LOGIN = {
   ],
   /** What else may end. */
   others:
-    /\b(?:refresh|id|account|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
+    /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
 } as const;
 
 /** Names of a list of records: those that say so, those that say nothing else, and those of another list. */
@@ -182,11 +185,11 @@ export const RECORDS = {
 /** In the answer around the records. */
 export const ENVELOPE = {
   total:
-    /^(?!.*\b(?:quota|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+    /^(?!.*\b(?:quota|rate|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
   count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt)\b)(?:.* )?count$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync|time|at)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,

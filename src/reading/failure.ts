@@ -26,10 +26,14 @@ const ASIDE =
 
 /** How services write that nothing went wrong. */
 const NONE =
-  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail)).*\bsuccess/i;
+  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^success|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail).*\bsuccess).*\bsuccess/i;
 
 /** Of what was done, beside what says so of an event. */
-const NOT_DONE = /^(?:no|not[ _-]?(?:found|removed|revoked|existing))$/i;
+const NOT_DONE =
+  /^(?:no|not[ _-]?(?:found|removed|revoked|exist(?:s|ing)?|supported|implemented|possible|eligible.*|able.*))$/i;
+
+/** In the place of a flag whatever is not so. */
+const NOT_SO = /^(?:not|Not|NOT)(?:[ _-]|[A-Z])/;
 
 /** How a key may be that is gone. */
 const STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
@@ -52,21 +56,21 @@ export function refuseFailed(
 
 type Member = { readonly words: string; readonly value: unknown };
 
-/** The members of a body and of its members. */
+/** The members of a body and of its members. How a thing in it is that has an id, as the key that was deleted, is no verdict. */
 function membersOf(body: unknown): readonly Member[] {
   const top = readMembers(body);
-  const inner = top.flatMap(({ words, value }) => (ASIDE.test(words) ? [] : readMembers(value)));
+  const inner = top.flatMap(({ words, value }) => {
+    const members = ASIDE.test(words) ? [] : readMembers(value);
+    const isThing = members.some((member) => OWN_ID.test(member.words));
+    return isThing ? members.filter((member) => !isState(member)) : members;
+  });
   return [...top, ...inner];
 }
 
-/** How a thing is that has an id, as the key that was deleted, is no verdict. */
 function readMembers(value: unknown): readonly Member[] {
   if (!isObject(value)) return [];
-  const members = Object.entries(value)
-    .slice(0, MAX_MEMBERS)
-    .map(([name, one]) => ({ words: wordsOf(name).join(' '), value: one }));
-  const isThing = members.some(({ words }) => OWN_ID.test(words));
-  return isThing ? members.filter((member) => !isState(member)) : members;
+  const members = Object.entries(value).slice(0, MAX_MEMBERS);
+  return members.map(([name, one]) => ({ words: wordsOf(name).join(' '), value: one }));
 }
 
 function isState({ words, value }: Member): boolean {
@@ -78,7 +82,7 @@ function speaksAgainst({ words, value }: Member, complaints: RegExp): boolean {
     return isObject(value) ? Object.values(value).some(isComplaint) : isComplaint(value);
   const text = /^(?:string|number|boolean)$/.test(typeof value) ? String(value) : '';
   const isNo = readOutcome(value) === 'FAILURE' || NOT_DONE.test(text);
-  if (FLAGS.test(words)) return isNo || text === '0';
+  if (FLAGS.test(words)) return isNo || NOT_SO.test(text) || text === '0';
   return WORDS.test(words) && (isNo || /^[45]\d\d(?:\d\d)?$/.test(text));
 }
 

@@ -82,11 +82,11 @@ function readCounted(
   return { parameter, value, passed: { pages: passed.pages + 1, records } };
 }
 
-/** What lies in front of the first page that is read: the caller may have asked for a later one. Offsets may begin at 1. */
+/** What lies in front of the first page that is read: the caller may have asked for a later one. Offsets that are one too many for whole pages begin at 1. */
 function passedBy(count: number, { style }: PagingContract, length: number): Passed {
   return style === 'page'
     ? { pages: count, records: count * length }
-    : { pages: 0, records: Math.max(0, count - 1) };
+    : { pages: 0, records: count === 1 || count % length === 1 ? count - 1 : count };
 }
 
 /** A link with its parameters, and one of these (RFC 8288, section 3). */

@@ -124,8 +124,9 @@ async function walk(
     const visit = { trail, step, from, isRepeated };
     visits.push(visit);
     const next = () => {
-      // A page may have come twice as a page of records arrived in front. Twice more, it comes for ever.
-      if (isRepeated && visits.at(-2)?.isRepeated) return null;
+      // One page may be the one before again, as records arrived in front; where all are, there is no other.
+      if (visits.length === PAGE_BUDGET && visits.slice(1).every((one) => one.isRepeated))
+        return null;
       const following = trail.next();
       return visits.some((one) => isSame(one.step, following)) ? null : following;
     };
