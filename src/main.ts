@@ -9,8 +9,7 @@ import { run } from './commands/run.ts';
 // Before 24.16, and in 25, Node tells of pipelined answers that only the last is closed: the others would be kept for ever.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 16) || major === 25) {
-  const needed = 'Node 24.16 or later, but for 25';
-  process.stderr.write(`keytrail needs ${needed}, and this is ${process.version}.\n`);
+  process.stderr.write(`keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n`);
   process.exit(1);
 }
 

@@ -149,16 +149,17 @@ const STEP =
 /** The same, where it stands in front of `token` itself: one may log in by e-mail. */
 const FACTOR = '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
 
+/** Whatever else than what comes behind a login a token may be for. */
+const OTHERS = `(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token`;
+
 /** In the answer of a login; a slash stands between two names. */
 export const LOGIN = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
-      `^(?!.*\\b(?:(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token)).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:${OTHERS})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
     ),
-    new RegExp(
-      `^(?!.*\\b(?:(?:refresh|type|id|next|page|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token)).*\\btoken(?:[ /](?:token|value))*$`,
-    ),
+    new RegExp(`^(?!.*\\b(?:(?:id|next|page)\\b|${OTHERS})).*\\btoken(?:[ /](?:token|value))*$`),
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
   refreshToken: [/\brefresh[ /]token(?:[ /](?:token|value))*$/, /^(?:.*[ /])?refresh$/],
