@@ -240,11 +240,14 @@ describe('an event', () => {
   });
 
   it('looks for records under a name that says records, not kinds of them', async () => {
-    const users = Array.from({ length: 450 }, () => ({ ...Array.from({ length: 13 }, () => 1) }));
-    const deep = await read({ users: { ...users }, data: { events: [{ id: 2, time }] } });
-    expect(deep.data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
     const body = { event_types: [{ id: 1, created_at: old }], events: [{ id: 2, time }] };
     const { data } = await read(body);
+    expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
+  });
+
+  it('finds the records behind thousands of members that stand deeper', async () => {
+    const users = Array.from({ length: 450 }, () => ({ ...Array.from({ length: 13 }, () => 1) }));
+    const { data } = await read({ users: { ...users }, data: { events: [{ id: 2, time }] } });
     expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
   });
 

@@ -150,8 +150,7 @@ export function select(
     if (rule >= 0 && fits(place, rule)) fitting.push(place);
   }
   fitting.sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth);
-  const guesses = FIRST_GUESS[entry] ?? Number.POSITIVE_INFINITY;
-  const told = fitting.filter(({ traits }) => traits.rules[entry] < guesses);
+  const told = fitting.filter(({ traits }) => traits.rules[entry] < FIRST_GUESS[entry]);
   const best = fitting[told.length];
   const isRare = 2 * countValues(told) < (best?.values.length ?? 0);
   const guessed = fitting.filter(

@@ -122,7 +122,7 @@ const ADDRESS = new RegExp(
 /** Under a name that says address some may be the name of a host. */
 function isAddressOfActor({ values, traits }: Candidate, rule: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(value));
-  const isTold = rule < (FIRST_GUESS.ipAddress ?? 0);
+  const isTold = rule < FIRST_GUESS.ipAddress;
   return !traits.isOtherAddress && (isTold ? values.some(isAddress) : values.every(isAddress));
 }
 

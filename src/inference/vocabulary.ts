@@ -65,10 +65,11 @@ export const EVENT = {
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
 /** From which rule on a name says too little to stand in for a better one that most records have: of one without an action, `name` is something else's. */
-export const FIRST_GUESS: Readonly<Partial<Record<keyof typeof EVENT, number>>> = {
+export const FIRST_GUESS: Readonly<Record<keyof typeof EVENT, number>> = {
   id: 2,
   occurredAt: 5,
   action: 7,
+  outcome: EVENT.outcome.length,
   ipAddress: 2,
   userAgent: 2,
 };
@@ -150,16 +151,18 @@ const STEP =
 const FACTOR = '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
 
 /** Whatever else than what comes behind a login a token may be for. */
-const OTHERS = `(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token`;
+const NOT_ACCESS = `(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token`;
 
 /** In the answer of a login; a slash stands between two names. */
 export const LOGIN = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
-      `^(?!.*\\b(?:${OTHERS})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:${NOT_ACCESS})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
     ),
-    new RegExp(`^(?!.*\\b(?:(?:id|next|page)\\b|${OTHERS})).*\\btoken(?:[ /](?:token|value))*$`),
+    new RegExp(
+      `^(?!.*\\b(?:(?:id|next|page)\\b|${NOT_ACCESS})).*\\btoken(?:[ /](?:token|value))*$`,
+    ),
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
   refreshToken: [/\brefresh[ /]token(?:[ /](?:token|value))*$/, /^(?:.*[ /])?refresh$/],
