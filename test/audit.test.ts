@@ -358,6 +358,11 @@ describe('a window', () => {
     ],
     ['behind', (body: typeof BODY) => [...body, { id: 100, action: 'n' }]],
     ['nowhere, but the oldest are gone', (body: typeof BODY) => body.slice(0, 20)],
+    [
+      'in front, and all have changed but for their ids',
+      (body: typeof BODY) =>
+        [{ id: 100, action: 'n' }, ...body].map(({ id }) => ({ id, action: 'changed' })),
+    ],
   ])('continues behind its event when records arrive %s', async (_, grow) => {
     let body = BODY;
     await using service = await startService(() => ({ body }));
