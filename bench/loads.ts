@@ -19,3 +19,6 @@ export const LOADS: readonly Load[] = [
   { name: 'window', title: 'first 50 of 20,000 (6 MB)', records: 20_000, first: 50 },
   { name: 'delete', title: 'delete', records: 10, first: null },
 ];
+
+/** Records of the trails over which the CPU time of `first: 50` is compared. */
+export const LARGE_TRAILS = [100, 1000, 10_000, 20_000, 100_000] as const;

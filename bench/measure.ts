@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { askRightly, checkRefusals, WrongAnswer } from './check.ts';
 import type { Load } from './loads.ts';
 import { BENCH, type Peer } from './peers.ts';
-import { type Cores, PEER_CORE, type Running, start } from './processes.ts';
+import { PEER_CORE, type Running, start } from './processes.ts';
 import { load, type Stretch } from './wrk.ts';
 
 /** What was measured of one peer under one load, in a process of its own. */
@@ -24,24 +24,22 @@ export type Sample = {
   readonly rssBytes: number;
 };
 
-/** What to measure, and how. */
-export type Task = {
-  readonly peer: Peer;
+/** What to start, and the load of its first request. */
+export type StartTask = {
+  readonly peer: Pick<Peer, 'name' | 'dialect' | 'command'>;
   readonly load: Load;
   readonly upstreamUrl: string;
+};
+
+/** What to measure, and how. */
+export type Task = StartTask & {
   readonly seconds: number;
   readonly warmUpSeconds: number;
-  /** Core 0 unless given. */
-  readonly cores?: Cores;
-  /** How many processes of it share the work; one unless given. */
-  readonly processes?: number;
-  /** Put over the environment of the peer. */
-  readonly environment?: Readonly<Record<string, string>>;
 };
 
 const CONNECTIONS = 32;
 
-/** For each process. V8 has compiled most by then; of what has much code, as Keytrail, it compiles some until 70,000 or more. */
+/** V8 has compiled most by then; of what has much code, as Keytrail, it compiles some until 70,000 or more. */
 const WARM_UP_REQUESTS = 15_000;
 
 /** So that of an answer that takes seconds several are measured, too: three on each connection. */
@@ -52,69 +50,82 @@ const ALONE = { connections: 1, seconds: 1, requests: 1, atMostSeconds: 2 };
 
 /**
  * Starts a peer, checks it, warms it up and measures it.
- * @throws what says why it could not be measured.
+ * @throws Error that says why it could not be measured.
  */
 export async function measure(task: Task): Promise<Sample> {
   const { peer, seconds, warmUpSeconds } = task;
+  await using started = await startPeer(task);
+  const { port, process, size, coldStartMs } = started;
+  await checkRefusals(port, peer.dialect, task.load);
+
+  const ask = peer.dialect.ask(task.load);
+  await load(port, ask, {
+    connections: CONNECTIONS,
+    seconds: 0,
+    requests: WARM_UP_REQUESTS,
+    atMostSeconds: warmUpSeconds,
+  });
+  await untilIdle(process);
+  const before = process.cpuMicros();
+  const stretch = await load(port, ask, {
+    connections: CONNECTIONS,
+    seconds,
+    requests: LEAST_REQUESTS,
+    atMostSeconds: Math.max(seconds + 1, LONGEST_SECONDS),
+  });
+  const cpuMicros = process.cpuMicros() - before;
+  const rssBytes = process.rssBytes();
+  checkStretch(stretch, size);
+  return {
+    requestsPerSecond: (stretch.requests / stretch.micros) * 1e6,
+    cpuMicros: cpuMicros / stretch.requests,
+    p50Micros: stretch.p50,
+    p99Micros: stretch.p99,
+    oneConnectionMicros: task.load.name === 'small' ? (await load(port, ask, ALONE)).p50 : null,
+    coldStartMs,
+    rssBytes,
+  };
+}
+
+/**
+ * Starts a peer and stops it after its first correct response. Returns how long that took, in milliseconds.
+ * @throws Error that says why it could not be measured.
+ */
+export async function measureColdStart(task: StartTask): Promise<number> {
+  await using started = await startPeer(task);
+  return started.coldStartMs;
+}
+
+type Started = AsyncDisposable & {
+  readonly port: number;
+  readonly process: Running;
+  /** Bytes of its first response, head included. */
+  readonly size: number;
+  readonly coldStartMs: number;
+};
+
+async function startPeer({ peer, load, upstreamUrl }: StartTask): Promise<Started> {
   const port = await findFreePort();
   const file = `${BENCH}results/${peer.name}.log`;
   const log = openSync(file, 'w');
-  try {
-    const command = peer.command({ port, upstreamUrl: task.upstreamUrl });
-    const environment = { ...command.environment, ...task.environment };
-    const startedAt = performance.now();
-    // Its log goes into a file, as a container's does.
-    await using process = start({ ...command, environment }, task.cores ?? PEER_CORE, [
-      'ignore',
-      log,
-      log,
-    ]);
-    const askFirst = async (tries: number): Promise<{ readonly size: number }> => {
-      await untilListening(port, process).catch((error: unknown) => {
-        throw new Error(
-          `${Object(error).message}: ${readFileSync(file, 'utf8').trim().slice(-300)}`,
-        );
-      });
-      return askRightly(port, peer.dialect, task.load).catch((error: unknown) => {
-        // Who starts workers tries the port before there are any.
-        if (tries === 1 || !/^ECONN/.test(Object(error).code)) throw error;
-        return askFirst(tries - 1);
-      });
-    };
-    const { size } = await askFirst(3);
-    const coldStartMs = performance.now() - startedAt;
-    await checkRefusals(port, peer.dialect, task.load);
-
-    const ask = peer.dialect.ask(task.load);
-    await load(port, ask, {
-      connections: CONNECTIONS,
-      seconds: 0,
-      requests: WARM_UP_REQUESTS * (task.processes ?? 1),
-      atMostSeconds: warmUpSeconds,
-    });
-    await untilIdle(process);
-    const before = process.cpuMicros();
-    const stretch = await load(port, ask, {
-      connections: CONNECTIONS,
-      seconds,
-      requests: LEAST_REQUESTS,
-      atMostSeconds: Math.max(seconds + 1, LONGEST_SECONDS),
-    });
-    const cpuMicros = process.cpuMicros() - before;
-    const rssBytes = process.rssBytes();
-    checkStretch(stretch, size);
-    return {
-      requestsPerSecond: (stretch.requests / stretch.micros) * 1e6,
-      cpuMicros: cpuMicros / stretch.requests,
-      p50Micros: stretch.p50,
-      p99Micros: stretch.p99,
-      oneConnectionMicros: task.load.name === 'small' ? (await load(port, ask, ALONE)).p50 : null,
-      coldStartMs,
-      rssBytes,
-    };
-  } finally {
+  const startedAt = performance.now();
+  // Its log goes into a file, as a container's does.
+  const process = start(peer.command({ port, upstreamUrl }), PEER_CORE, ['ignore', log, log]);
+  const dispose = async () => {
+    await process[Symbol.asyncDispose]();
     closeSync(log);
     rmSync(file);
+  };
+  try {
+    await untilListening(port, process).catch((error: unknown) => {
+      throw new Error(`${Object(error).message}: ${readFileSync(file, 'utf8').trim().slice(-300)}`);
+    });
+    const { size } = await askRightly(port, peer.dialect, load);
+    const coldStartMs = performance.now() - startedAt;
+    return { port, process, size, coldStartMs, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
   }
 }
 

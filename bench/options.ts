@@ -4,7 +4,7 @@ import { PEERS, type Peer } from './peers.ts';
 
 /** How a run goes. */
 export type Options = {
-  /** Also measures two workers, and the memory that documents take. */
+  /** Also measures the memory that documents take. */
   readonly isFull: boolean;
   /** L0 is always among them, as all else is told relative to it. */
   readonly peers: readonly Peer[];
@@ -18,7 +18,7 @@ export type Options = {
 
 export const USAGE = `npm run bench -- [--full] [--peer a,b] [--load a,b] [--rounds n] [--seconds n]
 
-  --full     five rounds of longer stretches, two workers, memory of documents; without it one short round
+  --full     five rounds of longer stretches, memory of documents; without it one short round
   --peer     some of ${PEERS.map(({ name }) => name).join(', ')}; l0 runs in any case
   --load     some of ${LOADS.map(({ name }) => name).join(', ')}
   --rounds   how often everything is measured

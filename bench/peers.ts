@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -179,10 +179,9 @@ function readImage() {
   return { options: entrypoint.slice(1, -1), environment };
 }
 
-/** Whether this Keytrail can run in several processes. */
-export function hasWorkers(): boolean {
-  const help = execFileSync(process.execPath, [`${ROOT}dist/image/main.js`, '--help'], {
-    encoding: 'utf8',
-  });
-  return /\bWORKERS\b/.test(help);
-}
+/** `npm start`: Keytrail from source. */
+export const NPM_START: Peer['command'] = ({ port, upstreamUrl }) => ({
+  file: 'npm',
+  args: ['start', '--silent', '--prefix', ROOT],
+  environment: { HOST: '127.0.0.1', PORT: String(port), UPSTREAM_URL: upstreamUrl },
+});

@@ -10,12 +10,12 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from './peers.ts';
 
-/** A core, or several, as `taskset -c` takes them. */
-export type Cores = '0' | '1' | '0,1';
+/** A core as `taskset -c` takes it. */
+export type Core = '0' | '1';
 
 /** What is measured runs on core 0; the service, the load and this process on core 1. */
-export const PEER_CORE: Cores = '0';
-export const LOAD_CORE: Cores = '1';
+export const PEER_CORE: Core = '0';
+export const LOAD_CORE: Core = '1';
 
 /** A process that runs. Disposing it kills it and all that it started. */
 export type Running = AsyncDisposable & {
@@ -43,9 +43,9 @@ const running = new Set<number>();
 // Whatever ends this process, nothing that it started stays behind.
 process.on('exit', () => running.forEach(killTree));
 
-/** Starts a program on some cores, with an environment of its own. */
-export function start(command: Command, cores: Cores, stdio: StdioOptions): Running {
-  const child = spawn('taskset', ['-c', cores, command.file, ...command.args], {
+/** Starts a program on a core, with an environment of its own. */
+export function start(command: Command, core: Core, stdio: StdioOptions): Running {
+  const child = spawn('taskset', ['-c', core, command.file, ...command.args], {
     cwd: import.meta.dirname,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...command.environment },
     stdio,

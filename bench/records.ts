@@ -1,4 +1,8 @@
-/** A record of the trail as the stub service gives it: about 300 bytes of JSON. */
+/**
+ * A record of the trail as the stub service sends it: about 300 bytes of JSON. As in real trails, every fifth record
+ * has an escaped quote and characters beyond Latin-1. The quotes rule out parsers that look for the next quote, and one
+ * such character makes V8 store the whole body with two bytes per character.
+ */
 export type TrailRecord = {
   readonly id: string;
   readonly occurred_at: string;
@@ -14,7 +18,7 @@ type Party = { readonly id: string; readonly name: string; readonly type: string
 
 const NEWEST = Date.UTC(2026, 10, 21, 9, 30);
 
-/** A trail of so many records, newest first; always the same. */
+/** A trail of `length` records, newest first; always the same. */
 export function makeTrail(length: number): readonly TrailRecord[] {
   return Array.from({ length }, (_, index) => ({
     id: `evt_${String(length - index).padStart(8, '0')}`,
@@ -23,7 +27,7 @@ export function makeTrail(length: number): readonly TrailRecord[] {
     actor: { ...take(ACTORS, index * 7), type: 'user' },
     target: {
       id: `key_${1000 + (index % 250)}`,
-      name: `Key of team ${index % 250}`,
+      name: index % 5 === 4 ? `"Łódź" key of team ${index % 250}` : `Key of team ${index % 250}`,
       type: 'api_key',
     },
     outcome: index % 9 === 4 ? 'failure' : 'success',

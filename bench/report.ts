@@ -1,7 +1,7 @@
 import { LOADS, type Load } from './loads.ts';
 import { PEERS, type Peer } from './peers.ts';
-import { type Results, ratio, type Spread, spread } from './results.ts';
-import { judge, largestRss, type Reached } from './verdicts.ts';
+import { type Results, ratio, type Spread, spread, spreadOf } from './results.ts';
+import { flatness, judge, largestRss, type Reached } from './verdicts.ts';
 
 /** The tables of a run, in Markdown. */
 export function toMarkdown(results: Results): string {
@@ -25,12 +25,13 @@ export function toMarkdown(results: Results): string {
     ),
     complaints(results),
     ...loads.map((load) => `${load.title}:\n\n${details(results, load, peers)}`),
+    largeTrailTable(results),
     toTable(
-      ['load', 'measured', 'must', 'wanted'],
-      judge(results).map(({ title, measured, must, wanted }) => [
+      ['load', 'measured', 'keep', 'wanted'],
+      judge(results).map(({ title, measured, keep, wanted }) => [
         title,
         measured,
-        goal(must),
+        goal(keep),
         goal(wanted),
       ]),
     ),
@@ -101,6 +102,10 @@ function withRange({ min, median, max }: Spread, write: (number: number) => stri
   return low === high ? middle : `${middle} (${low} to ${high})`;
 }
 
+function range(spread: Spread | null, write: (number: number) => string): string {
+  return spread === null ? '' : withRange(spread, write);
+}
+
 function complaints({ measurements, skipped }: Results): string {
   const failed = measurements.flatMap(({ peer, load, sample }) =>
     typeof sample === 'string' ? `${titleOf(peer)} failed in ${load}: ${sample}` : [],
@@ -111,23 +116,24 @@ function complaints({ measurements, skipped }: Results): string {
   return [...new Set([...failed, ...absent])].join('\n\n');
 }
 
-function remarks({ workers, documentBytes }: Results): readonly string[] {
+function remarks({ npmStartMs, documentBytes }: Results): readonly string[] {
   return [
     ...(typeof documentBytes === 'string' ? [`Documents were not measured: ${documentBytes}`] : []),
-    ...(typeof workers === 'string' ? [`Two workers were not measured: ${workers}`] : []),
-    ...(typeof workers === 'object' && workers !== null
-      ? [
-          'Requests a second of one worker and two on both cores, in each round:',
-          toTable(
-            ['load', 'L0', 'L0, two', 'Keytrail', 'Keytrail, two'],
-            workers.map(({ load, l0, keytrail }) => [
-              LOADS.find(({ name }) => name === load)?.title ?? load,
-              ...[...l0, ...keytrail].map(integer.format),
-            ]),
-          ),
-        ]
-      : []),
+    ...(typeof npmStartMs === 'string' ? [`npm start was not measured: ${npmStartMs}`] : []),
   ];
+}
+
+function largeTrailTable(results: Results): string {
+  const { largeTrails } = results;
+  if (largeTrails === null) return '';
+  if (typeof largeTrails === 'string') return `Large trails were not measured: ${largeTrails}`;
+  const rows = [...Map.groupBy(largeTrails, ({ records }) => records)].map(([records, rounds]) => [
+    integer.format(records),
+    range(spreadOf(rounds.map(({ cpuMicros }) => cpuMicros)), integer.format),
+  ]);
+  const ratios = range(flatness(results), (number) => number.toFixed(2));
+  const table = toTable(['records', 'CPU µs a request'], rows);
+  return `Keytrail, first 50 of trails of growing length:\n\n${table}\n\nLargest to smallest from 1,000 records: ${ratios}`;
 }
 
 function goal({ text, isReached }: Reached): string {

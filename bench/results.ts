@@ -16,9 +16,11 @@ export type Results = {
   readonly measurements: readonly Measurement[];
   /** Why a peer could not be run at all, by its name. */
   readonly skipped: Readonly<Record<string, string>>;
-  /** Two workers; null where they were not measured, a text where they could not be. */
-  readonly workers: readonly WorkerRound[] | string | null;
-  /** How much more is alive after the documents, in bytes; null and a text as above. */
+  /** CPU time of `first: 50` by length of the trail; null if not measured, or the reason why it failed. */
+  readonly largeTrails: readonly LargeTrail[] | string | null;
+  /** Start of `npm start` to its first correct response, by round; null or a reason as above. */
+  readonly npmStartMs: readonly number[] | string | null;
+  /** How much more is alive after the documents, in bytes; null or a reason as above. */
   readonly documentBytes: number | string | null;
 };
 
@@ -31,10 +33,12 @@ export type Measurement = {
   readonly sample: Sample | string;
 };
 
-/** Requests a second of one process, and of two, that may run on both cores, under a load. */
-export type WorkerRound = { readonly load: LoadName } & Readonly<
-  Record<'l0' | 'keytrail', readonly [one: number, two: number]>
->;
+/** Keytrail's CPU time for `first: 50` of a trail, in microseconds per request. */
+export type LargeTrail = {
+  readonly round: number;
+  readonly records: number;
+  readonly cpuMicros: number;
+};
 
 /** Where it ran, and what. */
 export type Machine = {

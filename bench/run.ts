@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { rest } from './dialects.ts';
 import { measureDocuments } from './documents.ts';
-import type { LoadName } from './loads.ts';
+import { measureLargeTrails } from './large-trails.ts';
+import { LOADS, type LoadName } from './loads.ts';
 import { describeMachine } from './machine.ts';
-import { measure, type Sample } from './measure.ts';
+import { measure, measureColdStart, type Sample } from './measure.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { BENCH, type Peer } from './peers.ts';
+import { BENCH, NPM_START, type Peer } from './peers.ts';
 import { toSvg } from './plot.ts';
 import { findLack, pinThisProcess } from './processes.ts';
 import { toMarkdown } from './report.ts';
 import type { Measurement, Results } from './results.ts';
 import { type Service, startService } from './service.ts';
-import { measureWorkers } from './workers.ts';
 import { load as putLoad } from './wrk.ts';
 
 // A run that is stopped tells what it has measured; stopped again, nothing. What is started is ended with this process.
@@ -42,7 +42,8 @@ async function run(all: Options): Promise<Results> {
   await using service = await startService();
   const stub = await measureStub(all, service);
   const measurements = await measureRounds({ ...all, peers }, service);
-  const measuresKeytrail = isFull && peers.some(({ name }) => name === 'keytrail');
+  const keytrail = peers.find(({ name }) => name === 'keytrail');
+  const measures = (load: LoadName) => all.loads.some(({ name }) => name === load);
   return {
     date: new Date().toISOString(),
     machine: describeMachine(),
@@ -50,14 +51,20 @@ async function run(all: Options): Promise<Results> {
     stub,
     measurements,
     skipped,
-    workers: measuresKeytrail
-      ? await unlessStopped(
-          measureWorkers({ ports: service.ports, rounds, seconds, warmUpSeconds, say }),
-        )
-      : null,
-    documentBytes: measuresKeytrail
-      ? await unlessStopped(measureDocuments(`http://127.0.0.1:${service.ports.small}`))
-      : null,
+    largeTrails:
+      keytrail !== undefined && measures('window')
+        ? await unlessStopped(
+            measureLargeTrails({ peer: keytrail, service, rounds, seconds, warmUpSeconds, say }),
+          )
+        : null,
+    npmStartMs:
+      keytrail !== undefined && measures('small')
+        ? await unlessStopped(measureNpmStart(keytrail, service, rounds))
+        : null,
+    documentBytes:
+      keytrail !== undefined && isFull
+        ? await unlessStopped(measureDocuments(service.url(10)))
+        : null,
   };
 }
 
@@ -77,14 +84,15 @@ async function prepare(
 
 async function measureStub(
   { loads, seconds }: Options,
-  { ports }: Service,
+  service: Service,
 ): Promise<Results['stub']> {
   const stub: Partial<Record<LoadName, number>> = {};
   for (const load of loads) {
     const ask = rest.ask(load);
     const amount = { connections: 32, seconds, requests: 1, atMostSeconds: seconds + 1 };
-    await putLoad(ports[load.name], ask, { ...amount, seconds: 1 });
-    const { requests, micros } = await putLoad(ports[load.name], ask, amount);
+    const port = Number(new URL(service.url(load.records)).port);
+    await putLoad(port, ask, { ...amount, seconds: 1 });
+    const { requests, micros } = await putLoad(port, ask, amount);
     stub[load.name] = (requests / micros) * 1e6;
     say(`the stub alone, ${load.name}: ${Math.round(stub[load.name] ?? 0)}/s`);
   }
@@ -94,13 +102,13 @@ async function measureStub(
 /** Peer by peer within each load, so that what changes on the machine changes for neighbours alike. */
 async function measureRounds(
   { rounds, loads, peers, ...task }: Options,
-  { ports }: Service,
+  service: Service,
 ): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     for (const load of loads) {
       for (const peer of peers) {
-        const upstreamUrl = `http://127.0.0.1:${ports[load.name]}`;
+        const upstreamUrl = service.url(load.records);
         const sample = await unlessStopped(measure({ ...task, peer, load, upstreamUrl }));
         if (sample === null) return measurements;
         measurements.push({ peer: peer.name, load: load.name, round, sample });
@@ -109,6 +117,28 @@ async function measureRounds(
     }
   }
   return measurements;
+}
+
+/** Starts Keytrail from source, once each round. */
+async function measureNpmStart(
+  peer: Peer,
+  service: Service,
+  rounds: number,
+): Promise<readonly number[]> {
+  const [load] = LOADS;
+  if (load === undefined) throw new Error('there is no load');
+  const times: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const npmStart = { ...peer, name: 'npm-start', command: NPM_START };
+    const ms = await measureColdStart({
+      peer: npmStart,
+      load,
+      upstreamUrl: service.url(load.records),
+    });
+    times.push(ms);
+    say(`round ${round} of ${rounds}, npm start: ${Math.round(ms)} ms`);
+  }
+  return times;
 }
 
 /** What comes of some work, or why nothing does; null when the run is stopped before that. */

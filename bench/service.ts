@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import type { LoadName } from './loads.ts';
 import { LOAD_CORE, start } from './processes.ts';
 
 /** The stub of the service, in a process of its own. */
 export type Service = AsyncDisposable & {
-  /** On which port it serves the trail of which load. */
-  readonly ports: Readonly<Record<LoadName, number>>;
+  /** The base URL of the service whose trail has this number of records. */
+  url(records: number): string;
 };
 
 /** Starts it. */
@@ -18,5 +17,9 @@ export async function startService(): Promise<Service> {
   ]);
   if (child.stdout === null) throw new Error('the stub has no output');
   const [line] = await once(child.stdout, 'data');
-  return { ports: JSON.parse(line), [Symbol.asyncDispose]: dispose };
+  const ports: Readonly<Record<number, number>> = JSON.parse(line);
+  return {
+    url: (records) => `http://127.0.0.1:${ports[records]}`,
+    [Symbol.asyncDispose]: dispose,
+  };
 }
