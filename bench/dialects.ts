@@ -45,7 +45,7 @@ export const projected: Dialect = {
 };
 
 const FIELDS =
-  'id occurredAt action outcome ipAddress userAgent actor { id name type } target { id name type }';
+  'id occurredAt action outcome ipAddress userAgent actor { identifier name type } target { identifier name type }';
 
 /** Keytrail's schema. */
 export const graph: Dialect = {
@@ -64,7 +64,7 @@ export const graph: Dialect = {
 };
 
 const OWN_FIELDS =
-  'id occurred_at action outcome ip_address user_agent actor { id name type } target { id name type }';
+  'id occurred_at action outcome ip_address user_agent actor { identifier name type } target { identifier name type }';
 
 /** A schema that repeats the service's names; with what it answers when a key is gone. */
 export const mirrored = (options: {

@@ -1,4 +1,4 @@
-import { startMeasured } from '../test/helpers/measured.ts';
+import { startMeasured } from '../test/helpers/memory.ts';
 
 const DOCUMENTS = 5000;
 const AT_ONCE = 8;
@@ -7,7 +7,7 @@ const AT_ONCE = 8;
 const SELECTION = Array.from(
   { length: 10 },
   (_, index) =>
-    `nodes${index}: nodes { id occurredAt action outcome ipAddress userAgent actor { id name type } target { id name type } }`,
+    `nodes${index}: nodes { id occurredAt action outcome ipAddress userAgent actor { identifier name type } target { identifier name type } }`,
 ).join('\n');
 const LITERAL = 'x'.repeat(2000);
 

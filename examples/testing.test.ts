@@ -19,7 +19,7 @@ test('a deletion shows in the trail', async () => {
 
 test('what the service does next can be scripted', async () => {
   await using keytrail = await createTestbed({ upstream: { timeoutMs: 1000 } });
-  keytrail.answerNext(
+  keytrail.respondNext(
     { status: 429, headers: { 'retry-after': '7' } },
     { body: { events: [{ action: 'made.up' }] } },
     { delayMs: 3000 },

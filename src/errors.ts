@@ -135,6 +135,6 @@ export class GatewayError extends Error {
 }
 
 /** A failure as the body of an answer, for where there is no GraphQL result to put it into. */
-export function toResult({ message, extensions }: GatewayError, requestId: string) {
+export function toErrorBody({ message, extensions }: GatewayError, requestId: string) {
   return { errors: [{ message, extensions: { ...extensions, requestId } }] } as const;
 }

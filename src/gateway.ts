@@ -1,46 +1,45 @@
 import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
-import { createAdmission } from './admission.ts';
-import { type Caller, callerOf } from './caller.ts';
-import { createContext, type Service } from './context.ts';
-import type { Gateway, GatewayLog } from './gateway-types.ts';
-import { refuseRequest } from './guard.ts';
-import { createLoginGuard, type LoginGuardOptions } from './login-guard.ts';
-import type { GatewayObserver } from './observer.ts';
-import { useDocuments } from './plugins/use-documents.ts';
-import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
-import { useExecutable } from './plugins/use-executable.ts';
-import { useIntrospection } from './plugins/use-introspection.ts';
-import { isInexact, useJsonRequests } from './plugins/use-json-requests.ts';
-import { useLimits } from './plugins/use-limits.ts';
-import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
-import { useQuietErrors } from './plugins/use-quiet-errors.ts';
-import { takeRequestId, useRequestId } from './plugins/use-request-id.ts';
-import { useRequestLog } from './plugins/use-request-log.ts';
-import { RESPONSE_HEADERS, useResponseHeaders } from './plugins/use-response-headers.ts';
-import { GRAPHQL_PATH, useRoutes } from './plugins/use-routes.ts';
-import { createLane } from './prepared/lane.ts';
-import { createPreparedOperations } from './prepared/operations.ts';
-import { readRemoteAddress } from './remote-address.ts';
-import { createReports, type RequestReport } from './reports.ts';
-import { createRestClient, type RestClientOptions } from './rest/client.ts';
-import { NO_TRACE } from './rest/trace.ts';
-import { createSchema } from './schema.ts';
-import { createTracing } from './tracing.ts';
+import type { GatewayObserver } from './observability/observer.ts';
+import { createRequestReporter, type OngoingRequest } from './observability/request-reporter.ts';
+import { createTracing } from './observability/tracing.ts';
+import { createContext, type SharedServices } from './schema/context.ts';
+import { createSchema } from './schema/index.ts';
+import { readClientIp } from './server/client-ip.ts';
+import { createFastPath } from './server/fast-path/handler.ts';
+import { createPreparedOperations } from './server/fast-path/operations.ts';
+import { createLoadShedder } from './server/load-shedding.ts';
+import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
+import { type ClientRequest, toClientRequest, validateRequest } from './server/node-request.ts';
+import { useDocuments } from './server/plugins/use-documents.ts';
+import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
+import { useGraphqlJsExecutor } from './server/plugins/use-executable.ts';
+import { useIntrospection } from './server/plugins/use-introspection.ts';
+import { isInexact, useJsonRequests } from './server/plugins/use-json-requests.ts';
+import { useLimits } from './server/plugins/use-limits.ts';
+import { type PlaygroundOptions, usePlayground } from './server/plugins/use-playground.ts';
+import { useQuietErrors } from './server/plugins/use-quiet-errors.ts';
+import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
+import { useRequestLog } from './server/plugins/use-request-log.ts';
+import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
+import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
+import type { Gateway, GatewayLog } from './server/types.ts';
+import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
+import { NO_TRACE } from './upstream/types.ts';
 
 /** What a gateway is made of. */
-export type GatewayParts = {
+export type GatewayDependencies = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
   /** How often one client, and one address, may log in, and where replicas share the count. */
-  readonly loginGuard: Omit<LoginGuardOptions, 'observer'>;
+  readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
   /** Is told what happens; nobody unless given. */
   readonly observer?: Partial<GatewayObserver> | undefined;
   /** How many proxies before the gateway add to X-Forwarded-For; with 0 logins count by the address of the socket. */
   readonly trustedProxies: number;
   readonly introspection: boolean;
   /** Where the service's answers hold what; gaps are inferred. */
-  readonly contract: Service['contract'];
+  readonly contract: SharedServices['contract'];
   /** What the playground's tabs hold; null turns it off. */
   readonly playground: PlaygroundOptions | null;
   /** How many requests may be under way at once; more are answered with 503 before they are looked at. */
@@ -65,10 +64,10 @@ export type GatewayParts = {
 const MAX_BODY_BYTES = 65_536;
 
 /** Builds a gateway. It opens no connection to the service before the first request needs one. */
-export function createGateway(options: GatewayParts): Gateway {
+export function createGateway(options: GatewayDependencies): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
-  const reports = createReports({
+  const reports = createRequestReporter({
     log: options.log,
     observer: options.observer,
     beginSpan: createTracing(options.tracer, options.upstream.url),
@@ -81,9 +80,9 @@ export function createGateway(options: GatewayParts): Gateway {
     ...options.upstream,
     now: () => now().getTime(),
   });
-  const admission = createAdmission({ reports, createId, clock, maxInFlight: options.maxInFlight });
-  const guard = createLoginGuard({
-    ...options.loginGuard,
+  const admission = createLoadShedder({ reports, createId, clock, maxInFlight: options.maxInFlight });
+  const guard = createLoginRateLimiter({
+    ...options.loginRateLimit,
     observer: { ...options.observer?.login, onFallback: reports.fallback },
   });
 
@@ -91,15 +90,15 @@ export function createGateway(options: GatewayParts): Gateway {
   const schema = createSchema();
   const { documents, plugin: keepValid } = useDocuments();
   const prepared = createPreparedOperations(schema, documents);
-  const contextOf = ({ headers, signal, peer }: Caller, report: RequestReport | undefined) => {
+  const contextOf = ({ headers, signal, peer }: ClientRequest, report: OngoingRequest | undefined) => {
     const address = () => {
       const forwardedFor = headers.get('x-forwarded-for');
-      return readRemoteAddress({ peer, forwardedFor, trustedProxies });
+      return readClientIp({ peer, forwardedFor, trustedProxies });
     };
     const trace = report?.trace ?? NO_TRACE;
     return createContext(service, { headers, signal }, { address, trace });
   };
-  const yoga = createYoga<{ peer?: string | undefined; report?: RequestReport }>({
+  const yoga = createYoga<{ peer?: string | undefined; report?: OngoingRequest }>({
     schema,
     context: ({ request: { headers, signal }, peer, report }) =>
       contextOf({ headers, signal, peer }, report),
@@ -116,7 +115,7 @@ export function createGateway(options: GatewayParts): Gateway {
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
-      useExecutable(),
+      useGraphqlJsExecutor(),
       keepValid,
       prepared.plugin,
       useQuietErrors({ hideSuggestions: !options.introspection }),
@@ -132,12 +131,12 @@ export function createGateway(options: GatewayParts): Gateway {
     healthCheckEndpoint: ' ', // no address ends so; useRoutes has health, which this one would answer while draining
   });
 
-  const lane = createLane({
+  const lane = createFastPath({
     find: prepared.find,
     maxBytes: MAX_BODY_BYTES,
     isInexact,
     begin: (request, response) => {
-      const caller = callerOf(request, response);
+      const caller = toClientRequest(request, response);
       const { headers, signal } = caller;
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
       const report = reports.begin({ requestId, headers, isAsked: true });
@@ -157,7 +156,7 @@ export function createGateway(options: GatewayParts): Gateway {
     },
     handle: async (request, response) => {
       const { url = '' } = request;
-      const refusal = refuseRequest(request);
+      const refusal = validateRequest(request);
       const peer = request.socket.remoteAddress; // gone when the caller is
       const work = async () => {
         if (refusal !== undefined) return admission.refuse(refusal, 400);

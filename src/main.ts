@@ -3,8 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
-import { toChannel, toCluster } from './commands/processes.ts';
-import { run } from './commands/run.ts';
+import { run } from './cli/run.ts';
 
 // Before 24.16, and in 25, Node tells of pipelined answers that only the last is closed: the others would be kept for ever.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -13,9 +12,6 @@ if (major < 24 || (major === 24 && minor < 16) || major === 25) {
   process.exit(1);
 }
 
-/** Set for workers: others may have started this process with a channel, too. */
-const WORKER_MARK = 'KEYTRAIL_WORKER';
-const isWorker = process.env[WORKER_MARK] !== undefined && process.connected;
 const stopping = new AbortController();
 /** Ctrl-C reaches whom npm has started twice: from the terminal and from npm. */
 const REPEAT_MS = 1000;
@@ -23,11 +19,9 @@ let stoppedAt = Number.NEGATIVE_INFINITY;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     // A later one ends it at once; said in words, since nothing ends the first process of a container by itself.
-    // A worker is sent them by a terminal and by its primary, which alone can tell a later one.
     const now = performance.now();
     if (!stopping.signal.aborted) stoppedAt = now;
-    else if (!isWorker && now > stoppedAt + REPEAT_MS)
-      process.exit(128 + constants.signals[signal]);
+    else if (now > stoppedAt + REPEAT_MS) process.exit(128 + constants.signals[signal]);
     stopping.abort();
   });
 }
@@ -38,12 +32,6 @@ process.on('uncaughtException', (bug: unknown) => {
   process.exitCode = 1;
   stopping.abort();
 });
-
-if (isWorker) {
-  const { worker } = (await import('node:cluster')).default;
-  if (worker) worker.exitedAfterDisconnect = true; // else Node ends it at once when its primary is gone
-  process.once('disconnect', () => stopping.abort());
-}
 
 // Who reads the log may go away; that is no reason to stop serving.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -61,16 +49,8 @@ const status = await run({
   createToken: () => randomBytes(32).toString('base64url'),
   tracer: trace.getTracer('keytrail', manifest.version),
   stopping: stopping.signal,
-  primary: isWorker ? toChannel(process) : undefined,
-  openCluster: async () => {
-    const { default: cluster } = await import('node:cluster');
-    const { startWorker, killAll } = toCluster(cluster, { [WORKER_MARK]: 'yes' });
-    process.on('exit', killAll);
-    return { startWorker };
-  },
 });
 process.exitCode ??= status;
 // Who reads the log may have stopped: the rest of it is waited for no longer than this.
 if (stopping.signal.aborted)
   setTimeout(() => process.stdout.writableLength > 0 && process.exit(), 1000).unref();
-if (isWorker) process.channel?.unref(); // else it would wait for its primary

@@ -8,7 +8,7 @@ import { createSession, type Session } from '../examples/clients/session.ts';
 import { createUrqlClient } from '../examples/clients/urql.ts';
 import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
-import { CACHED } from './helpers/keytrail.ts';
+import { CACHED } from './helpers/process.ts';
 
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
@@ -38,14 +38,14 @@ describe('the examples', () => {
 
   it('clients/plain-fetch.ts asks again what may be asked again', async () => {
     await using testbed = await createTestbed();
-    testbed.answerNext({ status: 429, headers: { 'retry-after': '1' } });
+    testbed.respondNext({ status: 429, headers: { 'retry-after': '1' } });
     await runExample('clients/plain-fetch.ts', testbed);
     expect([count(testbed, 'POST'), count(testbed, 'GET')]).toEqual([2, 1]);
   });
 
   it('clients/plain-fetch.ts does not repeat what cannot succeed', async () => {
     await using testbed = await createTestbed();
-    testbed.answerNext({ status: 401 });
+    testbed.respondNext({ status: 401 });
     await expect(runExample('clients/plain-fetch.ts', testbed)).rejects.toThrow('UNAUTHENTICATED');
     expect(testbed.requests).toHaveLength(1);
   });
@@ -57,7 +57,7 @@ describe('the examples', () => {
     [{ lost: 'before' as const }, 'may be gone'],
   ])('clients/typed-client.ts meets %j by its code', async (answer, expected) => {
     await using testbed = await createTestbed();
-    testbed.answerNext({}, answer); // the login is the sandbox's own
+    testbed.respondNext({}, answer); // the login is the sandbox's own
     expect(await runExample('clients/typed-client.ts', testbed)).toContain(expected);
   });
 
@@ -133,7 +133,7 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     await ask(1);
     time += 16 * 60_000;
     const before = testbed.requests.length;
-    testbed.answerNext({}, { status: 401, delayMs: 300 }, { status: 401, delayMs: 300 });
+    testbed.respondNext({}, { status: 401, delayMs: 300 }, { status: 401, delayMs: 300 });
 
     expect(await Promise.all([1, 2, 3].map(ask))).toEqual([1, 2, 3]);
 
@@ -146,7 +146,7 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     const ask = create(createSession(clientId, secret, testbed), testbed.url);
     await ask(1);
     const before = testbed.requests.length;
-    testbed.answerNext({ status: 401 }, {}, { status: 401 });
+    testbed.respondNext({ status: 401 }, {}, { status: 401 });
     await expect(ask(1)).rejects.toThrow();
     expect(testbed.requests.slice(before).map(({ method }) => method)).toEqual([
       'GET',
@@ -161,7 +161,7 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     await ask(1);
     const before = testbed.requests.length;
     const refused = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all are there by then
-    testbed.answerNext(...refused, { status: 403, delayMs: 1500 }); // the last refusal comes before it
+    testbed.respondNext(...refused, { status: 403, delayMs: 1500 }); // the last refusal comes before it
     const results = await Promise.allSettled(TWENTY.map(ask));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(testbed.requests.slice(before)).toHaveLength(20 + 1);

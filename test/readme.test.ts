@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../src/config.ts';
+import { SETTINGS } from '../src/config/load.ts';
 import { FAILURES } from '../src/errors.ts';
-import { keytrailHere } from './helpers/keytrail.ts';
+import { keytrailInProcess } from './helpers/process.ts';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 const README = read('README.md');
@@ -33,7 +33,7 @@ function mask(output: string): string {
 
 describe('the README', () => {
   it('has a first query whose commands work as written and print what it says', async () => {
-    await using process = keytrailHere([], { PORT: '0' });
+    await using process = keytrailInProcess([], { PORT: '0' });
     const [, origin = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
     const commands = blocks('sh', section('First query'));
     const outputs = blocks('json', section('First query'));

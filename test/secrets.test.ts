@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
-import { keytrail } from './helpers/keytrail.ts';
-import { type Answer, startService } from './helpers/service.ts';
+import { keytrail } from './helpers/process.ts';
+import { type ServiceResponse, startService } from './helpers/service.ts';
 
 /** One for each slot that a secret may stand in; none may be written or come back with an error. */
 const CANARY = {
@@ -16,7 +16,7 @@ const CANARY = {
   upstreamHeader: 'canary-upstream-header',
 };
 
-const ANSWERS: readonly Answer[] = [
+const ANSWERS: readonly ServiceResponse[] = [
   ...[200, 302, 400, 401, 403, 404, 409, 429, 500, 503, 504].map((status) => ({ status })),
   { headers: { 'content-type': 'text/html' }, body: `<p>${CANARY.upstreamBody}</p>` },
   { body: `{"${CANARY.upstreamBody}": ` },
@@ -25,7 +25,7 @@ const ANSWERS: readonly Answer[] = [
 
 describe('no secret', () => {
   it('is in the log, a metric, a span, an error or a greeting, whatever goes wrong', async () => {
-    let answer: Answer | 'reset' = {};
+    let answer: ServiceResponse | 'reset' = {};
     await using service = await startService((_, response) => {
       if (answer === 'reset') {
         response.destroy();

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Answer, Seen } from '../../test/helpers/service.ts';
+import type { ServiceResponse, ReceivedRequest } from '../../test/helpers/service.ts';
 
 /** Deals with a request otherwise than well. */
 type Behaviour = (
-  well: Answer,
+  well: ServiceResponse,
   response: ServerResponse,
   tag: string,
-) => Answer | undefined | Promise<Answer | undefined>;
+) => ServiceResponse | undefined | Promise<ServiceResponse | undefined>;
 
 /** Records in every trail; those that a large one has besides are all the same. */
 export const RECORDS = 20;
@@ -15,9 +15,9 @@ export const RECORDS = 20;
 export const LARGE_BYTES = 5_000_000;
 
 /** The name that the load gave a request, and what is answered to it when all goes well. Both tell whose it is. */
-export function deal({ method, url, headers, body }: Seen): {
+export function deal({ method, url, headers, body }: ReceivedRequest): {
   readonly tag: string;
-  readonly well: Answer;
+  readonly well: ServiceResponse;
 } {
   const token = headers.authorization?.replace('Bearer ', '') ?? '';
   if (method === 'GET') return { tag: token, well: { body: trailOf(token) } };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { setup as build } from '../../test/helpers/build.ts';
-import { keytrail, type Process } from '../../test/helpers/keytrail.ts';
+import { setup as build } from '../../test/helpers/build-package.ts';
+import { keytrail, type Process } from '../../test/helpers/process.ts';
 import { countSockets } from './sockets.ts';
 
 /** What can be seen of the process from outside. Sizes are bytes, times milliseconds. */

@@ -16,7 +16,7 @@ export const gatewayConfig = defineConfig({
     Trail: {
       first: {
         selectionSet:
-          '{ events { id occurred_at action outcome ip_address user_agent actor { id name type } target { id name type } } }',
+          '{ events { id occurred_at action outcome ip_address user_agent actor { identifier name type } target { identifier name type } } }',
         resolve: ({ events }: Trail, { count }: { readonly count: number }) =>
           events.slice(0, count),
       },

@@ -47,7 +47,7 @@ function isUnauthenticated(error: unknown): boolean {
 
 if (import.meta.main) {
   const client = createApolloClient(url, createSession(clientId, clientSecret, { url }));
-  const query = gql`{ audit(first: 3) { nodes { occurredAt action target { id } } } }`;
+  const query = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data } = await client.query<{
     audit: { nodes: { occurredAt: string; action: string; target: { id: string } }[] };
   }>({ query });

@@ -13,7 +13,7 @@ const { login } = await ask(
 );
 
 const { audit } = await ask(
-  '{ audit(first: 3) { nodes { occurredAt action target { id } } } }',
+  '{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }',
   {},
   login.accessToken,
 );

@@ -40,7 +40,7 @@ function tokenOf({ context: { fetchOptions } }: Operation): string | undefined {
 
 if (import.meta.main) {
   const client = createUrqlClient(url, createSession(clientId, clientSecret, { url }));
-  const AUDIT = gql`{ audit(first: 3) { nodes { occurredAt action target { id } } } }`;
+  const AUDIT = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data, error } = await client.query(AUDIT, {}).toPromise();
   if (error) throw error;
   for (const { occurredAt, action, target } of data.audit.nodes) {

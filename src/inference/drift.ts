@@ -1,30 +1,30 @@
 import {
-  type Answer,
+  type UpstreamResponse,
   type AuditContract,
   type EventContract,
-  finder,
-  type Partially,
+  compilePointers,
+  type DeepPartial,
   type Pointers,
-  take,
-} from '../reading/contract.ts';
-import { isObject } from '../reading/names.ts';
-import { SAMPLE, type Trail } from '../reading/trail.ts';
+  readSource,
+} from '../mapping/contract.ts';
+import { isObject } from '../mapping/tokenize-key.ts';
+import { SAMPLE_SIZE, type Trail } from '../mapping/trail.ts';
 
 /** The configured entries that lead to nothing in an answer that has records: either they never did, or the service changed. */
 export function findDrift(
-  answer: Answer,
-  { event, total }: Partially<AuditContract> = {},
+  answer: UpstreamResponse,
+  { event, total }: DeepPartial<AuditContract> = {},
   trail: Trail,
 ): readonly string[] {
   if (trail.length === 0 || (event === undefined && total == null)) return [];
-  const size = Math.min(trail.length, SAMPLE);
+  const size = Math.min(trail.length, SAMPLE_SIZE);
   const isLost = (find: (record: unknown) => unknown) => {
     for (let index = 0; index < size; index += 1)
       if (find(trail.event(index).raw) != null) return false;
     return true;
   };
   const lost = findersOf(event).filter(([, find]) => isLost(find));
-  const isTotalLost = !answer.isCut && total != null && take(total, answer) === null;
+  const isTotalLost = !answer.isPartial && total != null && readSource(total, answer) === null;
   return [...(isTotalLost ? ['audit.total'] : []), ...lost.map(([entry]) => entry)];
 }
 
@@ -33,10 +33,10 @@ type Finders = readonly (readonly [entry: string, find: (record: unknown) => unk
 /** Of the contracts of all gateways in this process: each is the same for all answers. */
 const known = new WeakMap<object, Finders>();
 
-function findersOf(event: Partially<EventContract> = {}): Finders {
+function findersOf(event: DeepPartial<EventContract> = {}): Finders {
   const finders =
     known.get(event) ??
-    entriesOf(event, 'audit.event').map(([entry, pointers]) => [entry, finder(pointers)] as const);
+    entriesOf(event, 'audit.event').map(([entry, pointers]) => [entry, compilePointers(pointers)] as const);
   known.set(event, finders);
   return finders;
 }

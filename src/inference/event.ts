@@ -1,66 +1,66 @@
-import { once } from '../memo.ts';
-import type { EventContract } from '../reading/contract.ts';
-import { readOutcome } from '../reading/outcome.ts';
-import { readTime } from '../reading/time.ts';
-import { type Candidate, KINDS, look, parentOf, select, toPointers } from './candidate.ts';
+import type { EventContract } from '../mapping/contract.ts';
+import { parseOutcome } from '../mapping/outcome.ts';
+import { parseTime } from '../mapping/time.ts';
+import { lazy } from '../util/memoize.ts';
+import { type ClassifiedField, RECORD_KINDS, classify, parentPointer, selectPointers, toPointers } from './classify.ts';
 import { inferParty } from './party.ts';
-import { survey } from './survey.ts';
+import { profileFields } from './profile.ts';
 import { EVENT, FIRST_GUESS } from './vocabulary.ts';
 
 /** Tells from some records where each of their kind holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const entries = openEvent(records);
+  const entries = inferEventLazily(records);
   return {
     id: entries.id(),
     occurredAt: entries.occurredAt(),
     action: entries.action(),
     outcome: entries.outcome(),
-    actor: { id: entries.actor.id(), name: entries.actor.name(), type: entries.actor.type() },
-    target: { id: entries.target.id(), name: entries.target.name(), type: entries.target.type() },
+    actor: { identifier: entries.actor.id(), name: entries.actor.name(), type: entries.actor.type() },
+    target: { identifier: entries.target.id(), name: entries.target.name(), type: entries.target.type() },
     ipAddress: entries.ipAddress(),
     userAgent: entries.userAgent(),
   };
 }
 
 /** The same, where an entry is told when it is asked for; the records are looked at when the first one is. */
-export function openEvent(records: readonly unknown[]) {
-  const found = once(() =>
-    survey(records)
-      .map((place) => look(place))
+export function inferEventLazily(records: readonly unknown[]) {
+  const found = lazy(() =>
+    profileFields(records)
+      .map((place) => classify(place))
       .filter(({ path, traits }) => path !== '' && !traits.isAside),
   );
-  const occurredAt = once(() => {
+  const occurredAt = lazy(() => {
     const own = found().filter(({ traits }) => !traits.isForeign);
-    const isTold = ({ traits: { rules, isOtherTime } }: Candidate) =>
+    const isTold = ({ traits: { rules, isOtherTime } }: ClassifiedField) =>
       rules.occurredAt >= 0 && rules.occurredAt < ANY_TIME && !isOtherTime;
-    return select(own.some(isTold) ? own : found(), 'occurredAt', isTimeOfEvent);
+    return selectPointers(own.some(isTold) ? own : found(), 'occurredAt', isTimeOfEvent);
   });
   // What holds the time is the record proper, whatever it is wrapped in.
-  const places = once(() => {
+  const places = lazy(() => {
     const homePath = found().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
     return homePath.includes('/')
-      ? found().map((place) => look(place, parentOf(homePath)))
+      ? found().map((place) => classify(place, parentPointer(homePath)))
       : found();
   });
-  const id = once(() => {
-    const home = parentOf(occurredAt()[0] ?? '');
-    const isNear = ({ pointer, depth }: Candidate) => depth === 1 || parentOf(pointer) === home;
-    return select(places().filter(isNear), 'id', isId);
+  const id = lazy(() => {
+    const home = parentPointer(occurredAt()[0] ?? '');
+    const isNear = ({ pointer, depth }: ClassifiedField) => depth === 1 || parentPointer(pointer) === home;
+    return selectPointers(places().filter(isNear), 'id', isId);
   });
-  const others = once(() => places().filter(({ pointer }) => !id().includes(pointer)));
+  const others = lazy(() => places().filter(({ pointer }) => !id().includes(pointer)));
   const openParty = (role: 'actor' | 'target') => {
-    const party = once(() => inferParty(others(), role));
-    return { id: () => party().id, name: () => party().name, type: () => party().type };
+    const party = lazy(() => inferParty(others(), role));
+    return { id: () => party().identifier, name: () => party().name, type: () => party().type };
   };
   return {
     id: () => toPointers(id()),
     occurredAt: () => toPointers(occurredAt()),
-    action: () => toPointers(select(places(), 'action', isAction)),
-    outcome: () => toPointers(select(places(), 'outcome', isOutcome)),
+    action: () => toPointers(selectPointers(places(), 'action', isAction)),
+    outcome: () => toPointers(selectPointers(places(), 'outcome', isOutcome)),
     actor: openParty('actor'),
     target: openParty('target'),
-    ipAddress: () => toPointers(select(places(), 'ipAddress', isAddressOfActor)),
-    userAgent: () => toPointers(select(places(), 'userAgent', isUserAgent)),
+    ipAddress: () => toPointers(selectPointers(places(), 'ipAddress', isAddressOfActor)),
+    userAgent: () => toPointers(selectPointers(places(), 'userAgent', isUserAgent)),
   };
 }
 
@@ -68,8 +68,8 @@ export function openEvent(records: readonly unknown[]) {
 const ANY_TIME = EVENT.occurredAt.length - 1;
 
 /** Most of what stands there must be an instant that is not ambiguous. */
-function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: Candidate): boolean {
-  return !isInside && !isOtherTime && isMostly(values, (value) => readTime(value) !== null);
+function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: ClassifiedField): boolean {
+  return !isInside && !isOtherTime && isMostly(values, (value) => parseTime(value) !== null);
 }
 
 /** Whether it holds for more than half of them; no more are looked at than it takes. */
@@ -85,7 +85,7 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
 const SOMEBODYS = EVENT.id.length - 1;
 
 /** Under a name that may be somebody's, as `uid`, no two are the same. */
-function isId({ values, traits }: Candidate, rule: number): boolean {
+function isId({ values, traits }: ClassifiedField, rule: number): boolean {
   const isText =
     !traits.isInside &&
     values.every((value) => typeof value === 'string' || typeof value === 'number');
@@ -93,12 +93,12 @@ function isId({ values, traits }: Candidate, rule: number): boolean {
 }
 
 /** A type that is the same in all records, or says only that they are records, is not what was done. */
-function isAction({ values, traits: { words, isInside }, pointer }: Candidate): boolean {
+function isAction({ values, traits: { words, isInside }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
   if (isInside && !words.endsWith(' action')) return false;
   const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
   if (!isText || !/^(?:type|kind)$/.test(words)) return isText;
-  return isVaried(values) && !values.some((value) => KINDS.test(String(value)));
+  return isVaried(values) && !values.some((value) => RECORD_KINDS.test(String(value)));
 }
 
 /** Whether texts and numbers are not the same in all records. */
@@ -106,8 +106,8 @@ function isVaried(values: readonly unknown[]): boolean {
   return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
-function isOutcome({ values, traits }: Candidate): boolean {
-  return !traits.isInside && values.some((value) => readOutcome(value) !== null);
+function isOutcome({ values, traits }: ClassifiedField): boolean {
+  return !traits.isInside && values.some((value) => parseOutcome(value) !== null);
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
@@ -120,7 +120,7 @@ const ADDRESS = new RegExp(
 );
 
 /** Under a name that says address some may be the name of a host. */
-function isAddressOfActor({ values, traits }: Candidate, rule: number): boolean {
+function isAddressOfActor({ values, traits }: ClassifiedField, rule: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(value));
   const isTold = rule < FIRST_GUESS.ipAddress;
   return !traits.isOtherAddress && (isTold ? values.some(isAddress) : values.every(isAddress));
@@ -129,7 +129,7 @@ function isAddressOfActor({ values, traits }: Candidate, rule: number): boolean 
 /** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */
 const USER_AGENT = /^[\w.!#$%&'*+^`|~-]+\/\d[\w.-]*(?: |$)/;
 
-function isUserAgent({ values }: Candidate, rule: number): boolean {
+function isUserAgent({ values }: ClassifiedField, rule: number): boolean {
   return values.every(
     (value) => typeof value === 'string' && (rule === 0 || USER_AGENT.test(value)),
   );

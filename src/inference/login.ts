@@ -1,23 +1,23 @@
-import type { Answer, ExpiryFormat, LoginContract, Partially } from '../reading/contract.ts';
-import { claimsOf } from '../reading/login.ts';
-import { isObject } from '../reading/names.ts';
-import { readTime } from '../reading/time.ts';
-import { parentOf } from './candidate.ts';
-import { complete } from './complete.ts';
-import { type Place, survey } from './survey.ts';
+import type { UpstreamResponse, ExpiryFormat, LoginContract, DeepPartial } from '../mapping/contract.ts';
+import { decodeJwtClaims } from '../mapping/login.ts';
+import { parseTime } from '../mapping/time.ts';
+import { isObject } from '../mapping/tokenize-key.ts';
+import { parentPointer } from './classify.ts';
+import { fillGaps } from './fill-gaps.ts';
+import { type FieldProfile, profileFields } from './profile.ts';
 import { LOGIN } from './vocabulary.ts';
 
 /** A contract of the login without gaps: what is not configured is told from the answer. */
 export function completeLogin(
-  answer: Answer,
-  configured?: Partially<LoginContract>,
+  answer: UpstreamResponse,
+  configured?: DeepPartial<LoginContract>,
 ): LoginContract {
-  return complete<LoginContract>(configured, inferLogin(answer));
+  return fillGaps<LoginContract>(configured, inferLogin(answer));
 }
 
 /** Tells where the answer of a login holds what: at its top, or up to two wrappers down. */
-export function inferLogin({ body }: Answer): LoginContract {
-  const places = survey(isObject(body) ? [body] : []).filter(
+export function inferLogin({ body }: UpstreamResponse): LoginContract {
+  const places = profileFields(isObject(body) ? [body] : []).filter(
     ({ path }) => path.split('/').length <= 3,
   );
   const texts = places.filter(({ values: [value] }) => typeof value === 'string');
@@ -31,8 +31,8 @@ export function inferLogin({ body }: Answer): LoginContract {
   };
 }
 
-function best(places: readonly Place[], rules: readonly RegExp[]): Place | undefined {
-  const depthOf = ({ path }: Place) => path.split('/').length;
+function best(places: readonly FieldProfile[], rules: readonly RegExp[]): FieldProfile | undefined {
+  const depthOf = ({ path }: FieldProfile) => path.split('/').length;
   const ranked = places
     .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(place.path)) }))
     .filter(({ rule }) => rule >= 0)
@@ -41,16 +41,16 @@ function best(places: readonly Place[], rules: readonly RegExp[]): Place | undef
 }
 
 /** What stands beside the token is its end; what stands elsewhere only where the token does not say. */
-function inferExpiry(ends: readonly Place[], token: Place | undefined): LoginContract['expires'] {
-  const home = token && parentOf(token.pointer);
+function inferExpiry(ends: readonly FieldProfile[], token: FieldProfile | undefined): LoginContract['expires'] {
+  const home = token && parentPointer(token.pointer);
   const isOther = (name = '') => LOGIN.others.test(name);
   const beside = best(
     ends.filter(
-      ({ pointer, path }) => parentOf(pointer) === home && !isOther(path.split('/').at(-1)),
+      ({ pointer, path }) => parentPointer(pointer) === home && !isOther(path.split('/').at(-1)),
     ),
     LOGIN.expires,
   );
-  if (beside === undefined && token !== undefined && 'exp' in claimsOf(token.values[0]))
+  if (beside === undefined && token !== undefined && 'exp' in decodeJwtClaims(token.values[0]))
     return { at: token.pointer, as: 'jwt' };
   const apart = ends.filter(({ path }) => !isOther(path));
   const end = beside ?? best(apart, LOGIN.expires);
@@ -62,12 +62,12 @@ function inferExpiry(ends: readonly Place[], token: Place | undefined): LoginCon
 const MAX_SECONDS = 1e9;
 
 /** A lifetime is told from an instant by its size and its name; null where neither says enough. */
-function expiryFormat({ path, values: [value] }: Place): ExpiryFormat | null {
+function expiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const name = path.slice(path.lastIndexOf('/') + 1);
   const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(name);
-  if (!isLifetime && readTime(value) !== null)
-    return INSTANTS.find((format) => readTime(value) === readTime(value, format)) ?? null;
+  if (!isLifetime && parseTime(value) !== null)
+    return INSTANTS.find((format) => parseTime(value) === parseTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;

@@ -1,11 +1,11 @@
-import { memoise } from '../memo.ts';
-import type { PartyContract } from '../reading/contract.ts';
-import { readIso } from '../reading/time.ts';
-import { type Candidate, KINDS, toPointers } from './candidate.ts';
+import type { PartyContract } from '../mapping/contract.ts';
+import { parseIso } from '../mapping/time.ts';
+import { memoize } from '../util/memoize.ts';
+import { type ClassifiedField, RECORD_KINDS, toPointers } from './classify.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */
-export function inferParty(places: readonly Candidate[], role: keyof typeof ROLES): PartyContract {
+export function inferParty(places: readonly ClassifiedField[], role: keyof typeof ROLES): PartyContract {
   const found: Attribute[] = [];
   for (const place of places) {
     const attribute = place.traits.party?.role === role ? describe(place) : undefined;
@@ -22,7 +22,7 @@ export function inferParty(places: readonly Candidate[], role: keyof typeof ROLE
         .map(({ pointer }) => pointer),
     );
   return {
-    id: pick('id', named),
+    identifier: pick('id', named),
     name: pick('name', named),
     type: pick('type', others.length === 0 ? named : [...named, ...others]),
   };
@@ -71,11 +71,11 @@ function byFit(a: Attribute, b: Attribute): number {
   );
 }
 
-function describe({ traits: { party }, pointer, depth, values }: Candidate): Attribute | undefined {
+function describe({ traits: { party }, pointer, depth, values }: ClassifiedField): Attribute | undefined {
   if (party === null || !values.every(isPlain)) return undefined;
   const { rest, word } = party;
   if (rest === '') {
-    if (values.every((value) => KINDS.test(String(value)) || readIso(String(value))))
+    if (values.every((value) => RECORD_KINDS.test(String(value)) || parseIso(String(value))))
       return undefined;
     const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
     const isKind = party.role === 'target' && isAll(KIND);
@@ -98,7 +98,7 @@ function isPlain(value: unknown): boolean {
 }
 
 /** What follows the role's word means at most one thing. */
-const meaningOf = memoise((rest): Meaning | typeof NONE => {
+const meaningOf = memoize((rest): Meaning | typeof NONE => {
   for (const isDirect of [true, false]) {
     const text = isDirect ? rest : rest.replace(/^\S+ /, '');
     for (const attribute of ['id', 'name', 'type'] as const) {

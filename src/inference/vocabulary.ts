@@ -128,7 +128,7 @@ export const ROLES = {
 
 /** What follows the role's word. */
 export const PARTY = {
-  id: [
+  identifier: [
     new RegExp(`^${ID}$`),
     new RegExp(`^(?:unique|external|global|account|public|internal|identity|principal) ${ID}$`),
     /^(?:key|identifier|ref|reference|path|uri)$/,

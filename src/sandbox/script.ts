@@ -1,11 +1,11 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
-import type { RestAnswer } from './api.ts';
+import type { RestResponse } from './routes.ts';
 
 /**
  * What becomes of one request instead. Where `status`, `headers` or `body` is given, the sandbox does nothing of what
  * was asked; with `delayMs` or `lost` alone it does it, and its own answer comes late or not at all.
  */
-export type ScriptedAnswer = {
+export type ScriptedResponse = {
   /** 200 unless given. */
   readonly status?: number;
   /** `content-type: application/json` unless given. */
@@ -22,7 +22,7 @@ export type ScriptedAnswer = {
  * Checks that a script can be carried out.
  * @throws TypeError that says what cannot be sent.
  */
-export function checkScript(script: ScriptedAnswer) {
+export function checkScript(script: ScriptedResponse) {
   const { status = 200, headers = {}, body, delayMs = 0, lost: _, ...others } = script;
   const unknown = Object.keys(others);
   if (unknown.length > 0) throw new TypeError(`A scripted answer has no ${unknown.join(', ')}.`);
@@ -40,15 +40,15 @@ export function checkScript(script: ScriptedAnswer) {
 }
 
 /** Whether a script leaves the sandbox nothing to do. */
-export function isWhole({ status, headers, body }: ScriptedAnswer): boolean {
+export function isWhole({ status, headers, body }: ScriptedResponse): boolean {
   return status !== undefined || headers !== undefined || body !== undefined;
 }
 
 /** Sends an answer, or as much of it as should arrive. */
 export function send(
-  { status = 200, headers = {}, body }: Partial<RestAnswer>,
+  { status = 200, headers = {}, body }: Partial<RestResponse>,
   response: ServerResponse,
-  lost?: ScriptedAnswer['lost'],
+  lost?: ScriptedResponse['lost'],
 ): void {
   if (lost === 'before') {
     response.destroy();

@@ -1,15 +1,14 @@
+import { createGateway } from '../api/create-gateway.ts';
+import { createSandbox } from '../api/create-sandbox.ts';
+import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { type Document, LoginDocument, type Result, request } from '../client/client.ts';
-import type { Gateway } from '../gateway-types.ts';
-import { createGateway } from '../library/gateway.ts';
-import type { GatewayOptions, UpstreamOptions } from '../library/options.ts';
-import { createSandbox } from '../library/sandbox.ts';
-import type { RestRequest } from '../sandbox/request.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
-import { checkScript, type ScriptedAnswer } from '../sandbox/script.ts';
-import { listen } from '../server.ts';
+import { checkScript, type ScriptedResponse } from '../sandbox/script.ts';
+import type { RestRequest, Sandbox } from '../sandbox/server.ts';
+import { listen } from '../server/http-server.ts';
+import type { Gateway } from '../server/types.ts';
 
-export type { RestRequest } from '../sandbox/request.ts';
-export type { ScriptedAnswer } from '../sandbox/script.ts';
+export type { ScriptedResponse } from '../sandbox/script.ts';
+export type { RestRequest } from '../sandbox/server.ts';
 
 /** What a test may want otherwise. */
 export type TestbedOptions = {
@@ -41,7 +40,7 @@ export type Testbed = AsyncDisposable & {
    * lost, or answered with 502, 503 or 504, is tried once more: it takes two of these to fail.
    * @throws TypeError for what cannot be sent.
    */
-  answerNext(...answers: readonly ScriptedAnswer[]): void;
+  respondNext(...answers: readonly ScriptedResponse[]): void;
   /** What the service was sent since the login that came with the testbed, the first one first. */
   readonly requests: readonly RestRequest[];
 };
@@ -54,7 +53,7 @@ export async function createTestbed({
 }: TestbedOptions = {}): Promise<Testbed> {
   await using stack = new AsyncDisposableStack();
   const requests: RestRequest[] = [];
-  const answers: ScriptedAnswer[] = [];
+  const answers: ScriptedResponse[] = [];
   const sandbox = stack.use(
     await createSandbox({
       now,
@@ -75,7 +74,7 @@ export async function createTestbed({
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
-  const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, fuseMs: 2000 };
+  const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000 };
   const { url } = stack.use(await listen(gateway, port));
   const client = await logIn(gateway, sandbox);
   requests.length = 0;
@@ -88,7 +87,7 @@ export async function createTestbed({
     ...client,
     request: (document, variables, { token = client.accessToken } = {}) =>
       request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
-    answerNext: (...more) => {
+    respondNext: (...more) => {
       for (const answer of more) checkScript(answer);
       answers.push(...more);
     },

@@ -1,6 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keytrail } from '../helpers/keytrail.ts';
+import { keytrail } from '../helpers/process.ts';
 
 /** Debian's Chromium; what it would ask of its maker's hosts by itself is turned off. */
 const LAUNCH = {

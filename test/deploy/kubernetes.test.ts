@@ -7,7 +7,7 @@ import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Service } from 'kubernetes-models/v1/Service';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { loadConfig, SETTINGS } from '../../src/config.ts';
+import { loadConfig, SETTINGS } from '../../src/config/load.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
 import { findTypeErrors } from './types.ts';
 

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import type { Listening } from '../../src/server.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 import { CONF, hasNginx, type Passed, startNginx } from './nginx.ts';
@@ -31,7 +31,7 @@ async function startReplica(
 ): Promise<Replica> {
   const service = await startService(answer);
   const gateway = gatewayOver(service.url);
-  const server: Listening = await onPort(gateway, { drainMs, fuseMs });
+  const server: ListeningServer = await onPort(gateway, { drainMs, fuseMs });
   let stopping: PromiseLike<void> | undefined;
   const stop = async () => {
     stopping ??= server[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { OPERATIONS, run, withstand } from '../helpers/bench.ts';
 import { CANARY, planted } from '../helpers/canary.ts';
+import { OPERATIONS, run, withstand } from '../helpers/fault-bench.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 
 /** Deadline of the cases that run into it, and what the table allows beside it, on a machine that does much else. */

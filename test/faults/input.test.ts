@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { run, withstand } from '../helpers/bench.ts';
 import { CANARY } from '../helpers/canary.ts';
+import { run, withstand } from '../helpers/fault-bench.ts';
 
 const DELETE = 'mutation ($c: ID!) { deleteApiKey(clientId: $c) { outcome } }';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Bench, type Reply, withstand } from '../helpers/bench.ts';
 import { CANARY } from '../helpers/canary.ts';
+import { type FaultBench, type Reply, withstand } from '../helpers/fault-bench.ts';
 
 const LOGIN = `login(clientId: "${CANARY.literal}", credential: {clientSecret: "${CANARY.literal}"}) { tokenType }`;
 const DELETE = `deleteApiKey(clientId: "${CANARY.literal}") { outcome }`;
@@ -97,7 +97,7 @@ describe('logins of one client id', () => {
         expect(served).toBeGreaterThan(0);
         expect(seen()).toHaveLength(served);
       },
-      { loginGuard: { perMinute: 10 } },
+      { loginRateLimit: { perMinute: 10 } },
     ));
 });
 
@@ -105,7 +105,7 @@ describe('logins of one client id', () => {
 const PATIENCE = 5;
 
 /** Asks a few times: how long the fastest answer took, and that answer. */
-async function fastest({ ask }: Bench, document: string): Promise<readonly [number, Reply]> {
+async function fastest({ ask }: FaultBench, document: string): Promise<readonly [number, Reply]> {
   const answers: (readonly [number, Reply])[] = [];
   for (let round = 0; round < 5; round += 1) {
     const start = performance.now();

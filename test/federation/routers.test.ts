@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
-import type { Answer, Handler, Seen } from '../helpers/service.ts';
+import type { ServiceResponse, Handler, ReceivedRequest } from '../helpers/service.ts';
 import { type Asking, ask, post, ROUTERS, startGraph } from './supergraph.ts';
 
 /** Valid, and such as nobody writes: whoever reads and rewrites it gives himself away. */
@@ -36,17 +36,17 @@ type Key = {
 /** A way to fail, and how it is asked for. */
 type Fault = Asking & {
   readonly query: string;
-  readonly answer: Handler | Answer;
+  readonly answer: Handler | ServiceResponse;
   readonly overrides?: Overrides;
 };
 
 const SECRET = { credential: { clientSecret: 's3cret' } };
 const TOKEN = { authorization: AUTHORIZATION };
 
-const reading = (answer: Handler | Answer): Fault => ({ query: AUDIT, answer, ...TOKEN });
-const joining = (answer: Handler | Answer): Fault => ({ query: JOIN, answer, ...TOKEN });
-const deleting = (answer: Handler | Answer): Fault => ({ query: DELETE, answer, ...TOKEN });
-const loggingIn = (answer: Handler | Answer): Fault => ({
+const reading = (answer: Handler | ServiceResponse): Fault => ({ query: AUDIT, answer, ...TOKEN });
+const joining = (answer: Handler | ServiceResponse): Fault => ({ query: JOIN, answer, ...TOKEN });
+const deleting = (answer: Handler | ServiceResponse): Fault => ({ query: DELETE, answer, ...TOKEN });
+const loggingIn = (answer: Handler | ServiceResponse): Fault => ({
   query: LOGIN,
   variables: SECRET,
   answer,
@@ -58,7 +58,7 @@ const lost: Handler = (_, response) => {
 };
 const never: Handler = () => undefined;
 const hasty: Overrides = { upstream: { timeoutMs: 100 } };
-const redirect: Answer = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
+const redirect: ServiceResponse = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
 
 /** What the router answers itself, and what nothing raises yet. */
 type NotFromKeytrail =
@@ -148,7 +148,7 @@ const CASES = Object.entries(FAULTS).flatMap(([code, faults]) =>
   Object.entries(faults).map(([what, fault]) => ({ code, what, fault })),
 );
 
-function lines(seen: readonly Seen[]): readonly string[] {
+function lines(seen: readonly ReceivedRequest[]): readonly string[] {
   return seen.map(({ method, url }) => `${method} ${url}`);
 }
 
@@ -343,7 +343,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
         trail: audit(first: 1) @include(if: $isWanted) { ...Events }
       }
       fragment Key on ApiKey { id: clientId one: audit(first: 1) { ...Events } }
-      fragment Events on AuditConnection { edges { node { id raw(pointer: "/actor/id") } } }`;
+      fragment Events on AuditEventConnection { edges { node { id raw(pointer: "/actor/id") } } }`;
     const { data } = await post(
       graph.router,
       JSON.stringify({

@@ -4,7 +4,7 @@ import { startHiveGateway } from '../../examples/federation/hive-gateway.ts';
 import { createOwners } from '../../examples/federation/owners.ts';
 import { type RouterOptions, type Running, serve } from '../../examples/federation/serve.ts';
 import { gatewayOver, type Overrides, onPort, type Result } from '../helpers/gateway.ts';
-import { type Answer, type Handler, type Service, startService } from '../helpers/service.ts';
+import { type ServiceResponse, type Handler, type Service, startService } from '../helpers/service.ts';
 
 const EXAMPLE = new URL('../../examples/federation/', import.meta.url);
 
@@ -34,7 +34,7 @@ export type Subgraphs = AsyncDisposable & {
 
 /** Starts a service, Keytrail over it, and the owners. */
 export async function startSubgraphs(
-  answer: Handler | Answer = { body: [] },
+  answer: Handler | ServiceResponse = { body: [] },
   overrides: Overrides = {},
 ): Promise<Subgraphs> {
   await using starting = new AsyncDisposableStack();
@@ -82,7 +82,7 @@ export type Graph = Subgraphs & {
 /** Starts a router with the example's supergraph over subgraphs of its own. */
 export async function startGraph(
   startRouter: (options: RouterOptions) => Promise<Running>,
-  answer?: Handler | Answer,
+  answer?: Handler | ServiceResponse,
   overrides?: Overrides,
 ): Promise<Graph> {
   await using starting = new AsyncDisposableStack();

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer } from './service.ts';
+import type { ServiceResponse } from './service.ts';
 
 /** One for each place where a secret, or a text of the service, may stand. None may be logged or come back. */
 export const CANARY = {
@@ -20,7 +20,7 @@ export function expectNoCanary(text: string): void {
 }
 
 /** What a service may send that must not be repeated, around what a case wants of it. */
-export function planted({ headers, ...answer }: Answer = {}): Answer {
+export function planted({ headers, ...answer }: ServiceResponse = {}): ServiceResponse {
   return {
     statusText: CANARY.upstreamStatus,
     body: { note: CANARY.upstreamBody },

@@ -48,14 +48,14 @@ function tryParse(text: string): DocumentNode | null {
 }
 
 /** A request as it may come, right or wrong. */
-export type MadeUp = {
+export type GeneratedRequest = {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly operationName?: string | null;
 };
 
 /** Makes up a request: mostly valid, with aliases, fragments, directives, variables and defaults; sometimes wrong. */
-export function makeUp(schema: GraphQLSchema, random: () => number): MadeUp {
+export function generateRequest(schema: GraphQLSchema, random: () => number): GeneratedRequest {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // none is empty
   const chance = (share: number) => random() < share;
   const definitions: string[] = [];

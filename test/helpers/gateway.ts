@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { TypedDocumentString } from '../../src/client/graphql.ts';
-import { createGateway, type GatewayParts } from '../../src/gateway.ts';
-import type { Gateway } from '../../src/gateway-types.ts';
-import { type Listening, listen } from '../../src/server.ts';
+import { createGateway, type GatewayDependencies } from '../../src/gateway.ts';
+import { type ListeningServer, listen } from '../../src/server/http-server.ts';
+import type { Gateway } from '../../src/server/types.ts';
 
 /** A gateway under test, with all that it logged. */
 export type TestGateway = Gateway & { readonly logged: string[] };
 
 /** What a test may want otherwise. */
-export type Overrides = Partial<Omit<GatewayParts, 'upstream'>> & {
-  readonly upstream?: Partial<GatewayParts['upstream']>;
+export type Overrides = Partial<Omit<GatewayDependencies, 'upstream'>> & {
+  readonly upstream?: Partial<GatewayDependencies['upstream']>;
 };
 
 /** A gateway over a service, in the development profile, with a short deadline. */
@@ -28,7 +28,7 @@ export function gatewayOver(
       maxBytes: 2 ** 20,
       ...upstream,
     },
-    loginGuard: { perMinute: 0 },
+    loginRateLimit: { perMinute: 0 },
     trustedProxies: 0,
     contract: {},
     introspection: true,
@@ -111,7 +111,7 @@ export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string
 /** Puts a gateway on a free loopback port. */
 export function onPort(
   gateway: Gateway,
-  { draining = new AbortController(), drainMs = 0, fuseMs = 5000 } = {},
-): Promise<Listening> {
-  return listen(gateway, { host: '127.0.0.1', port: 0, draining, drainMs, fuseMs });
+  { draining = new AbortController(), drainMs = 0, timeoutMs = 5000 } = {},
+): Promise<ListeningServer> {
+  return listen(gateway, { host: '127.0.0.1', port: 0, draining, drainMs, timeoutMs });
 }

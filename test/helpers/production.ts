@@ -1,4 +1,4 @@
-import { keytrail, type Process } from './keytrail.ts';
+import { keytrail, type Process } from './process.ts';
 
 /** A gateway in a process of its own, as production runs it: nothing is set that could be left out, unless a case is about it. */
 export type Production = Process & {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { AddressInfo } from 'node:net';
 
 /** A request as the service saw it. */
-export type Seen = {
+export type ReceivedRequest = {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
@@ -12,7 +12,7 @@ export type Seen = {
 };
 
 /** How the service answers: what is left out is 200, no headers, an empty body. */
-export type Answer = {
+export type ServiceResponse = {
   readonly status?: number;
   /** Node's own text for the status, unless given. */
   readonly statusText?: string;
@@ -23,15 +23,15 @@ export type Answer = {
 
 /** What to do with a request: an answer, or nothing when it was dealt with on the response itself. */
 export type Handler = (
-  seen: Seen,
+  seen: ReceivedRequest,
   response: ServerResponse,
   request: IncomingMessage,
-) => Answer | undefined | Promise<Answer | undefined>;
+) => ServiceResponse | undefined | Promise<ServiceResponse | undefined>;
 
 /** A real REST server on a loopback port, which remembers what it was sent. */
 export type Service = AsyncDisposable & {
   readonly url: string;
-  readonly seen: readonly Seen[];
+  readonly seen: readonly ReceivedRequest[];
   /** How many sockets are open right now. */
   readonly sockets: () => number;
   /** How many were ever opened. */
@@ -41,8 +41,8 @@ export type Service = AsyncDisposable & {
 };
 
 /** Starts a service that answers by a handler, or always the same, on a free port or a given one. */
-export async function startService(handler: Handler | Answer, at = 0): Promise<Service> {
-  const seen: Seen[] = [];
+export async function startService(handler: Handler | ServiceResponse, at = 0): Promise<Service> {
+  const seen: ReceivedRequest[] = [];
   let sockets = 0;
   let connections = 0;
   const server = createServer(async (request, response) => {

@@ -6,8 +6,8 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { createMetrics } from '../../src/metrics.ts';
-import type { GatewayObserver } from '../../src/observer.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import type { GatewayObserver } from '../../src/observability/observer.ts';
 
 /** What a gateway under test tells to others than its log. */
 export type Telemetry = {

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { start } from '../helpers/keytrail.ts';
+import { start } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 const exec = promisify(execFile);

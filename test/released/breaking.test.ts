@@ -25,7 +25,7 @@ const BREAKING: readonly (readonly [string, string, string])[] = [
   [
     '  totalCount: Int\n',
     '  totalCount: String\n',
-    'AuditConnection.totalCount changed type from Int to String.',
+    'AuditEventConnection.totalCount changed type from Int to String.',
   ],
   [
     '  accessToken: String!\n',

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { CANARY } from '../helpers/canary.ts';
-import { type Measured, startMeasured } from '../helpers/measured.ts';
+import { type Measured, startMeasured } from '../helpers/memory.ts';
 import { startService } from '../helpers/service.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -9,7 +9,7 @@ const MEGABYTE = 2 ** 20;
 const SELECTION = Array.from(
   { length: 10 },
   (_, index) =>
-    `nodes${index}: nodes { id occurredAt action outcome ipAddress userAgent actor { id name type } target { id name type } }`,
+    `nodes${index}: nodes { id occurredAt action outcome ipAddress userAgent actor { identifier name type } target { identifier name type } }`,
 ).join('\n');
 const LITERAL = CANARY.literal.repeat(140);
 const READ = '{ audit { nodes { id } } }';
@@ -54,8 +54,8 @@ describe('memory', () => {
       Array.from({ length: 10 }, (_, n) => `f${n}: ${selection}`).join(' ');
     const query = `mutation ($c: ID!) { deleteApiKey(clientId: $c) { ${ten('apiKey { ...K }')} } }
       fragment K on ApiKey { ${ten('audit { ...C }')} }
-      fragment C on AuditConnection { ${ten('edges { ...E }')} }
-      fragment E on AuditEdge { ${ten('node { ...N }')} }
+      fragment C on AuditEventConnection { ${ten('edges { ...E }')} }
+      fragment E on AuditEventEdge { ${ten('node { ...N }')} }
       fragment N on AuditEvent { ${ten('actor { ...P }')} }
       fragment P on AuditParty { id name type }`;
     for (let times = 0; times < 3; times += 1) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startMeasured } from '../helpers/measured.ts';
+import { startMeasured } from '../helpers/memory.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 
 const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { accessToken }';

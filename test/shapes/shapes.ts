@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
-import { parseContract } from '../../src/contract.ts';
-import type { ConfiguredContract } from '../../src/reading/contract.ts';
-import { at } from '../../src/reading/pointer.ts';
-import { readTime } from '../../src/reading/time.ts';
+import { parseContract } from '../../src/config/contract-file.ts';
+import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { resolvePointer } from '../../src/mapping/json-pointer.ts';
+import { parseTime } from '../../src/mapping/time.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -92,7 +92,7 @@ export async function scoreAudit(
   );
   const expected = sample.expect.values;
   const nodes = data?.audit?.nodes ?? [];
-  const found = at(sample.response.body, sample.expect.records);
+  const found = resolvePointer(sample.response.body, sample.expect.records);
   const records = Object.values(Object(found));
   add('container', JSON.stringify(nodes.map(({ raw }) => raw)), [JSON.stringify(records)]);
   for (const [index, values] of expected.entries()) {
@@ -106,7 +106,7 @@ export async function scoreAudit(
     };
     for (const [field, got] of Object.entries(flat)) {
       const others = (sample.expect.accept?.[field] ?? []).map((pointer) =>
-        pointer === null ? null : at(records[index], pointer),
+        pointer === null ? null : resolvePointer(records[index], pointer),
       );
       const wanted = field === 'time' ? values['timeIso'] : values[field];
       add(
@@ -120,7 +120,7 @@ export async function scoreAudit(
 
 function normalize(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null;
-  if (field === 'time') return readTime(value);
+  if (field === 'time') return parseTime(value);
   if (field !== 'outcome') return String(value);
   if (/^(?:true|succe)/i.test(String(value))) return 'SUCCESS';
   return /^(?:false|unsucc|fail)|failed$|error$/i.test(String(value)) ? 'FAILURE' : null;
@@ -137,7 +137,7 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
     clientId: 'c',
     credential: { clientSecret: 's' },
   });
-  const value = (pointer: string | null) => (pointer === null ? null : at(response.body, pointer));
+  const value = (pointer: string | null) => (pointer === null ? null : resolvePointer(response.body, pointer));
   const header = expect.header === null ? null : response.headers[expect.header];
   const got = data?.login;
   add('accessToken', got?.accessToken ?? null, [
@@ -164,7 +164,7 @@ function toInstant(value: unknown, kind: string | null): string | null {
     );
     return new Date(claims.exp * 1000).toISOString();
   }
-  return readTime(value);
+  return parseTime(value);
 }
 
 /** The code that a status means, for reading; a 2xx that says that it failed is an UPSTREAM_ERROR. */
@@ -191,7 +191,7 @@ export async function scoreError({ response, expect }: Sample, add: Add): Promis
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, '{ audit { totalCount } }', undefined, { token: 't' });
   add('code', codeOf(result), [codeFor(response.status)]);
-  const text = expect.message === null ? null : at(response.body, expect.message);
+  const text = expect.message === null ? null : resolvePointer(response.body, expect.message);
   const isLeaked = typeof text === 'string' && result.text.includes(text);
   add('text kept back', !isLeaked, [true]);
 }

@@ -8,7 +8,7 @@ import {
   type Result,
   request,
 } from '../../src/client/client.ts';
-import type { ScriptedAnswer } from '../../src/sandbox/script.ts';
+import type { ScriptedResponse } from '../../src/sandbox/script.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 
 const errorOf = ({ errors }: Result<unknown>) => errors?.[0]?.extensions;
@@ -48,7 +48,7 @@ describe('a testbed', () => {
     expect(testbed.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer other']);
   });
 
-  it.each<[ScriptedAnswer, object]>([
+  it.each<[ScriptedResponse, object]>([
     [{ status: 418 }, { code: 'UPSTREAM_ERROR', upstream: { status: 418 } }],
     [
       { status: 429, headers: { 'retry-after': '3' } },
@@ -70,20 +70,20 @@ describe('a testbed', () => {
   ])('lets the service answer %j once', async (answer, expected) => {
     const timeoutMs = 'delayMs' in answer ? 1000 : undefined;
     await using testbed = await createTestbed({ upstream: { timeoutMs } });
-    testbed.answerNext(answer);
+    testbed.respondNext(answer);
     expect(errorOf(await testbed.request(AuditDocument, {}))).toMatchObject(expected);
     const { data } = await testbed.request(AuditDocument, { first: 1 });
     expect(data?.audit?.totalCount).toBeGreaterThan(300);
   });
 
-  it.each<ScriptedAnswer>([{ lost: 'before' }, { status: 500, lost: 'before' }, { status: 503 }])(
+  it.each<ScriptedResponse>([{ lost: 'before' }, { status: 500, lost: 'before' }, { status: 503 }])(
     'lets the service answer a read %j once, which the gateway mends, or twice',
     async (answer) => {
       await using testbed = await createTestbed();
-      testbed.answerNext(answer);
+      testbed.respondNext(answer);
       expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))).toBeUndefined();
       expect(testbed.requests).toHaveLength(2);
-      testbed.answerNext(answer, answer);
+      testbed.respondNext(answer, answer);
       expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))?.code).toMatch(
         /^UPSTREAM_/,
       );
@@ -93,11 +93,11 @@ describe('a testbed', () => {
 
   it('gives scripted answers in their order, and lets the sandbox do what they leave out', async () => {
     await using testbed = await createTestbed();
-    testbed.answerNext(
+    testbed.respondNext(
       { body: [{ action: 'first' }] },
       { body: { items: [{ action: 'second' }] } },
     );
-    testbed.answerNext({ delayMs: 1 });
+    testbed.respondNext({ delayMs: 1 });
     const actions: unknown[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
       const { data } = await testbed.request(AuditDocument, { first: 1 });
@@ -106,7 +106,7 @@ describe('a testbed', () => {
     expect(actions).toEqual(['first', 'second', 'client.login']);
   });
 
-  it.each<[ScriptedAnswer, string | undefined]>([
+  it.each<[ScriptedResponse, string | undefined]>([
     [{ lost: 'before' }, 'NOT_FOUND'],
     [{ lost: 'within' }, 'NOT_FOUND'],
     [{ status: 204, lost: 'before' }, undefined],
@@ -115,7 +115,7 @@ describe('a testbed', () => {
   ])('loses the answer of a deletion by %j, and says whether it was done', async (answer, next) => {
     await using testbed = await createTestbed();
     const variables = { clientId: 'demo-old-ci' };
-    testbed.answerNext(answer);
+    testbed.respondNext(answer);
     const lost = await testbed.request(DeleteApiKeyDocument, variables);
     expect(errorOf(lost)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     expect(errorOf(await testbed.request(DeleteApiKeyDocument, variables))?.code).toBe(next);
@@ -143,24 +143,24 @@ describe('a testbed', () => {
     expect(errorOf(schema)?.code).toBe('GRAPHQL_VALIDATION_FAILED');
   });
 
-  it.each<[ScriptedAnswer, RegExp]>([
+  it.each<[ScriptedResponse, RegExp]>([
     [{ status: 99 }, /status from 200 to 599/],
     [{ status: Number.NaN }, /status from 200 to 599/],
     [{ headers: { 'x-a': 'b\r\nx: 1' } }, /Invalid character in header content/],
     [{ headers: { 'no name': 'b' } }, /valid HTTP token/],
     [{ body: 1n }, /BigInt/],
-    [{ staus: 500, headrs: {} } as ScriptedAnswer, /A scripted answer has no staus, headrs\./], // as in JavaScript
+    [{ staus: 500, headrs: {} } as ScriptedResponse, /A scripted answer has no staus, headrs\./], // as in JavaScript
     [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
     [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
   ])('refuses the script %s, and forgets it', async (answer, expected) => {
     await using testbed = await createTestbed();
-    expect(() => testbed.answerNext({}, answer)).toThrow(expected);
+    expect(() => testbed.respondNext({}, answer)).toThrow(expected);
     expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
   });
 
   it('sends a scripted header instead of its own, however it is written', async () => {
     await using testbed = await createTestbed();
-    testbed.answerNext({ headers: { 'Content-Type': 'text/plain' }, body: 'x' });
+    testbed.respondNext({ headers: { 'Content-Type': 'text/plain' }, body: 'x' });
     const response = await fetch(`${testbed.sandbox.url}/api/v1/audit`);
     expect(response.headers.get('content-type')).toBe('text/plain');
   });
@@ -168,7 +168,7 @@ describe('a testbed', () => {
   it('shares nothing with another', async () => {
     await using one = await createTestbed();
     await using other = await createTestbed();
-    one.answerNext({ status: 500 });
+    one.respondNext({ status: 500 });
     await other.request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' });
     expect(errorOf(await other.request(AuditDocument, {}))).toBeUndefined();
     expect(one.requests).toEqual([]);
@@ -188,7 +188,7 @@ describe('a testbed', () => {
 
   it('ends while an answer is late', async () => {
     const testbed = await createTestbed();
-    testbed.answerNext({ delayMs: 60_000 });
+    testbed.respondNext({ delayMs: 60_000 });
     const late = testbed.request(AuditDocument, {});
     await testbed[Symbol.asyncDispose]();
     expect(errorOf(await late)?.code).toMatch(/^UPSTREAM_(?:TIMEOUT|UNAVAILABLE)$/);

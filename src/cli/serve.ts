@@ -1,0 +1,93 @@
+import { ConfigError } from '../config/config-error.ts';
+import { loadSettings } from '../config/files.ts';
+import { createGateway } from '../gateway.ts';
+import type { Sandbox } from '../sandbox/server.ts';
+import { listen } from '../server/http-server.ts';
+import { printBanner } from './banner.ts';
+import type { CommandLine } from './command-line.ts';
+import { createLogger } from './logger.ts';
+import { serveMetrics } from './metrics-server.ts';
+import { type Runtime, untilStopped } from './runtime.ts';
+
+/**
+ * Serves the graph until the process is asked to stop.
+ * @throws ConfigError for wrong settings, and the error of Node when a port cannot be opened.
+ */
+export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
+  const { config, contract, tls } = loadSettings(runtime, commandLine);
+  if (config.UPSTREAM_URL !== undefined && commandLine.data !== undefined) {
+    throw new ConfigError(['--data is for the sandbox, and with UPSTREAM_URL there is none.']);
+  }
+  await using sandbox =
+    config.UPSTREAM_URL === undefined
+      ? await (await import('./sandbox.ts')).startSandbox(runtime, {
+          host: '127.0.0.1',
+          port: 0,
+          file: commandLine.data,
+        })
+      : null;
+  const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
+  const metrics =
+    config.METRICS_PORT === undefined
+      ? undefined
+      : (await import('../observability/metrics.ts')).createMetrics();
+  const draining = new AbortController();
+  await using gateway = createGateway({
+    upstream: {
+      url: new URL(upstreamUrl),
+      timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+      connections: config.UPSTREAM_CONNECTIONS,
+      maxBytes: config.UPSTREAM_MAX_BYTES,
+      tls,
+    },
+    contract,
+    introspection: config.INTROSPECTION,
+    playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
+    loginRateLimit: {
+      perMinute: config.LOGIN_RATE_LIMIT,
+      redisUrl: config.RATE_LIMIT_REDIS_URL,
+    },
+    trustedProxies: config.TRUSTED_PROXIES,
+    observer: metrics?.observer,
+    maxInFlight: config.MAX_IN_FLIGHT,
+    corsOrigins: config.CORS_ORIGINS,
+    log: await createLogger(runtime, config),
+    now: runtime.now,
+    clock: runtime.clock,
+    random: runtime.random,
+    tracer: runtime.tracer,
+    createId: runtime.createId,
+    draining: draining.signal,
+  });
+  await using server = await listen(gateway, {
+    host: config.HOST,
+    port: config.PORT,
+    draining,
+    drainMs: config.SHUTDOWN_DRAIN_MS,
+    timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
+  });
+  await using metricsServer =
+    metrics === undefined ? null : await serveMetrics(metrics, config.METRICS_PORT ?? 0);
+  runtime.stderr.write(
+    printBanner({
+      version: runtime.version,
+      origin: server.url,
+      upstreamUrl,
+      hasPlayground: config.PLAYGROUND,
+      sandbox,
+      metricsUrl: metricsServer?.url,
+    }),
+  );
+  await untilStopped(runtime);
+  // A deletion continues after its client disconnected, but not beyond the shutdown deadline.
+  setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
+}
+
+function toPlayground(sandbox: Sandbox | null) {
+  const [, login, toDelete] = sandbox?.clients ?? []; // the banner uses the first client
+  return {
+    clientId: login?.clientId,
+    clientSecret: login?.secret,
+    keyToDelete: toDelete?.clientId,
+  };
+}

@@ -1,0 +1,333 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config/load.ts';
+import { keytrail, keytrailInProcess, npmStart } from '../helpers/process.ts';
+import { sendRaw } from '../helpers/raw-socket.ts';
+import { startService } from '../helpers/service.ts';
+
+/** A signal that comes so much later is another one. */
+const REPEAT_MS = 1100;
+
+const GRAPHQL = /(http:\/\/127\.0\.0\.1:\d+)\/graphql/;
+
+async function query(url: string, text: string, token?: string) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query: text }),
+  });
+  return { headers: response.headers, ...(await response.json()) };
+}
+
+describe('keytrail', () => {
+  it('--help names every command and setting, and exits 0', async () => {
+    await using process = keytrail(['--help']);
+    expect(await process.status).toBe(0);
+    for (const { name } of SETTINGS) expect(process.output.stdout).toContain(name);
+    expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
+  });
+
+  it('--version says which', async () => {
+    await using process = keytrail(['--version']);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('names all that is wrong at once, no value among it, and exits 2', async () => {
+    await using process = keytrail(['--nope', 'x', '--port=hunter2', '--data'], {
+      UPSTREAM_URL: 'http://user:hunter2@example.com',
+      NODE_ENV: 'prod',
+      UPSTREAM_CA_FILE: '/nowhere/hunter2',
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    });
+    expect(await process.status).toBe(2);
+    const { stderr, stdout } = process.output;
+    for (const name of [
+      '--nope',
+      '--data',
+      'PORT',
+      'UPSTREAM_URL',
+      'NODE_ENV',
+      'UPSTREAM_CA_FILE',
+      'NODE_TLS',
+    ]) {
+      expect(stderr).toContain(name);
+    }
+    expect(stderr + stdout).not.toContain('hunter2');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it.each([
+    [['nope'], {}, 'The command must be'],
+    [['serve', 'sandbox'], {}, 'Only one command'],
+    [['--data', 'x'], { UPSTREAM_URL: 'http://127.0.0.1:9' }, '--data is for the sandbox'],
+    [[], { NODE_ENV: 'production' }, 'UPSTREAM_URL is required'],
+    [[], { UPSTREAM_URL: 'http://example.com' }, 'UPSTREAM_URL must be https'],
+    [[], { UPSTREAM_URL: 'ftp://example.com' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'https://example.com/?a=b' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'https://example.com/#' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { UPSTREAM_URL: 'example.com' }, 'UPSTREAM_URL must be an http or https URL'],
+    [[], { PORT: '70000' }, 'PORT must be'],
+    [[], { PORT: '4e3' }, 'PORT must be'],
+    [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
+    [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
+    [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
+    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must be another than PORT'],
+    [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS'],
+  ])('%j with %j is refused', async (args, environment, sentence) => {
+    await using process = keytrailInProcess(args, environment);
+    expect(await process.status).toBe(2);
+    expect(process.output.stderr).toContain(sentence);
+  });
+
+  it.each([
+    ['PORT', '1'],
+    ['PORT', '2'],
+    ['METRICS_PORT', '1'],
+  ])('says once that its %s is in use, with %s workers, and exits 1', async (name, WORKERS) => {
+    await using service = await startService({});
+    const { port } = new URL(service.url);
+    await using process = keytrailInProcess([], { PORT: '0', WORKERS, [name]: port });
+    expect(await process.status).toBe(1);
+    const { stderr } = process.output;
+    expect(stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
+    expect(stderr).toContain(` ${name}=`);
+  });
+
+  it('says in one sentence that nothing can listen on its HOST, and exits 1', async () => {
+    await using process = keytrailInProcess([], { PORT: '0', HOST: 'fe80::1' }); // of which link?
+    expect(await process.status).toBe(1);
+    expect(process.output.stderr).toMatch(/^keytrail: cannot start: HOST .*\n$/);
+  });
+
+  it('says in one sentence that its data file is no database, and exits 1', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
+    try {
+      const file = join(folder, 'x');
+      await writeFile(
+        file,
+        'this is not a database, and long enough to be taken for a bad one '.repeat(20),
+      );
+      await using process = keytrailInProcess(['--data', file, '--port', '0']);
+      expect(await process.status).toBe(1);
+      expect(process.output.stderr).toMatch(/^keytrail: cannot start: the file of --data .*\n$/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('keytrail serve', () => {
+  it('without a service runs over the sandbox, says so, and its curl line logs in', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    await process.until(/curl -s .*\n/);
+    const { stderr } = process.output;
+    expect(stderr).toContain('THIS IS THE SANDBOX');
+    const [, url = '', body = ''] = /curl -s (\S+) -H '[^']+' -d '([^']+)'/.exec(stderr) ?? [];
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    const { data } = await response.json();
+    expect(data.login.accessToken).toMatch(/^[\w-]{43}$/);
+    const [line = ''] = await process.until(/\{.*"msg":"request"\}/);
+    expect(JSON.parse(line)).toMatchObject({ operation: 'mutation', fields: 'login', status: 200 });
+    expect(process.output.stdout).not.toContain(data.login.accessToken);
+    expect(process.output.stdout).not.toContain('demo-admin');
+  });
+
+  it('with UPSTREAM_URL forwards there, and no sandbox is spoken of', async () => {
+    await using service = await startService({ body: [{ id: 'real' }] });
+    await using process = keytrailInProcess(['--port', '0', '--upstream-url', `${service.url}/prefix`]);
+    const [, url = ''] = await process.until(GRAPHQL);
+    expect(await query(url, '{ audit { nodes { id } } }', 'abc')).toMatchObject({
+      data: { audit: { nodes: [{ id: 'real' }] } },
+    });
+    expect(service.seen.map(({ method, url: path }) => `${method} ${path}`)).toEqual([
+      'GET /prefix/api/v1/audit',
+    ]);
+    expect(process.output.stderr).not.toMatch(/sandbox|demo/i);
+  });
+
+  it('in production shows neither schema nor playground', async () => {
+    await using process = keytrailInProcess([], {
+      PORT: '0',
+      NODE_ENV: 'production',
+      UPSTREAM_URL: 'https://a.example',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const { errors } = await query(url, '{ __schema { queryType { name } } }');
+    expect(errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    const page = await fetch(`${url}/graphql`, { headers: { accept: 'text/html' } });
+    expect(page.status).toBe(406);
+    expect(page.headers.get('content-type')).toContain('json');
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('ends at once with a later second %s, whatever hangs', async (signal, status) => {
+    await using service = await startService(() => new Promise(() => {}));
+    await using process = keytrail([], {
+      PORT: '0',
+      UPSTREAM_URL: service.url,
+      UPSTREAM_TIMEOUT_MS: '600000',
+      SHUTDOWN_DRAIN_MS: '500000',
+      SHUTDOWN_FUSE_MS: '600000',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const hanging = Promise.allSettled(
+      Array.from({ length: 50 }, () => query(url, '{ audit { totalCount } }', 't')),
+    );
+    await expect.poll(() => service.seen.length, { timeout: 5000 }).toBe(50);
+    process.child.kill(signal);
+    const ready = async () => (await fetch(new URL('/health/ready', url))).status;
+    await expect.poll(ready).toBe(503);
+    await wait(REPEAT_MS);
+    process.child.kill(signal);
+    expect(await process.status).toBe(status);
+    expect((await hanging).every((end) => end.status === 'rejected')).toBe(true);
+  });
+
+  it.each([[['SIGTERM']], [['SIGINT']], [['SIGINT', 'SIGTERM']]] as const)(
+    'after %j finishes what is under way, closes its connections and exits 0',
+    async (signals) => {
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      await using service = await startService(async () => {
+        arrive();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return { body: [] };
+      });
+      // A deadline that went on counting would keep the process alive for longer than this test may last.
+      const settings = { PORT: '0', UPSTREAM_URL: service.url, UPSTREAM_TIMEOUT_MS: '60000' };
+      await using process = keytrail([], settings);
+      const [, url = ''] = await process.until(GRAPHQL);
+      await query(url, '{ __typename }'); // leaves an idle connection behind
+      const answer = query(url, '{ audit { totalCount } }', 't');
+      await arrived;
+      for (const signal of signals) process.child.kill(signal);
+      const { data, headers } = await answer;
+      expect(data).toEqual({ audit: { totalCount: 0 } });
+      expect(headers.get('connection')).toBe('close');
+      expect(await process.status).toBe(0);
+      await expect(fetch(url)).rejects.toThrow();
+    },
+  );
+
+  it.each(['{ audit { totalCount } }', 'mutation { deleteApiKey(clientId: "k") { outcome } }'])(
+    'cuts off at the fuse what does not end: %s',
+    async (operation) => {
+      await using service = await startService(() => new Promise(() => {}));
+      await using process = keytrail([], {
+        PORT: '0',
+        UPSTREAM_URL: service.url,
+        UPSTREAM_TIMEOUT_MS: '60000',
+        SHUTDOWN_FUSE_MS: '100',
+      });
+      const [, url = ''] = await process.until(GRAPHQL);
+      // The call and the caller's connection are cut at the same moment: either may come first.
+      const end = query(url, operation, 't').then(
+        ({ errors }) => errors[0].extensions.code,
+        () => 'CUT',
+      );
+      while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      process.child.kill('SIGTERM');
+      expect(['CUT', 'UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(await end);
+      expect(await process.status).toBe(0);
+    },
+  );
+
+  it('does not wait for a connection that never asked anything', async () => {
+    await using process = keytrail([], { PORT: '0', SHUTDOWN_FUSE_MS: '60000' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const silent = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    silent.on('error', () => {});
+    process.child.kill('SIGTERM');
+    expect(await process.status).toBe(0);
+  });
+
+  it('goes on when nobody reads its log any more', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.stdout.destroy();
+    for (let round = 0; round < 3; round += 1) {
+      expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    }
+  });
+
+  it('ends although whoever reads its log has stopped', async () => {
+    await using process = keytrail([], { PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.stdout.pause();
+    const head = `GET /health/live HTTP/1.1\r\nhost: a\r\nx-request-id: ${'r'.repeat(64)}\r\n`;
+    await sendRaw(url, `${`${head}\r\n`.repeat(3000)}${head}connection: close\r\n\r\n`);
+    process.child.kill('SIGTERM');
+    expect(await once(process.child, 'exit')).toEqual([0, null]);
+  });
+
+  it('started by npm is stopped through npm', async () => {
+    await using process = npmStart({ PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    process.child.kill('SIGTERM');
+    await process.status;
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('survives a service that is down, and requests of every wrong kind', async () => {
+    await using process = keytrail([], { PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:9' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const { errors } = await query(url, '{ audit { totalCount } }', 't');
+    expect(errors[0].extensions.code).toBe('UPSTREAM_UNAVAILABLE');
+    for (const body of ['', '{', '[]', '{"query":"{"}', '\u0000']) {
+      await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+    }
+    expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(process.output.stderr).not.toContain('    at ');
+  });
+});
+
+describe('keytrail sandbox', () => {
+  it('runs alone, and a gateway in another process serves it', async () => {
+    await using sandbox = keytrail(['sandbox', '--port', '0']);
+    const [, upstream = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
+    await using gateway = keytrail([], { PORT: '0', UPSTREAM_URL: upstream });
+    const [, url = ''] = await gateway.until(GRAPHQL);
+    const [, id, secret] = await sandbox.until(/(demo-admin) +(\S+)/);
+    const { data } = await query(
+      url,
+      `mutation { login(clientId: "${id}", credential: {clientSecret: "${secret}"}) { tokenType } }`,
+    );
+    expect(data).toEqual({ login: { tokenType: 'Bearer' } });
+    sandbox.child.kill('SIGTERM');
+    expect(await sandbox.status).toBe(0);
+  });
+
+  it.each(['0.0.0.0', '::'])('on %s names an address that a gateway takes', async (HOST) => {
+    await using sandbox = keytrailInProcess(['sandbox'], { PORT: '0', HOST });
+    const [, url = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
+    expect(url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/);
+    expect((await fetch(`${url}/api/v1/audit`)).status).toBe(401);
+  });
+});
+
+describe('keytrail schema', () => {
+  it('prints the schema', async () => {
+    await using process = keytrailInProcess(['schema']);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toMatch(/^extend schema @link/);
+  });
+});

@@ -1,0 +1,225 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FIELDS, learnContract, withoutDefaults } from '../../src/cli/learn.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { parseContract } from '../../src/config/contract-file.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { completeAudit } from '../../src/inference/index.ts';
+import type { UpstreamResponse, ConfiguredContract } from '../../src/mapping/contract.ts';
+import { readTrail } from '../../src/mapping/trail.ts';
+import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { keytrail, keytrailInProcess } from '../helpers/process.ts';
+import { startService } from '../helpers/service.ts';
+import { samplesOf } from '../shapes/shapes.ts';
+
+/** Any JSON, with names and values that mean something to the reader. */
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    fc.jsonValue({ maxDepth: 0 }),
+    fc.constantFrom('2026-01-01T00:00:00Z', 1_700_000_000, '/next?a=b', '2015-07-17 09:51:51'),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(
+      fc.constantFrom(
+        ...['id', 'time', 'action', 'actor', 'user', 'name', 'type', 'a/b', '~', ''],
+        ...['data', 'items', 'events', 'next', 'total', 'page', 'token', 'access_token'],
+      ),
+      tie('value'),
+      { maxKeys: 5 },
+    ),
+  ),
+})).value;
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function save(name: string, body: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, typeof body === 'string' ? body : JSON.stringify(body));
+  return file;
+}
+
+function readAll(body: unknown, contract: ConfiguredContract): unknown {
+  try {
+    const answer = { status: 200, headers: {}, body };
+    const trail = readTrail(completeAudit(answer, contract.audit), answer);
+    const { length, total, next } = trail;
+    const events = Array.from({ length }, (_, index) => trail.event(index));
+    return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];
+  } catch (error) {
+    if (error instanceof GatewayError) return error.extensions;
+    throw error;
+  }
+}
+
+function reload(contract: ConfiguredContract): ConfiguredContract {
+  const parsed = parseContract(JSON.stringify(contract));
+  if ('problems' in parsed) throw new Error(parsed.problems.join());
+  return parsed.contract;
+}
+
+function learnFrom(...bodies: readonly unknown[]): ConfiguredContract {
+  const answers = bodies.map((body): UpstreamResponse => ({ status: 200, headers: {}, body }));
+  return reload(withoutDefaults(learnContract(answers), answers));
+}
+
+describe('keytrail learn', () => {
+  it.each(samplesOf('audit'))(
+    'prints a contract by which $name is read the same',
+    ({ response }) => {
+      const { body } = response;
+      expect(readAll(body, learnFrom(body))).toEqual(readAll(body, {}));
+    },
+  );
+
+  it('does so for any JSON that can be read at all', () => {
+    fc.assert(
+      fc.property(json, (body) => {
+        let contract: ConfiguredContract;
+        try {
+          contract = learnFrom(body);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ConfigError);
+          return;
+        }
+        expect(readAll(body, contract)).toEqual(readAll(body, {}));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('learns from several files, and the gateway starts with what it printed', async () => {
+    const record = { id: 1, time: '2026-11-21T00:00:00Z', what: 'x' };
+    const one = await save('one.json', { items: [record] });
+    const two = await save('two.json', {
+      items: [{ ...record, id: 2, user: { email: 'ann' } }],
+      next: 'c',
+    });
+    const login = await save('login.json', { data: { session_token: 'CANARY' } });
+    await using learning = keytrailInProcess(['learn', '--from', one, two, '--from', login]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout)).toEqual({
+      login: { accessToken: '/data/session_token' },
+      audit: {
+        records: '/items',
+        paging: { style: 'cursor', next: '/next' },
+        event: { id: '/id', occurredAt: '/time', action: '/what', actor: { name: '/user/email' } },
+      },
+    });
+    expect(stderr).toContain('2026-11-21T00:00:00.000Z  x       ann');
+    expect(stderr).toContain('outcome stays null: ');
+    expect(stderr).toContain('set audit.paging.parameter');
+    expect(stderr + stdout).not.toContain('CANARY');
+
+    await using service = await startService({ body: { items: [record] } });
+    const contract = await save('contract.json', stdout);
+    await using process = keytrailInProcess(['--port', '0', '--upstream-url', service.url], {
+      KEYTRAIL_CONTRACT: contract,
+    });
+    await process.until(/GraphQL +http/);
+  });
+
+  it('names a file that holds neither records nor a token, and learns from the others', async () => {
+    const trail = await save('trail.json', [{ id: 1, time: '2026-11-21T00:00:00Z' }]);
+    const other = await save('other.json', { colour: 'CANARY' });
+    await using learning = keytrailInProcess(['learn', '--from', trail, other]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout).audit.records).toBe('');
+    expect(stderr).toContain(`${other} holds neither a list of records nor an access token.\n`);
+    expect(stderr).not.toContain(`${trail} holds`);
+    expect(stdout + stderr).not.toContain('CANARY');
+  });
+
+  it('learns from a live service with the token of the environment', async () => {
+    await using service = await startService({
+      body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],
+    });
+    await using learning = keytrail(['learn', '--upstream-url', service.url], {
+      KEYTRAIL_TOKEN: 'CANARY',
+    });
+    expect(await learning.status).toBe(0);
+    expect(JSON.parse(learning.output.stdout).audit.records).toBe('');
+    expect(learning.output.stderr).toContain('Nothing reads /colour: only `raw` has them.');
+    expect(
+      service.seen.map(({ method, url, headers }) => [method, url, headers.authorization]),
+    ).toEqual([['GET', '/api/v1/audit', 'Bearer CANARY']]);
+    expect(learning.output.stdout + learning.output.stderr).not.toContain('CANARY');
+  });
+
+  it('has no table for the answer of a login alone', async () => {
+    const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(JSON.parse(learning.output.stdout)).toEqual({
+      login: { accessToken: '/token', expires: { at: '/expires_in', as: 'seconds' } },
+    });
+    expect(learning.output.stderr).toBe('The access token of a login was found.\n');
+  });
+
+  it('says how a time without a zone can be read, and never guesses', async () => {
+    const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain(
+      'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601-utc"}.',
+    );
+  });
+
+  it.each([
+    [['learn'], 'KEYTRAIL_TOKEN'],
+    [['learn', '--from', '/nowhere.json'], '/nowhere.json cannot be read'],
+    [['learn', '--token', 'x'], '--token'],
+    [['learn', 'answer.json'], '--from answer.json'],
+    [['serve', '--from', 'x'], '--from is for the command learn'],
+  ])('%j is refused with 2', async (args, problem) => {
+    await using learning = keytrailInProcess(args);
+    expect(await learning.status).toBe(2);
+    expect(learning.output.stderr).toContain(problem);
+    expect(learning.output.stdout).toBe('');
+  });
+
+  it('refuses what holds neither records nor a token, and what is no JSON', async () => {
+    for (const [text, problem] of [
+      ['{"a": 1}', 'neither'],
+      ['{', 'no JSON'],
+    ] as const) {
+      await using learning = keytrailInProcess(['learn', '--from', await save('bad.json', text)]);
+      expect(await learning.status).toBe(2);
+      expect(learning.output.stderr).toContain(problem);
+    }
+  });
+
+  it('starts no gateway with a contract that is wrong', async () => {
+    const contract = await save('wrong.json', '{"audit": {"recods": "", "total": 5}}');
+    for (const [file, problems] of [
+      [contract, ['/audit/recods', '/audit/total']],
+      [`${contract}.not`, ['KEYTRAIL_CONTRACT']],
+    ] as const) {
+      await using process = keytrailInProcess(['--port', '0'], { KEYTRAIL_CONTRACT: file });
+      expect(await process.status).toBe(2);
+      for (const problem of problems) expect(process.output.stderr).toContain(problem);
+    }
+  });
+});
+
+it('the gateway reads each audit sample by its learned contract as without one', async () => {
+  let answer = {};
+  await using service = await startService(() => answer);
+  await using plain = gatewayOver(service.url);
+  const query =
+    '{ audit { raw nodes { id occurredAt action outcome actor { identifier name type } target { identifier name type } } } }';
+  for (const { response } of samplesOf('audit')) {
+    answer = response;
+    await using learned = gatewayOver(service.url, { contract: learnFrom(response.body) });
+    const expected = await ask(plain, query, undefined, { token: 't' });
+    expect((await ask(learned, query, undefined, { token: 't' })).data).toEqual(expected.data);
+  }
+});

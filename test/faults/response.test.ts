@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { CANARY, planted } from '../helpers/canary.ts';
+import { OPERATIONS, run, withstand } from '../helpers/fault-bench.ts';
+import type { Handler } from '../helpers/service.ts';
+
+/** Bytes on the connection itself, for what an HTTP server cannot be made to send. */
+function bytes(text: string): Handler {
+  return (_, response) => {
+    response.socket?.end(text);
+    return undefined;
+  };
+}
+
+const HEAD = `HTTP/1.1 200 ${CANARY.upstreamStatus}\r\nx-note: ${CANARY.upstreamHeader}\r\ncontent-type: application/json\r\n`;
+const CUT = `[{"id": "${CANARY.upstreamBody}"}`;
+
+/** Pours blanks until nobody takes them, or there were enough, and tells how many were taken. */
+function pour(total: number, poured: (bytes: number) => void): Handler {
+  return (_, response) => {
+    let sent = 0;
+    response.writeHead(200, { 'x-note': CANARY.upstreamHeader });
+    response.write(`["${CANARY.upstreamBody}"`);
+    const more = () => {
+      while (sent < total && !response.destroyed) {
+        sent += 65_536;
+        poured(sent);
+        if (!response.write(' '.repeat(65_536))) return;
+      }
+      response.end();
+    };
+    response.on('drain', more);
+    more();
+    return undefined;
+  };
+}
+
+describe('an answer', () => {
+  it('A33: that is an HTML page cannot be read, and its text is nowhere', () => {
+    const body = `<html><h1>${CANARY.upstreamBody}.internal:8443</h1></html>`;
+    return withstand(
+      () => planted({ headers: { 'content-type': 'text/html' }, body }),
+      async (bench) => {
+        for (const operation of OPERATIONS) {
+          expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
+        }
+      },
+    );
+  });
+
+  it.each([
+    ['with a Content-Length', `${HEAD}content-length: 100\r\n\r\n${CUT}`],
+    ['without one', `${HEAD}connection: close\r\n\r\n${CUT}`],
+    ['in the middle of a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n70\r\n${CUT}`],
+  ])('A34: that is cut short %s cannot be read', (_, text) =>
+    withstand(bytes(text), async (bench) => {
+      for (const operation of OPERATIONS) {
+        expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
+      }
+    }),
+  );
+
+  it.each([
+    ['deleteApiKey', 204, { deleteApiKey: { outcome: 'DELETED' } }, ''],
+    ['deleteApiKey', 200, { deleteApiKey: { outcome: 'DELETED' } }, ''],
+    ['login', 200, { login: null }, 'UPSTREAM_BAD_RESPONSE'],
+  ] as const)('A35: to a %s that is %i and empty gives %j %s', (operation, status, data, code) =>
+    withstand(
+      () => planted({ status, body: '' }),
+      async (bench) => {
+        expect(await run(bench, operation)).toMatchObject({ data, code });
+        expect(bench.seen()).toHaveLength(1);
+      },
+    ),
+  );
+
+  it.each([
+    [401, 'UNAUTHENTICATED', undefined],
+    [403, 'FORBIDDEN', undefined],
+    [404, 'NOT_FOUND', undefined],
+    [429, 'RATE_LIMITED', 7],
+  ])('A36: of %i to a deletion is %s', (status, code, retryAfterSeconds) =>
+    withstand(
+      () => planted({ status, headers: status === 429 ? { 'retry-after': '7' } : {} }),
+      async (bench) => {
+        const reply = await run(bench, 'deleteApiKey');
+        expect(reply.code).toBe(code);
+        expect(reply.errors[0]?.extensions.retryAfterSeconds).toBe(retryAfterSeconds);
+        expect(bench.seen()).toHaveLength(1);
+      },
+    ),
+  );
+
+  it('A38: of 100 MB in chunks cannot be read, and is not taken to its end', () => {
+    let sent = 0;
+    const total = 100 * 2 ** 20;
+    return withstand(
+      pour(total, (now) => {
+        sent = now;
+      }),
+      async (bench) => {
+        const { code, errors } = await run(bench, 'audit');
+        expect(code).toBe('UPSTREAM_BAD_RESPONSE');
+        expect(errors[0]?.extensions.reason).toBe('TOO_LARGE');
+        expect(sent).toBeLessThan(total / 2);
+      },
+      { upstream: { maxBytes: 2 ** 23 } },
+    );
+  });
+
+  it('A38: that announces 10 GB cannot be read, and is refused within 100 ms', () =>
+    withstand(
+      (_, response) => {
+        response.writeHead(200, { 'content-length': '10000000000' });
+        response.write(`["${CANARY.upstreamBody}"`);
+        return undefined;
+      },
+      async (bench) => {
+        const start = performance.now();
+        const { code, errors } = await run(bench, 'audit');
+        expect(code).toBe('UPSTREAM_BAD_RESPONSE');
+        expect(errors[0]?.extensions.reason).toBe('TOO_LARGE');
+        expect(performance.now() - start).toBeLessThan(100 * 8);
+      },
+    ));
+
+  it('A39: with the id 9007199254740993 gives every digit of it', () =>
+    withstand(
+      () => ({ body: '[{"id": 9007199254740993, "n": 9007199254740993}]' }),
+      async ({ ask }) => {
+        const { data } = await ask('{ audit { nodes { id raw } } }');
+        const id = '9007199254740993';
+        expect(data).toEqual({ audit: { nodes: [{ id, raw: { id, n: id } }] } });
+      },
+    ));
+
+  it('A40: with a member called __proto__ gives its tokens and pollutes nothing', () =>
+    withstand(
+      () => ({ body: '{"__proto__": {"polluted": 1}, "access_token": "granted"}' }),
+      async ({ ask }) => {
+        const { data } = await ask(
+          'mutation { login(clientId: "c", credential: {refreshToken: "r"}) { accessToken } }',
+        );
+        expect(data).toEqual({ login: { accessToken: 'granted' } });
+        expect(Reflect.get({}, 'polluted')).toBeUndefined();
+      },
+    ));
+});

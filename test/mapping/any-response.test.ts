@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FIELDS } from '../../src/cli/learn.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { completeAudit, inferContract } from '../../src/inference/index.ts';
+import type { UpstreamResponse } from '../../src/mapping/contract.ts';
+import { readLogin } from '../../src/mapping/login.ts';
+import { readTrail } from '../../src/mapping/trail.ts';
+import { resolveConnection } from '../../src/pagination/connection.ts';
+import { readDeletion } from '../../src/schema/api-key.ts';
+
+/** Any JSON, with the names that the readers look for and those that JavaScript would stumble over. */
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(
+      fc.constantFrom(
+        ...[
+          'toString',
+          'valueOf',
+          '__proto__',
+          'length',
+          'id',
+          'time',
+          'action',
+          'actor',
+          'target',
+        ],
+        ...[
+          'outcome',
+          'status',
+          'success',
+          'error',
+          'data',
+          'events',
+          'total',
+          'access_token',
+          'expires_in',
+        ],
+      ),
+      tie('value'),
+      { maxKeys: 5 },
+    ),
+  ),
+})).value;
+
+function answer(body: unknown): UpstreamResponse {
+  return { status: 200, headers: {}, body };
+}
+
+function readInferred(body: unknown) {
+  return readTrail(completeAudit(answer(body)), answer(body));
+}
+
+describe('any JSON', () => {
+  it.each([
+    [
+      'a login',
+      async (body: unknown) =>
+        readLogin(inferContract(answer(body)).login, answer(body), new Date(0)),
+    ],
+    ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
+    [
+      'a trail',
+      async (body: unknown) => {
+        const page = await resolveConnection(async () => readInferred(body), {});
+        return [
+          page.totalCount(),
+          page.edges.map(({ trail, index }) => FIELDS.map((name) => trail.event(index)[name])),
+        ];
+      },
+    ],
+  ])('is read as %s, or refused with a code', async (_, read) => {
+    await fc.assert(
+      fc.asyncProperty(json, async (body) => {
+        try {
+          await read(body);
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatewayError);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
+    'like %j is no stumbling block',
+    (body) => {
+      expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
+      expect(readInferred([{ outcome: body.status, ...body }]).event(0).outcome).toBeNull();
+    },
+  );
+});

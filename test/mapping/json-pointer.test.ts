@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { resolvePointer, compilePointer } from '../../src/mapping/json-pointer.ts';
+
+/** The examples of RFC 6901, section 5. */
+const DOCUMENT = {
+  foo: ['bar', 'baz'],
+  '': 0,
+  'a/b': 1,
+  'c%d': 2,
+  'e^f': 3,
+  'g|h': 4,
+  'i\\j': 5,
+  'k"l': 6,
+  ' ': 7,
+  'm~n': 8,
+};
+
+describe('at', () => {
+  it.each([
+    ['', DOCUMENT],
+    ['/foo', ['bar', 'baz']],
+    ['/foo/0', 'bar'],
+    ['/', 0],
+    ['/a~1b', 1],
+    ['/c%d', 2],
+    ['/e^f', 3],
+    ['/g|h', 4],
+    ['/i\\j', 5],
+    ['/k"l', 6],
+    ['/ ', 7],
+    ['/m~0n', 8],
+  ])('finds what RFC 6901 says at %j', (pointer, value) => {
+    expect(resolvePointer(DOCUMENT, pointer)).toEqual(value);
+  });
+
+  it('finds every member of any JSON value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const visit = (part: unknown, pointer: string) => {
+          expect(resolvePointer(value, pointer)).toBe(part);
+          if (typeof part !== 'object' || part === null) return;
+          for (const [key, member] of Object.entries(part)) {
+            visit(member, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+          }
+        };
+        visit(value, '');
+      }),
+    );
+  });
+});
+
+describe('wayTo', () => {
+  /** Plain ones, and such as every value of a kind knows, as an index does, or as code would not hold unquoted. */
+  const names = fc.oneof(
+    fc.constantFrom('id', 'occurred_at', '@timestamp', 'user-agent', 'a.b', '$oid', 'client id'),
+    fc.constantFrom('length', 'constructor', '__proto__', 'at', 'link', 'toFixed', 'valueOf'),
+    fc.constantFrom('0', '1', '-1', '', 'a"]', "a'", 'a\\', 'a`', 'ä', 'a\n', 'a\u2028'),
+    fc.string({ maxLength: 3 }),
+  );
+  const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom('text', '', 1, 0, true, null),
+      fc.array(tie('value'), { maxLength: 2 }),
+      fc.dictionary(names, tie('value'), { maxKeys: 6, noNullPrototype: true }),
+    ),
+  }));
+
+  it.each(['a"]+(globalThis.ran=true)+["b', 'a"]?.["b', 'a\\"]?.["b'])(
+    'takes %j for a name, never for code',
+    (name) => {
+      expect(compilePointer(`/${name}`)({ a: { b: 1 }, [name]: 2 })).toBe(2);
+      expect(globalThis).not.toHaveProperty('ran');
+    },
+  );
+
+  it('leads where the pointer does, in every JSON value', () => {
+    fc.assert(
+      fc.property(values, fc.array(names, { maxLength: 3 }), (given, path) => {
+        const value: unknown = JSON.parse(JSON.stringify(given));
+        const tokens = path.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1'));
+        const pointer = tokens.map((token) => `/${token}`).join('');
+        expect(compilePointer(pointer)(value)).toBe(resolvePointer(value, pointer));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});

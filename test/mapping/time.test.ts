@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseTime } from '../../src/mapping/time.ts';
+
+describe('readTime', () => {
+  it.each([
+    ['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21T10:30:00.5+01:00', '2026-11-21T09:30:00.500Z'],
+    ['2026-11-21 10:30:00.123456789+0100', '2026-11-21T09:30:00.123Z'],
+    ['2026-11-21t09:30z', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21T04:30:00-05', '2026-11-21T09:30:00.000Z'],
+    ['2026-11-21 09:30:00,25 Z', '2026-11-21T09:30:00.250Z'],
+    ['2016-12-31T23:59:60Z', '2016-12-31T23:59:59.999Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    [1_700_000_000, '2023-11-14T22:13:20.000Z'],
+    [1_700_000_000.5, '2023-11-14T22:13:20.500Z'],
+    [1_700_000_000_123, '2023-11-14T22:13:20.123Z'],
+    [1_700_000_000_123_456, '2023-11-14T22:13:20.123Z'],
+    ['1700000000', '2023-11-14T22:13:20.000Z'],
+    ['1700000000123', '2023-11-14T22:13:20.123Z'],
+  ])('reads %j as %s', (value, expected) => {
+    expect(parseTime(value)).toBe(expected);
+  });
+
+  it.each([
+    '09/07/2021',
+    '2026-11-21',
+    '2026-11-21T09:30:00',
+    '2023-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-11-21T25:00:00Z',
+    '2026-11-21T09:30:00+25:00',
+    'yesterday',
+    '',
+    '12',
+    0,
+    12,
+    -1_700_000_000,
+    250_000_000,
+    20_261_121_100_000, // a date in digits
+    134_402_112_000_000_000n.toString(), // of Windows: tenths of microseconds since 1601
+    639_000_000_000_000_000n.toString(), // of .NET: the same since the year 1
+    1e20,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    true,
+    null,
+    undefined,
+    {},
+    [],
+  ])('gives null for %j, which is no instant or could be several', (value) => {
+    expect(parseTime(value)).toBeNull();
+  });
+
+  it('reads the days that the calendar has, the hours that a day has, and no others', () => {
+    const part = (most: number) => fc.integer({ min: 0, max: most });
+    const moment = fc.tuple(fc.integer({ min: 1000, max: 9998 }), part(13), part(32), part(25));
+    const tail = fc.constantFrom('Z', '.5Z', '.25Z', '.250Z', '.1234Z', '+00:00', '.250-00:00');
+    const two = (number: number) => String(number).padStart(2, '0');
+    fc.assert(
+      fc.property(moment, part(61), tail, ([year, month, day, hour], minute, end) => {
+        const days = new Date(Date.UTC(year, month, 0)).getUTCDate(); // the last one of the month
+        const isDay = month >= 1 && month <= 12 && day >= 1 && day <= days;
+        const text = `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:07${end}`;
+        const millis = Math.floor(Number(`0${/\.\d+/.exec(end)?.[0] ?? ''}`) * 1000);
+        const date = new Date(Date.UTC(year, month - 1, day, hour, minute, 7, millis));
+        expect(parseTime(text)).toEqual(
+          isDay && hour < 24 && minute < 60 ? date.toISOString() : null,
+        );
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('reads every instant back from every format', () => {
+    const instant = fc.date({
+      min: new Date('2000-01-01T00:00:00Z'),
+      max: new Date('2099-12-31T23:59:59Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(
+      fc.property(instant, fc.integer({ min: -14, max: 14 }), (date, offset) => {
+        const local = new Date(date.getTime() + offset * 3_600_000).toISOString().slice(0, -1);
+        const zone = `${offset < 0 ? '-' : '+'}${String(Math.abs(offset)).padStart(2, '0')}:00`;
+        for (const form of [
+          date.toISOString(),
+          `${local}${zone}`,
+          date.getTime(),
+          date.getTime() * 1000,
+        ]) {
+          expect(parseTime(form)).toBe(date.toISOString());
+        }
+        expect(parseTime(date.getTime() / 1000)).toBe(date.toISOString());
+        expect(parseTime(`${date.getTime()}000000`)).toBe(date.toISOString());
+        expect(parseTime(`/Date(${date.getTime()})/`)).toBe(date.toISOString());
+
+        const second = new Date(Math.floor(date.getTime() / 1000) * 1000).toISOString();
+        expect(parseTime(date.toUTCString())).toBe(second);
+        const [year, month, day] = date.toISOString().slice(0, 10).split('-');
+        const clock = date.toISOString().slice(11, 19);
+        expect(parseTime(`${month}/${day}/${year} ${clock}`, 'us-utc')).toBe(second);
+        expect(parseTime(`${day}.${month}.${year} ${clock}`, 'european-utc')).toBe(second);
+        expect(parseTime(`${year}-${month}-${day} ${clock}`, 'iso8601-utc')).toBe(second);
+        expect(parseTime(`${year}-${month}-${day} ${clock}`)).toBeNull();
+        expect(parseTime(`${year}${month}${day}T${clock.replaceAll(':', '')}Z`)).toBe(second);
+      }),
+    );
+  });
+
+  it('gives the earlier instant the smaller text', () => {
+    const years = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
+    const instant = fc.date({ ...years, noInvalidDate: true });
+    fc.assert(
+      fc.property(instant, instant, (one, other) => {
+        const [a, b] = [parseTime(one.toISOString()), parseTime(other.toISOString())];
+        if (a === null || b === null) throw new Error('An instant was not read.');
+        expect([a < b, a === b]).toEqual([one < other, one.getTime() === other.getTime()]);
+      }),
+    );
+  });
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.anything(), (value) => void parseTime(value)));
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { createMetricsTotal } from '../../src/observability/metrics-total.ts';
+import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
+import { keytrail } from '../helpers/process.ts';
+import { startService } from '../helpers/service.ts';
+
+describe('metrics', () => {
+  it('count requests, calls, retries, refusals and drift by few labels, and nobody’s values', async () => {
+    await using service = await startService(({ method, url }) => {
+      if (url.includes('again')) return { status: service.seen.length === 1 ? 503 : 200, body: [] };
+      return method === 'GET' ? { body: [{ id: 'c4n4ry' }] } : { status: 404 };
+    });
+    const { observer, text } = createMetrics();
+    await using gateway = gatewayOver(service.url, {
+      observer,
+      contract: { audit: { event: { id: '/Ref' } } },
+      loginRateLimit: { perMinute: 1 },
+    });
+    const token = { token: 'c4n4ry-token' };
+    await ask(
+      gateway,
+      '{ audit(parameters: [{name: "again", value: "c4n4ry"}]) { totalCount } }',
+      {},
+      token,
+    );
+    await ask(
+      gateway,
+      '{ a: audit { nodes { id } } b: audit { totalCount } __typename }',
+      {},
+      token,
+    );
+    await ask(gateway, 'mutation { deleteApiKey(clientId: "c4n4ry") { outcome } }', {}, token);
+    const login =
+      'mutation { login(clientId: "c4n4ry", credential: {clientSecret: "c4n4ry"}) { tokenType } }';
+    await ask(gateway, login);
+    await ask(gateway, login);
+    await ask(gateway, '{ nope }');
+
+    const told = await text();
+    const lines = told.split('\n');
+    for (const line of [
+      'keytrail_requests_total{operation="audit",code="OK"} 1',
+      'keytrail_requests_total{operation="several",code="OK"} 1',
+      'keytrail_requests_total{operation="deleteApiKey",code="NOT_FOUND"} 1',
+      'keytrail_requests_total{operation="login",code="NOT_FOUND"} 1',
+      'keytrail_requests_total{operation="login",code="RATE_LIMITED"} 1',
+      'keytrail_requests_total{operation="none",code="GRAPHQL_VALIDATION_FAILED"} 1',
+      'keytrail_requests_in_flight 0',
+      'keytrail_upstream_calls_total{route="audit",outcome="5xx"} 1',
+      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
+      'keytrail_upstream_calls_total{route="secrets",outcome="4xx"} 1',
+      'keytrail_upstream_calls_total{route="login",outcome="4xx"} 1',
+      'keytrail_upstream_retries_total{route="audit"} 1',
+      'keytrail_breaker_state{state="closed"} 1',
+      'keytrail_breaker_state{state="open"} 0',
+      'keytrail_logins_refused_total{by="client"} 1',
+      'keytrail_contract_drift_total{entry="audit.event.id"} 1',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(told).toContain('nodejs_eventloop_lag_seconds');
+    expect(told).not.toContain('c4n4ry');
+  });
+
+  it('count a caller who left as such, and not as a failure of the service', async () => {
+    await using service = await startService(() => new Promise(() => {}));
+    const { observer, text } = createMetrics();
+    await using gateway = gatewayOver(service.url, { observer });
+    await using server = await onPort(gateway);
+    for (const asked of [1, 2]) {
+      const caller = new AbortController();
+      const answer = fetch(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+        body: '{"query": "{ audit { totalCount } }"}',
+        signal: caller.signal,
+      });
+      await expect.poll(() => service.seen.length).toBe(asked);
+      caller.abort();
+      await expect(answer).rejects.toThrow();
+    }
+    await expect.poll(text).toContain('requests_total{operation="audit",code="ABORTED"} 2');
+    const told = await text();
+    expect(told).toContain('upstream_calls_total{route="audit",outcome="left"} 2');
+    expect(told).not.toMatch(/code="UPSTREAM_|outcome="none"/);
+  });
+
+  it('tell of what is rare before its first time, which would otherwise be no rise', async () => {
+    const lines = (await createMetrics().text()).split('\n');
+    for (const line of [
+      'keytrail_requests_total{operation="none",code="OVERLOADED"} 0',
+      'keytrail_upstream_retries_total{route="login"} 0',
+      'keytrail_upstream_rejected_total{route="secrets"} 0',
+      'keytrail_logins_refused_total{by="address"} 0',
+    ]) {
+      expect(lines).toContain(line);
+    }
+  });
+
+  it('of several processes are one: sums, and of each that has gone what it counted', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    const { text, add } = createMetricsTotal();
+    let isMute = false;
+    const asJson = async (metrics: typeof one) =>
+      isMute ? new Promise<never>(() => {}) : JSON.parse(JSON.stringify(await metrics.snapshot()));
+    const letGo = add(() => asJson(one));
+    add(() => asJson(other));
+    for (const { observer } of [one, other]) {
+      observer.rest.onCall?.('audit', '2xx', 0.1);
+      observer.onInFlight(1);
+    }
+    one.observer.rest.onBreaker?.('open');
+    one.observer.login.onFallback?.(true);
+
+    const both = (await text()).split('\n');
+    for (const line of [
+      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
+      'keytrail_upstream_call_duration_seconds_bucket{le="0.1",route="audit"} 2',
+      'keytrail_requests_in_flight 2',
+      'keytrail_breaker_state{state="closed"} 1',
+      'keytrail_breaker_state{state="open"} 1',
+      'keytrail_login_limit_fallback 1',
+    ]) {
+      expect(both).toContain(line);
+    }
+    expect(both).toContainEqual(expect.stringMatching(/^process_start_time_seconds \d{10}$/));
+
+    letGo();
+    isMute = true; // what the other one said last stands for it
+    const left = (await text()).split('\n');
+    for (const line of [
+      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
+      'keytrail_upstream_call_duration_seconds_bucket{le="0.1",route="audit"} 2',
+      'keytrail_requests_in_flight 1',
+      'keytrail_breaker_state{state="open"} 0',
+      'keytrail_login_limit_fallback 0',
+    ]) {
+      expect(left).toContain(line);
+    }
+  });
+
+  it('are served on loopback when a port is given, and end with the process', async () => {
+    await using process = keytrail([], { PORT: '0', METRICS_PORT: '0' });
+    const [, url = ''] = await process.until(/Metrics +(http:\S+)/);
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toContain('text/plain');
+    expect(await response.text()).toContain('keytrail_requests_in_flight 0');
+    expect((await fetch(`${url}?x=1`)).status).toBe(200);
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(new URL('/', url))).status).toBe(404);
+    process.child.kill('SIGTERM');
+    expect(await process.status).toBe(0);
+  });
+});

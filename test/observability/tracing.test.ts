@@ -1,0 +1,187 @@
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument } from '../../src/client/graphql.ts';
+import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+import { createTelemetry, type Telemetry } from '../helpers/telemetry.ts';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+
+/** The spans as they ended, calls before their operation. */
+function told({ spans }: Telemetry) {
+  return spans().map(({ name, kind, attributes, status }) => ({
+    name,
+    kind,
+    attributes,
+    isError: status.code === SpanStatusCode.ERROR,
+  }));
+}
+
+describe('a trace', () => {
+  it('has a span for the operation, and in it one for each request to the service', async () => {
+    await using service = await startService(({ method }) =>
+      method === 'GET' ? { status: service.seen.length === 1 ? 503 : 200, body: [] } : {},
+    );
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    const headers = { traceparent: TRACEPARENT, tracestate: 'a=1', 'x-request-id': 'r1' };
+    await ask(gateway, AuditDocument, {}, { token: 't', headers });
+
+    const server = {
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(service.url).port),
+    };
+    const call = {
+      ...server,
+      'http.request.method': 'GET',
+      'url.template': '/api/v1/audit',
+    };
+    expect(told(telemetry)).toEqual([
+      {
+        name: 'GET /api/v1/audit',
+        kind: SpanKind.CLIENT,
+        attributes: { ...call, 'http.response.status_code': 503, 'error.type': '503' },
+        isError: true,
+      },
+      {
+        name: 'GET /api/v1/audit',
+        kind: SpanKind.CLIENT,
+        attributes: { ...call, 'http.request.resend_count': 1, 'http.response.status_code': 200 },
+        isError: false,
+      },
+      {
+        name: 'query audit',
+        kind: SpanKind.SERVER,
+        attributes: {
+          'keytrail.request_id': 'r1',
+          'graphql.operation.type': 'query',
+          'keytrail.fields': 'audit',
+          'http.response.status_code': 200,
+        },
+        isError: false,
+      },
+    ]);
+    const [first, second, operation] = telemetry.spans();
+    expect(operation?.parentSpanContext).toMatchObject({
+      spanId: 'b7ad6b7169203331',
+      isRemote: true,
+    });
+    for (const span of [first, second, operation]) {
+      expect(span?.spanContext().traceId).toBe(TRACE_ID);
+    }
+    for (const [index, span] of [first, second].entries()) {
+      expect(span?.parentSpanContext?.spanId).toBe(operation?.spanContext().spanId);
+      expect(service.seen[index]?.headers).toMatchObject({
+        traceparent: `00-${TRACE_ID}-${span?.spanContext().spanId}-01`,
+        tracestate: 'a=1',
+        'x-request-id': 'r1',
+      });
+    }
+  });
+
+  it('names the code of what failed, and no client', async () => {
+    await using service = await startService((_, response) => void response.destroy());
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    await ask(gateway, DeleteApiKeyDocument, { clientId: 'c4n4ry' }, { token: 'c4n4ry' });
+    await ask(gateway, '{ c4n4ry }');
+    expect(told(telemetry)).toMatchObject([
+      {
+        name: 'DELETE /api/v1/secrets/{client_id}',
+        attributes: { 'error.type': 'OUTCOME_UNKNOWN' },
+        isError: true,
+      },
+      {
+        name: 'mutation deleteApiKey',
+        attributes: { 'error.type': 'OUTCOME_UNKNOWN', 'http.response.status_code': 200 },
+        isError: true,
+      },
+      { name: 'graphql', attributes: { 'error.type': 'GRAPHQL_VALIDATION_FAILED' }, isError: true },
+    ]);
+    expect(await telemetry.text()).not.toContain('c4n4ry');
+  });
+
+  it('begins in the gateway when the caller has none, and goes on to the service', async () => {
+    await using service = await startService({ body: [] });
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    await ask(gateway, AuditDocument, {}, { token: 't' });
+    const [call, operation] = telemetry.spans();
+    const { traceId, spanId } = call?.spanContext() ?? {};
+    expect(operation?.parentSpanContext).toBeUndefined();
+    expect(service.seen[0]?.headers['traceparent']).toBe(`00-${traceId}-${spanId}-01`);
+  });
+
+  it('that is not recorded is passed on as such', async () => {
+    await using service = await startService({ body: [] });
+    const telemetry = createTelemetry(new AlwaysOffSampler());
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    const headers = { traceparent: TRACEPARENT };
+    await ask(gateway, AuditDocument, {}, { token: 't', headers });
+    expect(telemetry.spans()).toEqual([]);
+    expect(service.seen[0]?.headers['traceparent']).toMatch(`00-${TRACE_ID}-`);
+    expect(service.seen[0]?.headers['traceparent']).toMatch(/-00$/);
+  });
+
+  it('has no part in probes of health', async () => {
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver('http://127.0.0.1:1', telemetry.parts);
+    await gateway.fetch('http://gateway.test/health/live');
+    await gateway.fetch('http://gateway.test/elsewhere');
+    expect(telemetry.spans()).toEqual([]);
+  });
+});
+
+describe('a traceparent', () => {
+  const hex = (length: number) =>
+    fc
+      .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
+      .map((digits) => digits.join(''));
+  const isZero = (digits: string) => /^0+$/.test(digits);
+
+  it('that is well-formed reaches the service as it came, where nothing records', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    await fc.assert(
+      fc.asyncProperty(hex(32), hex(16), hex(2), async (traceId, spanId, flags) => {
+        fc.pre(!isZero(traceId) && !isZero(spanId));
+        const traceparent = `00-${traceId}-${spanId}-${flags}`;
+        await ask(gateway, AuditDocument, {}, { token: 't', headers: { traceparent } });
+        expect(service.seen.at(-1)?.headers['traceparent']).toBe(traceparent);
+      }),
+    );
+  });
+
+  it('of a later version is understood by its first four fields', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    for (const traceparent of ['01', '01-more', '01-'].map(
+      (end) => `cc${TRACEPARENT.slice(2, -2)}${end}`,
+    )) {
+      await ask(gateway, AuditDocument, {}, { token: 't', headers: { traceparent } });
+      expect(service.seen.at(-1)?.headers['traceparent']).toBe(TRACEPARENT);
+    }
+  });
+
+  it('that is anything else does not', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const anything = fc.oneof(
+      fc.string({ unit: fc.constantFrom(...'0123456789abcdef-') }),
+      hex(16).map((spanId) => `00-${'0'.repeat(32)}-${spanId}-01`),
+      hex(32).map((traceId) => `00-${traceId}-${'0'.repeat(16)}-01`),
+      hex(32).map((traceId) => `ff-${traceId}-b7ad6b7169203331-01`),
+      hex(32).map((traceId) => `00-${traceId}-b7ad6b7169203331-01-more`),
+      hex(32).map((traceId) => `cc-${traceId}-b7ad6b7169203331-01more`),
+    );
+    await fc.assert(
+      fc.asyncProperty(anything, async (traceparent) => {
+        await ask(gateway, AuditDocument, {}, { token: 't', headers: { traceparent } });
+        expect(service.seen.at(-1)?.headers).not.toHaveProperty('traceparent');
+      }),
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { completeAudit } from '../../src/inference/index.ts';
+import { readTrail } from '../../src/mapping/trail.ts';
+import { decodeCursor, encodeCursor, findItem } from '../../src/pagination/cursor.ts';
+
+const record = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.record({ id: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({ action: fc.constantFrom('a', 'b') }),
+);
+
+function read(body: unknown, isCut = false) {
+  const answer = { status: 200, headers: {}, body, isCut };
+  return readTrail(completeAudit(answer), answer);
+}
+
+describe('a cursor', () => {
+  it('leads back to its event in the same trail, and in one that grew at one end', () => {
+    fc.assert(
+      fc.property(
+        fc.array(record, { minLength: 1 }),
+        fc.nat(),
+        fc.array(record),
+        (records, at, arrived) => {
+          const trail = read(records);
+          const index = at % records.length;
+          const cursor = encodeCursor({ trail, index, step: null });
+          expect(findItem(trail, decodeCursor(cursor))).toBe(index);
+          const front = read([...arrived, ...records]);
+          expect(findItem(front, decodeCursor(cursor))).toBe(arrived.length + index);
+        },
+      ),
+    );
+  });
+
+  it('into an answer that was cut leads to its event in the whole, and when others arrived in front', () => {
+    fc.assert(
+      fc.property(
+        fc.array(record, { minLength: 1 }),
+        fc.nat(),
+        fc.array(record),
+        fc.array(record),
+        (records, at, arrived, rest) => {
+          const first = JSON.stringify(records[0]);
+          fc.pre(arrived.every((one) => JSON.stringify(one) !== first));
+          const index = at % records.length;
+          const cursor = encodeCursor({ trail: read(records, true), index, step: null });
+          const whole = read([...arrived, ...records, ...rest]);
+          expect(findItem(whole, decodeCursor(cursor))).toBe(arrived.length + index);
+        },
+      ),
+    );
+  });
+
+  it('that nobody made is refused, whatever it is', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json().map((text) => Buffer.from(text).toString('base64url')),
+        ),
+        (text) => {
+          expect(() => decodeCursor(text)).toThrow(GatewayError);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { completeAudit } from '../../src/inference/index.ts';
+import { readTrail } from '../../src/mapping/trail.ts';
+import { selectEventsOfParty } from '../../src/pagination/filter.ts';
+
+const NAMES = ['k1', 'k2', 'k3', '__proto__', 'constructor', '']; // of which the last is nobody's
+const name = fc.option(fc.constantFrom(...NAMES), { nil: null });
+const party = fc.option(fc.record({ id: name, name }), { nil: null });
+const record = fc.record({ action: fc.constant('a'), actor: party, target: party });
+const asking = fc.record({ name: fc.constantFrom(...NAMES), from: fc.nat(12), most: fc.nat(5) });
+
+describe('the events of a key', () => {
+  it('are those that name it as actor or target, whichever keys the request asked about before', () => {
+    fc.assert(
+      fc.property(fc.array(record), fc.array(asking), (body, askings) => {
+        const answer = { status: 200, headers: {}, body };
+        const trail = readTrail(completeAudit(answer), answer);
+        for (const { name, from, most } of askings) {
+          const naming = body.flatMap((_, index) => {
+            const { actor, target } = trail.event(index);
+            const names = [actor?.identifier, actor?.name, target?.identifier, target?.name];
+            return index >= from && names.includes(name) ? [index] : [];
+          });
+          expect(selectEventsOfParty(name)(trail, from, most)).toEqual(naming.slice(0, most));
+        }
+      }),
+    );
+  });
+});

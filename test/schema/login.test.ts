@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { LoginDocument } from '../../src/client/graphql.ts';
+import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+/** Ends an hour later. */
+const JWT = `e30.${btoa(JSON.stringify({ exp: NOW.getTime() / 1000 + 3600 }))}.`;
+
+async function read(body: unknown) {
+  await using service = await startService({ body });
+  await using gateway = gatewayOver(service.url, { now: () => NOW });
+  return await ask(gateway, LoginDocument, {
+    clientId: 'c',
+    credential: { clientSecret: 's' },
+    withRaw: true,
+  });
+}
+
+describe('the answer of a login', () => {
+  it.each([
+    [
+      { access_token: 'a', refresh_token: 'r', token_type: 'bearer', expires_in: 3600 },
+      {
+        accessToken: 'a',
+        refreshToken: 'r',
+        tokenType: 'bearer',
+        expiresAt: '2026-11-21T13:00:00.000Z',
+      },
+    ],
+    [
+      { accessToken: 'a', refreshToken: 'r', expiresAt: '2026-11-21T12:30:00Z' },
+      {
+        accessToken: 'a',
+        refreshToken: 'r',
+        tokenType: 'Bearer',
+        expiresAt: '2026-11-21T12:30:00.000Z',
+      },
+    ],
+    [
+      { data: { token: 'a', expiresIn: '60' }, success: true },
+      {
+        accessToken: 'a',
+        refreshToken: null,
+        tokenType: 'Bearer',
+        expiresAt: '2026-11-21T12:01:00.000Z',
+      },
+    ],
+    [
+      { Token: 'a', expires: 1_800_000_000 },
+      {
+        accessToken: 'a',
+        refreshToken: null,
+        tokenType: 'Bearer',
+        expiresAt: '2027-01-15T08:00:00.000Z',
+      },
+    ],
+    [
+      { jwt: 'a', refresh_token: '' },
+      { accessToken: 'a', refreshToken: null, expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 'soon' },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: -1 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 1e300 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 99_999_999_999 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expires_in: 1_795_221_600 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { access_token: 'a', expiresInMillis: 60_000 },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [
+      { access_token: 'a', token_ttl_ms: 2_592_000_000 },
+      { accessToken: 'a', expiresAt: '2026-12-21T12:00:00.000Z' },
+    ],
+    [
+      { ext_expires_in: 7, client_secret_expires_at: 1_800_000_000, token: 'a', expires_in: 60 },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [
+      { user: { contract_expires_at: 1_800_000_000 }, access_token: JWT },
+      { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
+    ],
+    [
+      { signIn: { token: 'a', expiresAt: '2026-11-21T12:30:00Z' } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:30:00.000Z' },
+    ],
+    [
+      { signInWithEmail: { token: 'a' }, expires_in_ms: { access: 60_000 } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
+    [{ private_token: 'a' }, { accessToken: 'a' }],
+    [
+      { secret: { access_token: 'a', expires_in: 60 } },
+      { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
+    ],
+    [
+      { data: { token: 'a' }, continuation_token: 'c', push_token: 'p' },
+      { accessToken: 'a', refreshToken: null },
+    ],
+  ])('%j is read', async (body, expected) => {
+    const { data } = await read(body);
+    expect(data?.login).toMatchObject({ ...expected, raw: body });
+  });
+
+  it('may hold a member called __proto__, which pollutes nothing', async () => {
+    const { data } = await read('{"__proto__":{"polluted":1},"access_token":"a"}');
+    expect(data?.login?.accessToken).toBe('a');
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it.each([
+    {},
+    [],
+    'null',
+    '"a"',
+    { access_token: '' },
+    { access_token: 12 },
+    { access_token: 'a\nb' },
+    { access_token: null },
+    { a: { b: { c: { access_token: 'too deep' } } } },
+    [{ access_token: 'a' }],
+    { status: 'MFA_REQUIRED', stateToken: 's' },
+    { challenge_token: 'c' },
+    { challenge: { token: 'c' } },
+    { requires_2fa: true, '2fa_token': 't' },
+    { twoFaToken: 't' },
+    { pending_token: 't' },
+    { session_token: '', intermediate_session_token: 't' },
+    { sms_token: 't', setupToken: 'u' },
+  ])('%j holds no token', async (body) => {
+    const result = await read(body);
+    expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
+    expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');
+    expect(result.errors?.[0]?.message).toMatch(/`keytrail learn.*KEYTRAIL_CONTRACT/);
+  });
+});

@@ -1,0 +1,272 @@
+import { readFileSync } from 'node:fs';
+import {
+  buildASTSchema,
+  isInputObjectType,
+  isObjectType,
+  Kind,
+  parse,
+  print,
+  visit,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { createSchema, printSubgraph } from '../../src/schema/index.ts';
+import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+
+const FILE = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
+
+describe('schema.graphql', () => {
+  it('is what the code prints', () => {
+    expect(printSubgraph(createSchema())).toBe(FILE);
+  });
+
+  it('describes every element, and a nullable field says what null means', () => {
+    const silent: string[] = [];
+    const check = (node: {
+      name: { value: string };
+      description?: { value: string } | undefined;
+    }) => {
+      if (!node.description?.value) silent.push(node.name.value);
+    };
+    visit(parse(FILE), {
+      ObjectTypeDefinition: check,
+      InputObjectTypeDefinition: check,
+      EnumTypeDefinition: check,
+      ScalarTypeDefinition: check,
+      EnumValueDefinition: check,
+      InputValueDefinition: check,
+      FieldDefinition: (node) => {
+        check(node);
+        const isNullable = node.type.kind !== Kind.NON_NULL_TYPE;
+        if (isNullable && !/null/i.test(node.description?.value ?? ''))
+          silent.push(node.name.value);
+      },
+    });
+    expect(silent).toEqual([]);
+  });
+
+  it('keeps its federation directives and @oneOf, and nothing of federation’s machinery', () => {
+    expect(FILE).toContain('extend schema @link(url: "https://specs.apollo.dev/federation/v2.6"');
+    expect(FILE).toContain('type ApiKey @key(fields: "clientId")');
+    expect(FILE).toContain('type PageInfo @shareable');
+    expect(FILE).toContain('input LoginCredential @oneOf');
+    expect(FILE).not.toMatch(/_service|_entities|_Any|_Entity/);
+  });
+
+  it('has settled names, types and arguments', () => {
+    const schema = buildASTSchema(parse(FILE), { assumeValidSDL: true });
+    const outline = Object.values(schema.getTypeMap())
+      .filter(
+        (type) => (isObjectType(type) || isInputObjectType(type)) && !type.name.startsWith('__'),
+      )
+      .flatMap((type) =>
+        isObjectType(type) || isInputObjectType(type)
+          ? Object.values<{
+              name: string;
+              type: unknown;
+              args?: readonly { name: string; type: unknown }[];
+            }>(type.getFields()).map(
+              ({ name, type: of, args = [] }) =>
+                `${type.name}.${name}${args.length > 0 ? `(${args.map((arg) => `${arg.name}: ${arg.type}`).join(', ')})` : ''}: ${of}`,
+            )
+          : [],
+      );
+    expect(outline.sort()).toEqual([
+      'ApiKey.audit(after: String, first: Int): AuditEventConnection',
+      'ApiKey.clientId: ID!',
+      'AuditEventConnection.edges: [AuditEventEdge!]!',
+      'AuditEventConnection.nodes: [AuditEvent!]!',
+      'AuditEventConnection.pageInfo: PageInfo!',
+      'AuditEventConnection.raw(pointer: String): JSON',
+      'AuditEventConnection.totalCount: Int',
+      'AuditEventEdge.cursor: String!',
+      'AuditEventEdge.node: AuditEvent!',
+      'AuditEvent.action: String',
+      'AuditEvent.actor: AuditParty',
+      'AuditEvent.id: ID',
+      'AuditEvent.ipAddress: String',
+      'AuditEvent.occurredAt: DateTime',
+      'AuditEvent.outcome: AuditOutcome',
+      'AuditEvent.raw(pointer: String): JSON',
+      'AuditEvent.target: AuditParty',
+      'AuditEvent.userAgent: String',
+      'AuditFilter.actions: [String!]',
+      'AuditFilter.actor: String',
+      'AuditFilter.outcome: AuditOutcome',
+      'AuditFilter.since: DateTime',
+      'AuditFilter.target: String',
+      'AuditFilter.until: DateTime',
+      'AuditParty.id: ID',
+      'AuditParty.name: String',
+      'AuditParty.type: String',
+      'DeleteApiKeyPayload.apiKey: ApiKey!',
+      'DeleteApiKeyPayload.outcome: DeletionOutcome!',
+      'DeleteApiKeyPayload.raw(pointer: String): JSON',
+      'LoginCredential.clientSecret: String',
+      'LoginCredential.refreshToken: String',
+      'LoginPayload.accessToken: String!',
+      'LoginPayload.expiresAt: DateTime',
+      'LoginPayload.raw(pointer: String): JSON',
+      'LoginPayload.refreshToken: String',
+      'LoginPayload.tokenType: String!',
+      'Mutation.deleteApiKey(clientId: ID!): DeleteApiKeyPayload',
+      'Mutation.login(clientId: ID!, credential: LoginCredential!): LoginPayload',
+      'PageInfo.endCursor: String',
+      'PageInfo.hasNextPage: Boolean!',
+      'PageInfo.hasPreviousPage: Boolean!',
+      'PageInfo.startCursor: String',
+      'Query.audit(after: String, filter: AuditFilter, first: Int, parameters: [UpstreamParameter!]): AuditEventConnection',
+      'UpstreamParameter.name: String!',
+      'UpstreamParameter.value: String!',
+    ]);
+  });
+});
+
+describe('the subgraph', () => {
+  it('serves the same schema to composers, with @oneOf defined', async () => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const { data } = await ask<{ _service: { sdl: string } }, object>(
+      gateway,
+      '{ _service { sdl } }',
+    );
+    const sdl = data?._service.sdl ?? '';
+    expect(sdl).toContain('directive @oneOf on INPUT_OBJECT');
+    expect(sdl.startsWith(FILE)).toBe(true);
+    expect(print(parse(sdl))).toContain('type ApiKey @key');
+  });
+
+  const ENTITIES = `query ($keys: [_Any!]!) {
+    _entities(representations: $keys) {
+      ... on ApiKey { clientId audit(first: 2) { totalCount nodes { id } } }
+    }
+  }`;
+
+  it('resolves fifty keys and their trails with one read', async () => {
+    const body = Array.from({ length: 200 }, (_, index) => ({
+      id: index,
+      actor: { id: `key-${index % 50}` },
+      target: `key-${(index + 1) % 50}`,
+    }));
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const keys = Array.from({ length: 50 }, (_, index) => ({
+      __typename: 'ApiKey',
+      clientId: `key-${index}`,
+    }));
+    const { data } = await ask<{ _entities: { clientId: string }[] }, object>(
+      gateway,
+      ENTITIES,
+      { keys },
+      { token: 't' },
+    );
+    expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /api/v1/audit',
+    ]);
+    expect(data?._entities).toHaveLength(50);
+    expect(data?._entities[7]).toEqual({
+      clientId: 'key-7',
+      audit: { totalCount: 8, nodes: [{ id: '6' }, { id: '7' }] },
+    });
+  });
+
+  it.each([
+    { __typename: 'ApiKey' },
+    { __typename: 'ApiKey', clientId: true },
+    { __typename: 'ApiKey', clientId: null },
+  ])('refuses the representation %j', async (representation) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask(gateway, ENTITIES, { keys: [representation] }, { token: 't' });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    expect(service.seen).toHaveLength(0);
+  });
+
+  it('keeps the neighbours of a representation that it refuses, and says which it was', async () => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const keys = [
+      { __typename: 'ApiKey', clientId: 7 },
+      { __typename: 'ApiKey' },
+      { __typename: 'Nope' },
+    ];
+    const query =
+      'query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on ApiKey { clientId } } }';
+    const { data, errors } = await ask(gateway, query, { keys });
+    expect(data).toEqual({ _entities: [{ clientId: '7' }, null, null] });
+    expect(errors?.map(({ path }) => path)).toEqual([
+      ['_entities', 1],
+      ['_entities', 2],
+    ]);
+  });
+
+  it.each([
+    ['2000 fields', 250, ''],
+    ['no more, under whatever names and aliases,', 251, 'OPERATION_TOO_COMPLEX'],
+  ])('takes %s of entities in one request', async (_, length, code) => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const query = `query ($keys: [_Any!]!) {
+        a: _entities(representations: $keys) { __typename ...K ... on ApiKey { __typename clientId } }
+        b: _entities(representations: $keys) { __typename ...K ... on ApiKey { __typename clientId } }
+      }
+      fragment K on ApiKey { one: clientId two: clientId }`;
+    const keys = Array.from({ length }, (_, n) => ({ __typename: 'ApiKey', clientId: n }));
+    const result = await ask(gateway, query, { keys });
+    expect(codeOf(result)).toBe(code);
+    expect(result.errors?.length ?? 0).toBeLessThan(2);
+    expect(result.text.length > 10_000).toBe(code === '');
+  });
+
+  it('refuses a representation of what it does not have', async () => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const keys = [{ __typename: 'Nope', clientId: 'k' }];
+    expect(codeOf(await ask(gateway, ENTITIES, { keys }, { token: 't' }))).toBe('BAD_USER_INPUT');
+  });
+});
+
+describe('one request', () => {
+  it('reads each page of the trail once, however many fields ask', async () => {
+    await using service = await startService({ body: [{ id: 1 }] });
+    await using gateway = gatewayOver(service.url);
+    const parameters = '[{name: "a", value: "b"}]';
+    const query = `{ a: audit { totalCount } b: audit(first: 1) { nodes { raw } }
+      c: audit(parameters: ${parameters}) { totalCount } d: audit(parameters: ${parameters}) { raw } }`;
+    const { errors } = await ask(gateway, query, {}, { token: 't' });
+    expect(errors).toBeUndefined();
+    expect(service.seen.map(({ url }) => url).sort()).toEqual([
+      '/api/v1/audit',
+      '/api/v1/audit?a=b',
+    ]);
+  });
+
+  it('shares nothing with another', async () => {
+    await using service = await startService(({ method }) =>
+      method === 'GET' ? { body: [] } : {},
+    );
+    await using gateway = gatewayOver(service.url);
+    const query = 'mutation { deleteApiKey(clientId: "k") { apiKey { audit { totalCount } } } }';
+    await ask(gateway, query, {}, { token: 't' });
+    await ask(gateway, query, {}, { token: 't' });
+    await ask(gateway, '{ audit { totalCount } }', {}, { token: 't' });
+    expect(service.seen.map(({ method }) => method)).toEqual([
+      'DELETE',
+      'GET',
+      'DELETE',
+      'GET',
+      'GET',
+    ]);
+  });
+
+  it('keeps its neighbours’ data when one field fails', async () => {
+    await using service = await startService(({ url }) =>
+      url.includes('bad') ? { status: 403 } : { body: [] },
+    );
+    await using gateway = gatewayOver(service.url);
+    const { data, errors } = await ask(
+      gateway,
+      '{ good: audit { totalCount } bad: audit(parameters: [{name: "bad", value: "1"}]) { totalCount } }',
+      {},
+      { token: 't' },
+    );
+    expect(data).toEqual({ good: { totalCount: 0 }, bad: null });
+    expect(errors).toMatchObject([{ path: ['bad'], extensions: { code: 'FORBIDDEN' } }]);
+  });
+});

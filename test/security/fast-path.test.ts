@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { createSchema } from '../../src/schema/index.ts';
+import { compareBothPaths } from '../helpers/both-paths.ts';
+import { generateRequest } from '../helpers/documents.ts';
+import { createRandom } from '../helpers/random.ts';
+
+it('2,000 requests of any kind are answered the same by both ways, and send the service the same', async () => {
+  const schema = createSchema();
+  const random = createRandom(20_261_121);
+  const prepared = await compareBothPaths(Array.from({ length: 2000 }, () => generateRequest(schema, random)));
+  expect(prepared).toBeGreaterThan(500);
+}, 120_000);

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readClientIp } from '../../src/server/client-ip.ts';
+
+const PEER = '198.51.100.9';
+
+describe('the address of a sender', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::ffff:c000:0201', '192.0.2.1'],
+    ['::FFFF:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', null],
+    ['/run/keytrail.sock', null],
+  ])('is of the socket %s: %s', (peer, expected) => {
+    expect(readClientIp({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(
+      expected,
+    );
+  });
+
+  it.each<[number, string | null, string]>([
+    [0, '203.0.113.1', PEER],
+    [1, null, PEER],
+    [1, '', PEER],
+    [1, '203.0.113.1', '203.0.113.1'],
+    [1, 'forged, 203.0.113.1', '203.0.113.1'],
+    [1, '203.0.113.7,203.0.113.1', '203.0.113.1'],
+    [2, '203.0.113.7, 203.0.113.1, 10.0.0.1', '203.0.113.1'],
+    [2, '203.0.113.1', PEER],
+    [3, '203.0.113.7, 203.0.113.1', PEER],
+    [1, '203.0.113.1, unknown', PEER],
+    [1, '203.0.113.1, ', PEER],
+    [1, '203.0.113.1:4711', '203.0.113.1'],
+    [1, '[2001:db8:1:2::3]:4711', '2001:db8:1:2::/64'],
+    [1, '[2001:db8:1:2::3]', '2001:db8:1:2::/64'],
+    [1, '2001:db8:1:2::3', '2001:db8:1:2::/64'],
+    [1, '"203.0.113.1"', PEER],
+    [1, '203.0.113.256', PEER],
+  ])('behind %d proxies, forwarded for %j, is %s', (trustedProxies, forwardedFor, expected) => {
+    expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(expected);
+  });
+
+  it('is not known without a socket, whatever the header says', () => {
+    const forwardedFor = '203.0.113.1';
+    expect(readClientIp({ peer: undefined, forwardedFor, trustedProxies: 1 })).toBeNull();
+  });
+
+  it('is never what the sender himself wrote', () => {
+    const sent = fc.option(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()));
+    fc.assert(
+      fc.property(sent, fc.ipV4(), fc.array(fc.ipV4(), { maxLength: 4 }), (own, sender, inner) => {
+        // Each proxy adds whom it was asked by; the socket is that of the innermost one.
+        const forwardedFor = [...(own === null ? [] : [own]), sender, ...inner].join(', ');
+        const trustedProxies = inner.length + 1;
+        expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(sender);
+      }),
+    );
+  });
+
+  it('does not depend on how it is written, nor on the last 64 bits of IPv6', () => {
+    const group = fc.integer({ min: 1, max: 0xffff });
+    const groups = (count: number) => fc.array(group, { minLength: count, maxLength: count });
+    fc.assert(
+      fc.property(groups(4), groups(4), (site, host) => {
+        const long = [...site, ...host].map((each) => each.toString(16).padStart(4, '0'));
+        const short = site.map((each) => each.toString(16)).join(':');
+        const read = (peer: string) =>
+          readClientIp({ peer, forwardedFor: null, trustedProxies: 0 });
+        expect(read(long.join(':').toUpperCase())).toBe(`${short}::/64`);
+        expect(read(`${short}::`)).toBe(`${short}::/64`);
+      }),
+    );
+  });
+});

@@ -1,0 +1,352 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import type { Gateway } from '../../src/server/types.ts';
+import { compareBothPaths, VARIABLES } from '../helpers/both-paths.ts';
+import { documentsOfTheSuite, type GeneratedRequest } from '../helpers/documents.ts';
+import { gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
+import { keytrail } from '../helpers/process.ts';
+import { type Handler, startService } from '../helpers/service.ts';
+
+const AUDIT = '{ audit { nodes { id } } }';
+
+/** Asks over a port, where what was asked before is prepared. */
+async function underPort(
+  behave: Handler,
+  act: (port: {
+    readonly url: string;
+    readonly ask: (query: string, init?: RequestInit) => Promise<unknown>;
+    readonly sockets: () => number;
+    readonly logged: readonly string[];
+    readonly draining: AbortController;
+  }) => Promise<void>,
+  overrides: Overrides = {},
+): Promise<void> {
+  await using service = await startService(behave);
+  await using gateway = gatewayOver(service.url, overrides);
+  const draining = new AbortController();
+  await using server = await onPort(gateway, { draining });
+  const ask = async (query: string, { headers, ...init }: RequestInit = {}) => {
+    const response = await fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer t', ...headers },
+      body: JSON.stringify({ query }),
+      ...init,
+    });
+    return { connection: response.headers.get('connection'), ...(await response.json()) };
+  };
+  await act({ url: server.url, ask, sockets: service.sockets, logged: gateway.logged, draining });
+}
+
+/** A question that announces so many bytes more than it has. */
+function toHttp(query: string, missing: number): string {
+  const body = JSON.stringify({ query });
+  const head = [
+    'POST /graphql HTTP/1.1',
+    'host: gateway',
+    'authorization: Bearer t',
+    'content-type: application/json',
+    `content-length: ${body.length + missing}`,
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+describe('a request that was asked before', () => {
+  it('is answered as at first, with every document of the suite', async () => {
+    const documents = documentsOfTheSuite();
+    expect(documents.length).toBeGreaterThan(60);
+    const prepared = await compareBothPaths(documents.map((query) => ({ query, variables: VARIABLES })));
+    expect(prepared).toBeGreaterThan(50);
+  });
+
+  it('is answered as at first under names that JavaScript keeps for itself', async () => {
+    const names =
+      'constructor toString get set async await class default eval arguments let new this then';
+    const aliases = names.split(' ').map((name) => `${name}: id`);
+    const query = `{ audit { nodes { ${aliases.join(' ')} null: __typename true: action } } }`;
+    expect(await compareBothPaths([{ query, variables: {} }])).toBeGreaterThan(0);
+    expect(
+      await compareBothPaths([{ query: '{ audit { __proto__: __typename } }', variables: {} }]),
+    ).toBe(0);
+  });
+
+  it.each<[string, readonly GeneratedRequest[]]>([
+    [
+      'brackets inside of one another in a variable',
+      [
+        { query: '{ __typename }' },
+        {
+          query: '{ __typename }',
+          variables: { x: JSON.parse('['.repeat(3000) + ']'.repeat(3000)) },
+        },
+      ],
+    ],
+    [
+      'a name of an operation that ends like another document',
+      [
+        { query: '#\nquery A { __typename }', operationName: 'A' },
+        { query: 'query A { __typename }', operationName: 'A\n#' },
+      ],
+    ],
+  ])('is answered as at first with %s', async (_, requests) => {
+    // Each by every type that an answer may have.
+    await compareBothPaths(requests.flatMap((request) => Array.from({ length: 4 }, () => request)));
+  });
+
+  it('is answered like any other where something is called `then`', () =>
+    underPort(
+      ({ method }) => ({ body: method === 'DELETE' ? '{"then":1}' : '[{"then":{"a":1}}]' }),
+      async ({ ask, logged }) => {
+        const data = (json: string) => ({ connection: 'keep-alive', data: JSON.parse(json) });
+        for (let time = 0; time < 3; time += 1) {
+          expect(await ask('{ then: __typename audit { then: nodes { then: id raw } } }')).toEqual(
+            data('{"then":"Query","audit":{"then":[{"then":null,"raw":{"then":{"a":1}}}]}}'),
+          );
+          expect(
+            await ask('mutation { deleteApiKey(clientId: "c") { raw } then: __typename }'),
+          ).toEqual(data('{"deleteApiKey":{"raw":{"then":1}},"then":"Mutation"}'));
+        }
+        expect(logged.join()).not.toContain('bug');
+      },
+    ));
+
+  it('is prepared for each choice of its flags, whoever asked for which before', () => {
+    const query = `query ($actor: Boolean!, $target: Boolean!, $more: Boolean!) { audit { nodes {
+      id action occurredAt outcome ...M @include(if: $more)
+      actor @include(if: $actor) { id name type } target @include(if: $target) { id name type } } } }
+      fragment M on AuditEvent { ipAddress userAgent }`;
+    const large = `query ($all: Boolean!) { audit { nodes { id } ...N @include(if: $all) } }
+      fragment N on AuditEventConnection { a: nodes { ...E } b: nodes { ...E } c: nodes { ...E } d: nodes { ...E } }
+      fragment E on AuditEvent { id action occurredAt outcome actor { ...P } target { ...P } }
+      fragment P on AuditParty { id name type a: id b: id c: id d: id e: id f: id g: id h: id }`;
+    return underPort(
+      () => ({ body: [{ id: 1 }] }),
+      async ({ ask, logged }) => {
+        const count = async (query: string, variables: object, headers = {}) => {
+          const before = logged.length;
+          await ask(query, { body: JSON.stringify({ query, variables }), headers });
+          return logged.slice(before).join().includes('"prepared":true');
+        };
+        const flags = [true, false];
+        const choices = flags.flatMap((actor) =>
+          flags.flatMap((target) => flags.map((more) => ({ actor, target, more }))),
+        );
+        expect(await count(query, choices[0] ?? {})).toBe(false);
+        for (const choice of choices) expect(await count(query, choice)).toBe(true);
+        expect(await count(large, { all: true })).toBe(false);
+        expect(await count(large, { all: true })).toBe(false);
+        expect(await count(large, { all: false })).toBe(true);
+      },
+    );
+  });
+
+  it('is answered in whole characters, however large the answer', () => {
+    const nodes = Array.from({ length: 1000 }, (_, index) => ({
+      id: `${index} 日本 é 🔑`.repeat(9),
+    }));
+    return underPort(
+      () => ({ body: nodes }),
+      async ({ ask, logged }) => {
+        for (const first of [1, 1000, 1, 1000]) {
+          const query = `{ audit(first: ${first}) { nodes { id } } }`;
+          expect(await ask(query)).toMatchObject({
+            data: { audit: { nodes: nodes.slice(0, first) } },
+          });
+        }
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(2);
+      },
+    );
+  });
+
+  it('is answered to each caller by his own token', () =>
+    underPort(
+      ({ headers }) => ({ body: [{ id: headers.authorization }] }),
+      async ({ ask, logged }) => {
+        const tokens = Array.from({ length: 50 }, (_, index) => `Bearer t${index}`);
+        await ask(AUDIT);
+        const answers = await Promise.all(
+          tokens.map((authorization) => ask(AUDIT, { headers: { authorization } })),
+        );
+        expect(answers).toMatchObject(
+          tokens.map((id) => ({ data: { audit: { nodes: [{ id }] } } })),
+        );
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(50);
+      },
+    ));
+
+  it('is carried out once, also when its answer cannot be completed', () => {
+    const sent: string[] = [];
+    return underPort(
+      ({ method }) => {
+        sent.push(method);
+        return { body: { gone: true } };
+      },
+      async ({ ask, logged }) => {
+        const query =
+          'mutation ($id: ID!, $at: String) { deleteApiKey(clientId: $id) { outcome raw(pointer: $at) } }';
+        const body = JSON.stringify({ query, variables: { id: 'c', at: 'wrong' } });
+        for (const count of [1, 2, 3]) {
+          expect(await ask(query, { body })).toMatchObject({
+            data: { deleteApiKey: { outcome: 'DELETED', raw: null } },
+            errors: [{ path: ['deleteApiKey', 'raw'], extensions: { code: 'BAD_USER_INPUT' } }],
+          });
+          expect(sent).toHaveLength(count);
+        }
+        expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(2);
+      },
+    );
+  });
+
+  it('ends at the service when its caller leaves, whether it waits there or for a connection', () => {
+    let hangs = false;
+    return underPort(
+      () => (hangs ? undefined : { body: [] }),
+      async ({ ask, sockets, logged }) => {
+        await ask(AUDIT);
+        hangs = true;
+        const leaving = new AbortController();
+        const asked = Array.from({ length: 40 }, () => ask(AUDIT, { signal: leaving.signal }));
+        await expect.poll(sockets).toBe(8); // that is all it may open
+        leaving.abort();
+        for (const answer of asked) await expect(answer).rejects.toThrow();
+        await expect.poll(sockets).toBe(0);
+        await expect
+          .poll(() => logged.filter((line) => /"prepared":true.*"aborted":true/.test(line)))
+          .toHaveLength(40);
+        hangs = false;
+        expect(await ask(AUDIT)).toMatchObject({ data: { audit: { nodes: [] } } });
+      },
+      { upstream: { timeoutMs: 60_000 } },
+    );
+  });
+
+  it.each([
+    ['alone', false],
+    ['behind another on its connection', true],
+  ])('is not carried out when its caller leaves before its last byte, %s', (_, isBehind) => {
+    const sent: string[] = [];
+    let hangs = false;
+    return underPort(
+      ({ method }) => {
+        sent.push(method);
+        return hangs && method === 'GET' ? undefined : { body: [] };
+      },
+      async ({ url, ask, logged }) => {
+        const deletion = 'mutation { deleteApiKey(clientId: "c") { outcome } }';
+        for (const query of [AUDIT, deletion]) await ask(query);
+        hangs = true;
+        const { hostname, port } = new URL(url);
+        const socket = connect(Number(port), hostname);
+        if (isBehind) socket.write(toHttp(AUDIT, 0));
+        socket.write(toHttp(deletion, 1));
+        await ask('{ __typename }'); // what was written before it has come
+        socket.destroy();
+        for (const query of ['{ __typename }', deletion, deletion]) await ask(query);
+        expect(sent).toEqual(['GET', 'DELETE', ...(isBehind ? ['GET'] : []), 'DELETE', 'DELETE']);
+        expect(logged.join()).not.toContain('BAD_REQUEST');
+      },
+      { upstream: { timeoutMs: 60_000 } },
+    );
+  });
+
+  it('is carried out when its last byte is there, however late', () =>
+    underPort(
+      () => ({ body: [{ id: 'é' }] }),
+      async ({ url, ask, logged }) => {
+        const { hostname, port } = new URL(url);
+        const socket = connect(Number(port), hostname).setNoDelay(); // each piece by itself
+        for (const question of [toHttp(AUDIT, 0), toHttp(AUDIT, 0)]) {
+          socket.write(question);
+          await once(socket, 'data');
+        }
+        const [head, , body] = toHttp(AUDIT, 0).split(/(\r\n\r\n)/);
+        for (const piece of [`${head}\r\n\r\n`, body?.slice(0, 9), body?.slice(9)]) {
+          await ask('{ __typename }'); // what was written before it has come
+          socket.write(String(piece));
+        }
+        const [answer] = await once(socket, 'data');
+        expect(String(answer)).toMatch(
+          /^HTTP\/1.1 200 .*\r\n\r\n{"data":{"audit":{"nodes":\[{"id":"é"}\]}}}$/s,
+        );
+        expect(logged.at(-1)).toContain('prepared');
+        socket.destroy();
+      },
+    ));
+
+  it('is over when its connection is lost with its head', async () => {
+    const sent: string[] = [];
+    await using service = await startService(({ method }) => {
+      sent.push(method);
+      return { body: [] };
+    });
+    await using gateway = gatewayOver(service.url);
+    const handled: Promise<void>[] = [];
+    const handle: Gateway['handle'] = (request, response) => {
+      const answered = gateway.handle(request, response);
+      handled.push(answered);
+      request.destroy();
+      return answered;
+    };
+    await using server = await onPort({ ...gateway, handle });
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(toHttp(AUDIT, 1));
+    await once(socket, 'close');
+    expect(handled).toHaveLength(1);
+    await Promise.all(handled);
+    expect(sent).toEqual([]);
+  });
+
+  it('closes its connection while the gateway drains', () =>
+    underPort(
+      () => ({ body: [] }),
+      async ({ ask, draining }) => {
+        await ask(AUDIT);
+        draining.abort();
+        expect(await ask(AUDIT)).toMatchObject({ connection: 'close', data: {} });
+      },
+    ));
+
+  it('goes the long way again where Node makes no code out of strings', async () => {
+    await using service = await startService(() => ({ body: [{ id: '1' }] }));
+    await using gateway = keytrail([], {
+      ...{ PORT: '0', UPSTREAM_URL: service.url },
+      NODE_OPTIONS: '--disallow-code-generation-from-strings',
+    });
+    const [, url = ''] = await gateway.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
+    const headers = { authorization: 'Bearer t', 'content-type': 'application/json' };
+    for (const body of [1, 2, 3].map(() => JSON.stringify({ query: AUDIT }))) {
+      const response = await fetch(url, { method: 'POST', headers, body });
+      expect(await response.json()).toEqual({ data: { audit: { nodes: [{ id: '1' }] } } });
+    }
+    await gateway.until(/(?:"request".*\n.*){3}/);
+    expect(gateway.output.stdout).not.toContain('"prepared"');
+  });
+
+  it('is a bug’s business too: masked, reported, and the next is answered', () => {
+    let broken = false;
+    const now = () => {
+      if (broken) throw new RangeError('c4n4ry');
+      return new Date();
+    };
+    const login =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { expiresAt } }';
+    return underPort(
+      () => ({ body: { access_token: 'a', expires_in: 60 } }),
+      async ({ ask, logged }) => {
+        await ask(login);
+        broken = true;
+        const answer = await ask(login);
+        broken = false;
+        expect(answer).toMatchObject({
+          data: { login: null },
+          errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+        });
+        expect(logged.some((line) => line.includes('"bug":"RangeError"'))).toBe(true);
+        expect(JSON.stringify(answer) + logged.join()).not.toContain('c4n4ry');
+        expect(await ask(login)).not.toHaveProperty('errors');
+      },
+      { now },
+    );
+  });
+});

@@ -1,0 +1,191 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { LoginDocument } from '../../src/client/graphql.ts';
+import { ask, codeOf, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
+import { type Service, startService } from '../helpers/service.ts';
+
+const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
+if (!isInstalled)
+  process.stderr.write('test/redis.test.ts is skipped: redis-server is not installed\n');
+
+describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
+  it('gives two gateways one budget, and holds no client id or address', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    await using one = over(service, redis.url, { perMinute: 3 });
+    await using other = over(service, redis.url, { perMinute: 3 });
+    await using server = await onPort(one);
+    await untilShared(redis, one, other);
+    redis.ask('flushall');
+    expect(await codes(one, 'canary-id', 2)).toEqual(['', '']);
+    expect(await codes(other, 'canary-id', 3)).toEqual(['', 'RATE_LIMITED', 'RATE_LIMITED']);
+    expect(await codes(one, 'canary-id', 1)).toEqual(['RATE_LIMITED']);
+    const body = JSON.stringify({ query: LoginDocument, variables: variablesOf('canary-id') });
+    const headers = { 'content-type': 'application/json' };
+    const refusal = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+    const { errors } = await refusal.json();
+    expect(errors[0].extensions.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    expect(redis.ask('keys', '*').trim().split('\n').sort()).toEqual([
+      expect.stringMatching(/^keytrail:login:address:[\w-]{43}$/),
+      expect.stringMatching(/^keytrail:login:client:[\w-]{43}$/),
+    ]);
+  });
+
+  it('may be lost and come back while gateways let logins through', async () => {
+    const port = await freePort();
+    await using service = await startService(TOKEN);
+    const first = await startRedis(port);
+    await using one = over(service, first.url, { perMinute: 2 });
+    await using other = over(service, first.url, { perMinute: 2 });
+    await untilShared(first, one, other);
+    expect(await codes(one, 'a', 2)).toEqual(['', '']);
+    expect(await codes(other, 'a', 1)).toEqual(['RATE_LIMITED']);
+
+    await first[Symbol.asyncDispose]();
+    await expect
+      .poll(() => [one, other].map(({ fallbacks }) => fallbacks.at(-1)))
+      .toEqual([true, true]);
+    for (const gateway of [one, other]) {
+      expect(await codes(gateway, 'b', 3)).toEqual(['', '', 'RATE_LIMITED']);
+    }
+
+    await using again = await startRedis(port);
+    await untilShared(again, one, other);
+    for (const { fallbacks } of [one, other]) expect(fallbacks.slice(-2)).toEqual([true, false]);
+    expect(await codes(one, 'c', 2)).toEqual(['', '']);
+    expect(await codes(other, 'c', 1)).toEqual(['RATE_LIMITED']);
+    const said = one.logged.filter((line) => line.includes('Redis'));
+    expect(said.at(-2)).toContain('Redis does not answer: each replica counts logins by itself');
+    expect(said.at(-1)).toContain('Redis answers again: replicas share the count of logins');
+  }, 30_000);
+
+  it('that hangs holds up no login for longer than its time-out', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    await using gateway = over(service, redis.url, { perMinute: 2 });
+    await untilShared(redis, gateway);
+    redis.child.kill('SIGSTOP');
+    expect(await codes(gateway, 'b', 3)).toEqual(['', '', 'RATE_LIMITED']);
+    expect(gateway.fallbacks.at(-1)).toBe(true);
+    redis.child.kill('SIGCONT');
+  });
+
+  it('that refuses what it is asked is done without', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    await using gateway = over(service, redis.url, { perMinute: 2 });
+    await untilShared(redis, gateway);
+    redis.ask('config', 'set', 'maxmemory', '1');
+    expect(await codes(gateway, 'b', 3)).toEqual(['', '', 'RATE_LIMITED']);
+    expect(gateway.fallbacks.at(-1)).toBe(true);
+  });
+
+  it('is left when the gateway is disposed', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    const gateway = over(service, redis.url, { perMinute: 2 });
+    await untilShared(redis, gateway);
+    const { length } = gateway.fallbacks;
+    const clients = () => redis.ask('client', 'list').trim().split('\n').length;
+    expect(clients()).toBe(2); // the one that asks is one too
+    await gateway[Symbol.asyncDispose]();
+    await expect.poll(clients).toBe(1);
+    expect(gateway.fallbacks).toHaveLength(length);
+  });
+});
+
+it('a gateway starts, counts logins and is disposed where no Redis answers', async () => {
+  await using service = await startService(TOKEN);
+  await using gateway = over(service, `redis://127.0.0.1:${await freePort()}`, { perMinute: 2 });
+  expect(await codes(gateway, 'a', 3)).toEqual(['', '', 'RATE_LIMITED']);
+  expect(gateway.fallbacks).toEqual([true]);
+});
+
+const TOKEN = { body: { access_token: 'a' } };
+
+function variablesOf(clientId: string) {
+  return { clientId, credential: { clientSecret: 's' } };
+}
+
+/** A gateway, with what it said of its Redis. */
+function over(
+  service: Service,
+  redisUrl: string,
+  limits: { readonly perMinute: number },
+): TestGateway & { readonly fallbacks: readonly boolean[] } {
+  const fallbacks: boolean[] = [];
+  const login = { onFallback: (isFallback: boolean) => void fallbacks.push(isFallback) };
+  const gateway = gatewayOver(service.url, {
+    loginRateLimit: { ...limits, redisUrl },
+    observer: { login },
+  });
+  return { ...gateway, fallbacks };
+}
+
+/** Waits until logins through each gateway are counted in Redis. */
+async function untilShared(redis: RedisServer, ...gateways: readonly TestGateway[]): Promise<void> {
+  const count = () => Number(redis.ask('dbsize'));
+  for (const gateway of gateways) {
+    const isShared = async () => {
+      const before = count();
+      await codes(gateway, randomUUID(), 1);
+      return count() > before;
+    };
+    await expect.poll(isShared, { timeout: 12_000 }).toBe(true);
+  }
+}
+
+/** Logs in some times, one after the other, and gives the code of each. */
+async function codes(gateway: TestGateway, clientId: string, count: number) {
+  const all: (string | undefined)[] = [];
+  while (all.length < count) {
+    all.push(codeOf(await ask(gateway, LoginDocument, variablesOf(clientId))));
+  }
+  return all;
+}
+
+type RedisServer = AsyncDisposable & {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Gives what a command answers. */
+  ask(...command: readonly string[]): string;
+};
+
+/** Starts a Redis that writes no file. */
+async function startRedis(port: number): Promise<RedisServer> {
+  const options = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  const child = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  for await (const line of child.stdout) {
+    if (String(line).includes('Ready to accept connections')) break;
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    child,
+    ask: (...command) =>
+      execFileSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8' }),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  await using server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object(server.address()).port;
+}

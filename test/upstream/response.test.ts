@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import { ask, codeOf, gatewayOver, type Result } from '../helpers/gateway.ts';
+import { type ServiceResponse, startService } from '../helpers/service.ts';
+
+/** Stands in every body and header the service sends; it must never come back or be logged. */
+const CANARY = 'internal-host-7f3a';
+
+type Send = (gateway: ReturnType<typeof gatewayOver>) => Promise<Result<unknown>>;
+
+const OPERATIONS: Readonly<Record<string, Send>> = {
+  login: (gateway) =>
+    ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
+  audit: (gateway) => ask(gateway, AuditDocument, {}, { token: 't' }),
+  deleteApiKey: (gateway) => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
+};
+
+/** Every kind of body a failing service, or a proxy in front of it, may send. */
+const BODIES: Readonly<Record<string, ServiceResponse>> = {
+  empty: { body: '' },
+  'JSON object': { body: { message: CANARY, error: { code: CANARY } } },
+  'JSON array': { body: [{ message: CANARY }] },
+  text: { body: CANARY, headers: { 'content-type': 'text/plain' } },
+  HTML: { body: `<html><h1>${CANARY}</h1>`, headers: { 'content-type': 'text/html' } },
+  'truncated JSON': { body: `{"message": "${CANARY}` },
+  'JSON that says it is HTML': {
+    body: { message: CANARY },
+    headers: { 'content-type': 'text/html' },
+  },
+  'RFC 9457': {
+    body: { type: 'about:blank', title: CANARY, detail: CANARY },
+    headers: { 'content-type': 'application/problem+json' },
+  },
+};
+
+const STATUSES: Readonly<Record<number, string>> = {
+  300: 'UPSTREAM_BAD_RESPONSE',
+  301: 'UPSTREAM_BAD_RESPONSE',
+  302: 'UPSTREAM_BAD_RESPONSE',
+  304: 'UPSTREAM_BAD_RESPONSE',
+  307: 'UPSTREAM_BAD_RESPONSE',
+  400: 'BAD_USER_INPUT',
+  401: 'UNAUTHENTICATED',
+  402: 'UPSTREAM_ERROR',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'UPSTREAM_ERROR',
+  408: 'UPSTREAM_ERROR',
+  409: 'CONFLICT',
+  410: 'NOT_FOUND',
+  418: 'UPSTREAM_ERROR',
+  422: 'BAD_USER_INPUT',
+  429: 'RATE_LIMITED',
+  500: 'UPSTREAM_ERROR',
+  502: 'UPSTREAM_ERROR',
+  503: 'UPSTREAM_ERROR',
+  504: 'UPSTREAM_TIMEOUT',
+  599: 'UPSTREAM_ERROR',
+};
+
+/** A read that meets one of these is tried once more. */
+const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
+
+describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
+  it.each(Object.entries(STATUSES))(
+    'answers status %s with %s, whatever the body, and repeats nothing of it',
+    async (status, code) => {
+      let body: ServiceResponse = {};
+      await using service = await startService(() => ({ ...body, status: Number(status) }));
+      await using gateway = gatewayOver(service.url);
+      for (body of Object.values(BODIES)) {
+        const result = await send(gateway);
+        expect(codeOf(result)).toBe(code);
+        expect(result.errors?.[0]?.extensions.upstream).toEqual({ status: Number(status) });
+        expect(result.errors?.[0]?.path).toEqual([operation]);
+        expect(result.status).toBe(200);
+        expect(result.text).not.toContain(CANARY);
+      }
+      expect(gateway.logged.join()).not.toContain(CANARY);
+      const tries = operation === 'audit' && PASSING.has(Number(status)) ? 2 : 1;
+      expect(service.seen).toHaveLength(Object.keys(BODIES).length * tries);
+    },
+  );
+
+  it.each([502, 503, 504, 408])('may be repeated after %s only if it reads', async (status) => {
+    await using service = await startService({ status });
+    await using gateway = gatewayOver(service.url);
+    const { errors } = await send(gateway);
+    expect(errors?.[0]?.extensions.retryable).toBe(operation === 'audit');
+  });
+
+  it.each([
+    ['7', 7],
+    ['0', 0],
+    [new Date(Date.UTC(2026, 10, 21, 12, 0, 30)).toUTCString(), 30],
+    [new Date(Date.UTC(2026, 10, 21, 11)).toUTCString(), 0],
+    ['soon', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+  ])('passes on Retry-After: %s as %s seconds', async (header, seconds) => {
+    await using service = await startService({ status: 429, headers: { 'retry-after': header } });
+    const now = () => new Date(Date.UTC(2026, 10, 21, 12));
+    await using gateway = gatewayOver(service.url, { now });
+    const { errors } = await send(gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+    expect(errors?.[0]?.extensions.retryAfterSeconds).toBe(seconds);
+  });
+
+  it.each(['HTML', 'truncated JSON'])('cannot read %s at status 200', async (kind) => {
+    await using service = await startService(BODIES[kind] ?? {});
+    await using gateway = gatewayOver(service.url);
+    const result = await send(gateway);
+    expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
+    expect(result.text).not.toContain(CANARY);
+    expect(gateway.logged.join()).not.toContain(CANARY);
+  });
+
+  it('cannot read bytes that are not UTF-8', async () => {
+    await using service = await startService((_, response) => {
+      response.end(Buffer.from('{"access_token":"\xff"}', 'latin1'));
+      return undefined;
+    });
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf(await send(gateway))).toBe('UPSTREAM_BAD_RESPONSE');
+  });
+});
+
+describe('an answer of 200', () => {
+  it.each([
+    ['login', 'empty', 'UPSTREAM_BAD_RESPONSE'],
+    ['login', 'text', 'UPSTREAM_BAD_RESPONSE'],
+    ['login', 'JSON object', 'UPSTREAM_ERROR'],
+    ['login', 'JSON array', 'UPSTREAM_BAD_RESPONSE'],
+    ['audit', 'empty', 'UPSTREAM_BAD_RESPONSE'],
+    ['audit', 'text', 'UPSTREAM_BAD_RESPONSE'],
+    ['audit', 'JSON object', 'UPSTREAM_ERROR'],
+    ['audit', 'JSON array', ''],
+    ['deleteApiKey', 'empty', ''],
+    ['deleteApiKey', 'text', ''],
+    ['deleteApiKey', 'JSON array', ''],
+    ['deleteApiKey', 'JSON that says it is HTML', ''],
+  ])('to %s with a body that is %s gives %j', async (operation, kind, code) => {
+    await using service = await startService(BODIES[kind] ?? {});
+    await using gateway = gatewayOver(service.url);
+    expect(codeOf((await OPERATIONS[operation]?.(gateway)) ?? {})).toBe(code);
+  });
+
+  it.each([
+    { success: false },
+    { ok: false },
+    { result: 'failed' },
+    { status: 'Error' },
+    { Success: 'false' },
+    { success: 0 },
+    { deleted: 'no' },
+    { isSuccess: false },
+    { data: { success: false } },
+    { error: 'x' },
+    { errors: [{}] },
+    { type: 'about:blank', status: 404 },
+    { status: 'not_found' },
+    { code: 404, message: 'x' },
+    { code: 'KEY_NOT_FOUND' },
+    { errorCode: 'E17' },
+    { errorMessage: 'x' },
+    { failed: true },
+    { deleted: [], failed: ['k'] },
+    { deletedCount: 0 },
+    { error: { code: 7, message: '' } },
+    { data: { id: 'k', deleted: false } },
+    { result: { request_id: 'r', status: 'failed' } },
+    { client: { client_id: 'k', status: 'failed' } },
+    { data: { clientId: 'k', statusCode: 409 } },
+    { status: 'not_deleted' },
+    { status: 40_401 },
+    { meta: { success: false, code: 404 }, data: null },
+    { error: 'The key could not be deleted successfully' },
+    { error: 'Unable to delete: no success' },
+    { data: { client_id: 'k', status: 'not_found' } },
+    { data: { clientId: 'k', status: 'notDeleted' } },
+    { result: { id: 'k', status: 'forbidden' } },
+    { id: 'k', status: '404' },
+    { deleted: 'not yet' },
+    { success: 'notPossible' },
+    { result: 'not supported' },
+    { status: 'NOT_EXIST' },
+    { client_id: 'k', status: 'invalid', message: 'x' },
+    false,
+  ])('that says %j is a failed deletion', async (body) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(codeOf(result)).toBe('UPSTREAM_ERROR');
+    expect(result.errors?.[0]?.extensions).toMatchObject({
+      reason: 'SAYS_IT_FAILED',
+      upstream: { status: 200 },
+    });
+  });
+
+  it.each([
+    { result: 4711 },
+    { error: 'none', errorCode: 0 },
+    { error: { code: 0, message: '' }, failed: [] },
+    { deleted: ['k'], deletedCount: 1, failed: 0 },
+    { api_key: { id: 'k', status: 'blocked' } },
+    { errorCode: 200, errorMessage: 'Deleted successfully' },
+    { stats: { success: 0 } },
+    { error: { code: 0, message: 'Successful. Not an error.' } },
+    { errorMessage: '1 deleted with success, 0 failed' },
+    { id: 'k', name: 'CI', status: 'not_active' },
+    { id: 'task', status: 'notStarted' },
+    { job: { state: 'queued', result: 'not_available' } },
+  ])('that says %j is no failed deletion', async (body) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const { data } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(data?.deleteApiKey?.outcome).toBe('DELETED');
+  });
+
+  it.each([
+    [{ status: 200, body: { success: true } }, 'DELETED', { success: true }],
+    [
+      { status: 200, body: { errors: [], error: null, status: 0 } },
+      'DELETED',
+      { errors: [], error: null, status: 0 },
+    ],
+    [{ status: 200, body: 'OK', headers: { 'content-type': 'text/plain' } }, 'DELETED', 'OK'],
+    [{ status: 200, body: '' }, 'DELETED', null],
+    [{ status: 200, body: '\n' }, 'DELETED', null],
+    [{ status: 201, body: 'true' }, 'DELETED', true],
+    [{ status: 202, body: '' }, 'ACCEPTED', null],
+    [{ status: 202, body: { task: 1 } }, 'ACCEPTED', { task: 1 }],
+    [{ status: 204 }, 'DELETED', null],
+  ])('or another 2xx, %j, ends a deletion as %s', async (answer, outcome, raw) => {
+    await using service = await startService(answer);
+    await using gateway = gatewayOver(service.url);
+    const { data } = await ask(
+      gateway,
+      DeleteApiKeyDocument,
+      { clientId: 'k', withRaw: true },
+      { token: 't' },
+    );
+    expect(data?.deleteApiKey).toMatchObject({ outcome, raw });
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { parseBearer } from '../../src/upstream/bearer.ts';
+import { path } from '../../src/upstream/path.ts';
+import { createRestClient } from '../../src/upstream/rest-client.ts';
+import { NO_TRACE } from '../../src/upstream/types.ts';
+import { startService } from '../helpers/service.ts';
+
+const bug = new RangeError('This is a bug.');
+
+it.each([
+  [
+    'begins to look at',
+    () => {
+      throw bug;
+    },
+  ],
+  [
+    'looks at',
+    () => ({
+      items: 50,
+      get depths(): number[] {
+        throw bug;
+      },
+      suffices: () => true,
+    }),
+  ],
+])('does not take its own bug, met while it %s an answer, for a broken answer', async (_, need) => {
+  await using service = await startService((_, response) => {
+    const body = '['.padEnd(70_000);
+    response.writeHead(200, { 'content-length': body.length }).end(body);
+    return undefined;
+  });
+  const url = new URL(service.url);
+  const limits = { timeoutMs: 14_000, connections: 1, maxBytes: 1_000_000 };
+  await using client = createRestClient({ url, ...limits, now: Date.now });
+  const calls = client.of(NO_TRACE).authorized(parseBearer('Bearer t'));
+  await expect(calls.get(path`/api/v1/audit`, undefined, need)).rejects.toBe(bug);
+});
