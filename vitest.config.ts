@@ -14,7 +14,7 @@ export default defineConfig({
           exclude: ['browser', 'deploy', 'federation', 'package', 'security'].map(
             (folder) => `test/${folder}/**`,
           ),
-          globalSetup: 'test/helpers/build.ts',
+          globalSetup: 'test/helpers/build-package.ts',
           isolate: false, // importing a module only defines things, and importing all costs a second of CPU a file
           experimental,
           testTimeout: 15_000,

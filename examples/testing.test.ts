@@ -11,7 +11,7 @@ test('a deletion shows in the trail', async () => {
 
   const filter = { actions: ['key.delete'] };
   const trail = await keytrail.request(AuditDocument, { first: 1, filter });
-  assert.equal(trail.data?.audit?.nodes[0]?.target?.id, 'demo-old-ci');
+  assert.equal(trail.data?.audit?.nodes[0]?.target?.identifier, 'demo-old-ci');
 
   const sent = keytrail.requests.map(({ method, path }) => `${method} ${path}`);
   assert.deepEqual(sent, ['DELETE /api/v1/secrets/demo-old-ci', 'GET /api/v1/audit']);

@@ -80,7 +80,12 @@ export function createGateway(options: GatewayDependencies): Gateway {
     ...options.upstream,
     now: () => now().getTime(),
   });
-  const admission = createLoadShedder({ reports, createId, clock, maxInFlight: options.maxInFlight });
+  const admission = createLoadShedder({
+    reports,
+    createId,
+    clock,
+    maxInFlight: options.maxInFlight,
+  });
   const guard = createLoginRateLimiter({
     ...options.loginRateLimit,
     observer: { ...options.observer?.login, onFallback: reports.fallback },
@@ -90,7 +95,10 @@ export function createGateway(options: GatewayDependencies): Gateway {
   const schema = createSchema();
   const { documents, plugin: keepValid } = useDocuments();
   const prepared = createPreparedOperations(schema, documents);
-  const contextOf = ({ headers, signal, peer }: ClientRequest, report: OngoingRequest | undefined) => {
+  const contextOf = (
+    { headers, signal, peer }: ClientRequest,
+    report: OngoingRequest | undefined,
+  ) => {
     const address = () => {
       const forwardedFor = headers.get('x-forwarded-for');
       return readClientIp({ peer, forwardedFor, trustedProxies });

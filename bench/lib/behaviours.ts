@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ServiceResponse, ReceivedRequest } from '../../test/helpers/service.ts';
+import type { ReceivedRequest, ServiceResponse } from '../../test/helpers/service.ts';
 
 /** Deals with a request otherwise than well. */
 type Behaviour = (

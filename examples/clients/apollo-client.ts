@@ -49,9 +49,9 @@ if (import.meta.main) {
   const client = createApolloClient(url, createSession(clientId, clientSecret, { url }));
   const query = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data } = await client.query<{
-    audit: { nodes: { occurredAt: string; action: string; target: { id: string } }[] };
+    audit: { nodes: { occurredAt: string; action: string; target: { identifier: string } }[] };
   }>({ query });
   for (const { occurredAt, action, target } of data?.audit.nodes ?? []) {
-    console.log(occurredAt, action, target.id);
+    console.log(occurredAt, action, target.identifier);
   }
 }

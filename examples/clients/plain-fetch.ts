@@ -18,7 +18,7 @@ const { audit } = await ask(
   login.accessToken,
 );
 for (const { occurredAt, action, target } of audit.nodes) {
-  console.log(occurredAt, action, target.id);
+  console.log(occurredAt, action, target.identifier);
 }
 
 /** Asks again only where the gateway says that it makes sense, and not before it says so. */

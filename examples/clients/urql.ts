@@ -44,6 +44,6 @@ if (import.meta.main) {
   const { data, error } = await client.query(AUDIT, {}).toPromise();
   if (error) throw error;
   for (const { occurredAt, action, target } of data.audit.nodes) {
-    console.log(occurredAt, action, target.id);
+    console.log(occurredAt, action, target.identifier);
   }
 }

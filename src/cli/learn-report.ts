@@ -1,9 +1,10 @@
 import { completeAudit } from '../inference/index.ts';
 import { profileFields } from '../inference/profile.ts';
-import type { UpstreamResponse, ConfiguredContract } from '../mapping/contract.ts';
+import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { readTrail, type Trail } from '../mapping/trail.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 
 const ROWS = 5;
 const WIDTH = 24;
@@ -33,7 +34,10 @@ const COLUMNS: readonly (readonly [
 ];
 
 /** How the first records of some answers are read, as a table for people, and what stayed unread and why. */
-export function describeReading(answers: readonly UpstreamResponse[], contract: ConfiguredContract): string {
+export function describeReading(
+  answers: readonly UpstreamResponse[],
+  contract: ConfiguredContract,
+): string {
   const login =
     contract.login?.accessToken == null ? '' : 'The access token of a login was found.\n';
   if (answers.length === 0) return login;

@@ -26,7 +26,11 @@ const MAX_BYTES = 4096;
  * Makes and writes the lines of one turn of the event loop together, which takes a fraction of the time that each by
  * itself takes; one write after the other.
  */
-function byTurns(options: LoggerOptions, stamp: () => string, stdout: Runtime['stdout']): GatewayLog {
+function byTurns(
+  options: LoggerOptions,
+  stamp: () => string,
+  stdout: Runtime['stdout'],
+): GatewayLog {
   const batches: string[] = [];
   let bytes = 0; // of the last batch
   let time = '';

@@ -67,7 +67,7 @@ export type AuditQueryVariables = Exact<{
 }>;
 
 
-export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { id: string | null, name: string | null, type: string | null } | null, target: { id: string | null, name: string | null, type: string | null } | null }> } | null };
+export type AuditQuery = { audit: { totalCount: number | null, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null }, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { identifier: string | null, name: string | null, type: string | null } | null, target: { identifier: string | null, name: string | null, type: string | null } | null }> } | null };
 
 export type DeleteApiKeyMutationVariables = Exact<{
   clientId: string | number;
@@ -125,12 +125,12 @@ export const AuditDocument = new TypedDocumentString(`
       ipAddress
       userAgent
       actor {
-        id
+        identifier
         name
         type
       }
       target {
-        id
+        identifier
         name
         type
       }

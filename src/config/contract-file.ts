@@ -15,7 +15,11 @@ const source = z.union([pointer, z.array(pointer).min(1), z.null(), header], {
 });
 const parameter = z.string().min(1).nullable().optional();
 const party = z
-  .strictObject({ id: pointers.optional(), name: pointers.optional(), type: pointers.optional() })
+  .strictObject({
+    identifier: pointers.optional(),
+    name: pointers.optional(),
+    type: pointers.optional(),
+  })
   .optional();
 
 const schema: z.ZodType<ConfiguredContract> = z.strictObject({

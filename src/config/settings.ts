@@ -118,7 +118,11 @@ export const settings = z.object({
     otherwise: 'off',
   }),
   SHUTDOWN_DRAIN_MS: millis(0, 0, 'how long to go on serving, not ready, after SIGTERM'),
-  SHUTDOWN_TIMEOUT_MS: millis(1, 25_000, 'hard deadline for a graceful shutdown, the drain period included'),
+  SHUTDOWN_TIMEOUT_MS: millis(
+    1,
+    25_000,
+    'hard deadline for a graceful shutdown, the drain period included',
+  ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

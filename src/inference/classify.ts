@@ -39,7 +39,10 @@ type Traits = {
 const MAX_ALTERNATIVES = 3;
 
 /** Looks at a place; what stands in front of the record's home says nothing about it. */
-export function classify({ pointer, path, depth, values }: FieldProfile, home = ''): ClassifiedField {
+export function classify(
+  { pointer, path, depth, values }: FieldProfile,
+  home = '',
+): ClassifiedField {
   const isAtHome = home !== '' && path.startsWith(`${home}/`);
   const traits = traitsOf(isAtHome ? path.slice(home.length + 1) : path);
   return { pointer, path, depth, values, traits };

@@ -1,14 +1,14 @@
 import {
-  type UpstreamResponse,
   type AuditContract,
-  type EventContract,
   compilePointers,
   type DeepPartial,
+  type EventContract,
   type Pointers,
   readSource,
 } from '../mapping/contract.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
 import { SAMPLE_SIZE, type Trail } from '../mapping/trail.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 
 /** The configured entries that lead to nothing in an answer that has records: either they never did, or the service changed. */
 export function findDrift(
@@ -36,7 +36,9 @@ const known = new WeakMap<object, Finders>();
 function findersOf(event: DeepPartial<EventContract> = {}): Finders {
   const finders =
     known.get(event) ??
-    entriesOf(event, 'audit.event').map(([entry, pointers]) => [entry, compilePointers(pointers)] as const);
+    entriesOf(event, 'audit.event').map(
+      ([entry, pointers]) => [entry, compilePointers(pointers)] as const,
+    );
   known.set(event, finders);
   return finders;
 }

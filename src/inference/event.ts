@@ -1,8 +1,15 @@
-import type { EventContract } from '../mapping/contract.ts';
+import type { EventContract, PartyContract, Pointers } from '../mapping/contract.ts';
 import { parseOutcome } from '../mapping/outcome.ts';
 import { parseTime } from '../mapping/time.ts';
 import { lazy } from '../util/memoize.ts';
-import { type ClassifiedField, RECORD_KINDS, classify, parentPointer, selectPointers, toPointers } from './classify.ts';
+import {
+  type ClassifiedField,
+  classify,
+  parentPointer,
+  RECORD_KINDS,
+  selectPointers,
+  toPointers,
+} from './classify.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile.ts';
 import { EVENT, FIRST_GUESS } from './vocabulary.ts';
@@ -15,8 +22,8 @@ export function inferEvent(records: readonly unknown[]): EventContract {
     occurredAt: entries.occurredAt(),
     action: entries.action(),
     outcome: entries.outcome(),
-    actor: { identifier: entries.actor.id(), name: entries.actor.name(), type: entries.actor.type() },
-    target: { identifier: entries.target.id(), name: entries.target.name(), type: entries.target.type() },
+    actor: readAll(entries.actor),
+    target: readAll(entries.target),
     ipAddress: entries.ipAddress(),
     userAgent: entries.userAgent(),
   };
@@ -44,13 +51,18 @@ export function inferEventLazily(records: readonly unknown[]) {
   });
   const id = lazy(() => {
     const home = parentPointer(occurredAt()[0] ?? '');
-    const isNear = ({ pointer, depth }: ClassifiedField) => depth === 1 || parentPointer(pointer) === home;
+    const isNear = ({ pointer, depth }: ClassifiedField) =>
+      depth === 1 || parentPointer(pointer) === home;
     return selectPointers(places().filter(isNear), 'id', isId);
   });
   const others = lazy(() => places().filter(({ pointer }) => !id().includes(pointer)));
   const openParty = (role: 'actor' | 'target') => {
     const party = lazy(() => inferParty(others(), role));
-    return { id: () => party().identifier, name: () => party().name, type: () => party().type };
+    return {
+      identifier: () => party().identifier,
+      name: () => party().name,
+      type: () => party().type,
+    };
   };
   return {
     id: () => toPointers(id()),
@@ -62,6 +74,10 @@ export function inferEventLazily(records: readonly unknown[]) {
     ipAddress: () => toPointers(selectPointers(places(), 'ipAddress', isAddressOfActor)),
     userAgent: () => toPointers(selectPointers(places(), 'userAgent', isUserAgent)),
   };
+}
+
+function readAll(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {
+  return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
 /** The last rule: whatever has a time in its name. */

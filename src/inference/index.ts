@@ -1,15 +1,15 @@
 import type {
-  UpstreamResponse,
   AuditContract,
   Contract,
+  DeepPartial,
   LazyContract,
   PagingContract,
-  DeepPartial,
 } from '../mapping/contract.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/trail.ts';
-import { memoize, lazy } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { lazy, memoize } from '../util/memoize.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { inferLogin } from './login.ts';
@@ -27,7 +27,10 @@ export function inferContract(answer: UpstreamResponse): Contract {
 }
 
 /** A contract of the trail without gaps: what is not configured is told from the answer. */
-export function completeAudit(answer: UpstreamResponse, configured?: DeepPartial<AuditContract>): LazyContract {
+export function completeAudit(
+  answer: UpstreamResponse,
+  configured?: DeepPartial<AuditContract>,
+): LazyContract {
   const { body } = answer;
   const records = configured?.records === undefined ? inferRecords(body) : configured.records;
   const list = recordsAt(records, body) ?? [];
@@ -37,7 +40,8 @@ export function completeAudit(answer: UpstreamResponse, configured?: DeepPartial
   return {
     records,
     total: () => (total === undefined ? inferTotal(around(), answer, length) : total),
-    paging: () => fillGaps<PagingContract>(paging, inferPagination(around(), answer, length, paging)),
+    paging: () =>
+      fillGaps<PagingContract>(paging, inferPagination(around(), answer, length, paging)),
     parameters: fillGaps<LazyContract['parameters']>(parameters, NO_PARAMETERS),
     event: fillGaps<LazyContract['event']>(event, inferEventLazily(list.slice(0, SAMPLE_SIZE))),
   };
@@ -115,7 +119,9 @@ function isList({ value, words, pointer }: Part): boolean {
   const { isSure, isUsual, isOther } = kindOf(words);
   if (isOther) return false;
   const isPlural = isSure || (isUsual && /s$/i.test(pointer));
-  return Array.isArray(value) ? value.slice(0, SAMPLE_SIZE).every(isObject) : value === null && isPlural;
+  return Array.isArray(value)
+    ? value.slice(0, SAMPLE_SIZE).every(isObject)
+    : value === null && isPlural;
 }
 
 const kindOf = memoize((words) => ({

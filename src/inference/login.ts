@@ -1,7 +1,8 @@
-import type { UpstreamResponse, ExpiryFormat, LoginContract, DeepPartial } from '../mapping/contract.ts';
+import type { DeepPartial, ExpiryFormat, LoginContract } from '../mapping/contract.ts';
 import { decodeJwtClaims } from '../mapping/login.ts';
 import { parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentPointer } from './classify.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { type FieldProfile, profileFields } from './profile.ts';
@@ -41,7 +42,10 @@ function best(places: readonly FieldProfile[], rules: readonly RegExp[]): FieldP
 }
 
 /** What stands beside the token is its end; what stands elsewhere only where the token does not say. */
-function inferExpiry(ends: readonly FieldProfile[], token: FieldProfile | undefined): LoginContract['expires'] {
+function inferExpiry(
+  ends: readonly FieldProfile[],
+  token: FieldProfile | undefined,
+): LoginContract['expires'] {
   const home = token && parentPointer(token.pointer);
   const isOther = (name = '') => LOGIN.others.test(name);
   const beside = best(

@@ -1,11 +1,11 @@
 import {
-  type UpstreamResponse,
+  type DeepPartial,
   type PagingContract,
   type PagingStyle,
-  type DeepPartial,
-  type Source,
   readSource,
+  type Source,
 } from '../mapping/contract.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentPointer } from './classify.ts';
 import { type FieldProfile, profileFields } from './profile.ts';
@@ -40,7 +40,11 @@ const namesOf = memoize((path): ReadonlySet<string> => {
 });
 
 /** Where the answer says how many records there are in all; a count larger than the page is of all pages. */
-export function inferTotal(around: readonly EnvelopeField[], { headers }: UpstreamResponse, length: number): Source {
+export function inferTotal(
+  around: readonly EnvelopeField[],
+  { headers }: UpstreamResponse,
+  length: number,
+): Source {
   const pointer =
     first(around, 'total', isCount) ??
     first(around, 'count', (value) => isCount(value) && Number(value) > length);

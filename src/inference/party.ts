@@ -5,7 +5,10 @@ import { type ClassifiedField, RECORD_KINDS, toPointers } from './classify.ts';
 import { PARTY, type ROLES } from './vocabulary.ts';
 
 /** The best of the role's words by which records name somebody, and those that agree with it. */
-export function inferParty(places: readonly ClassifiedField[], role: keyof typeof ROLES): PartyContract {
+export function inferParty(
+  places: readonly ClassifiedField[],
+  role: keyof typeof ROLES,
+): PartyContract {
   const found: Attribute[] = [];
   for (const place of places) {
     const attribute = place.traits.party?.role === role ? describe(place) : undefined;
@@ -22,7 +25,7 @@ export function inferParty(places: readonly ClassifiedField[], role: keyof typeo
         .map(({ pointer }) => pointer),
     );
   return {
-    identifier: pick('id', named),
+    identifier: pick('identifier', named),
     name: pick('name', named),
     type: pick('type', others.length === 0 ? named : [...named, ...others]),
   };
@@ -71,7 +74,12 @@ function byFit(a: Attribute, b: Attribute): number {
   );
 }
 
-function describe({ traits: { party }, pointer, depth, values }: ClassifiedField): Attribute | undefined {
+function describe({
+  traits: { party },
+  pointer,
+  depth,
+  values,
+}: ClassifiedField): Attribute | undefined {
   if (party === null || !values.every(isPlain)) return undefined;
   const { rest, word } = party;
   if (rest === '') {
@@ -79,7 +87,7 @@ function describe({ traits: { party }, pointer, depth, values }: ClassifiedField
       return undefined;
     const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
     const isKind = party.role === 'target' && isAll(KIND);
-    const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'id' : 'name';
+    const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'identifier' : 'name';
     return { attribute, rule: BARE, word, isDirect: true, depth, pointer, values };
   }
   const meaning = meaningOf(rest);
@@ -101,7 +109,7 @@ function isPlain(value: unknown): boolean {
 const meaningOf = memoize((rest): Meaning | typeof NONE => {
   for (const isDirect of [true, false]) {
     const text = isDirect ? rest : rest.replace(/^\S+ /, '');
-    for (const attribute of ['id', 'name', 'type'] as const) {
+    for (const attribute of ['identifier', 'name', 'type'] as const) {
       const rule = PARTY[attribute].findIndex((candidate) => candidate.test(text));
       if (rule >= 0) return { attribute, rule, isDirect };
     }

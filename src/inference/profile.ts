@@ -1,5 +1,5 @@
 import { isObject, tokenizeKey } from '../mapping/tokenize-key.ts';
-import { memoize, memoiseWithin } from '../util/memoize.ts';
+import { memoiseWithin, memoize } from '../util/memoize.ts';
 
 /** A place where values hold a text, a number or a boolean. */
 export type FieldProfile = {
@@ -28,7 +28,10 @@ export type ProfileOptions = {
 };
 
 /** All places of some values, in the order in which they are met; of a list only its first item. */
-export function profileFields(values: readonly unknown[], limits: ProfileOptions = {}): readonly FieldProfile[] {
+export function profileFields(
+  values: readonly unknown[],
+  limits: ProfileOptions = {},
+): readonly FieldProfile[] {
   const tour: Tour = { places: [], counted: 0, isOver: false, limits };
   const root = createSpot(null, null);
   for (const value of values) if (!tour.isOver) visit(tour, value, root);

@@ -8,7 +8,10 @@ import { rankLists } from './index.ts';
  * them hold. Where no list is configured, one is sure to be the records, whatever stands behind it, when it is the
  * answer itself, or the first of the best tier among the members of the answer.
  */
-export function sufficientPrefix(records: number, configured: AuditContract['records'] | undefined) {
+export function sufficientPrefix(
+  records: number,
+  configured: AuditContract['records'] | undefined,
+) {
   const items = Math.max(records, SAMPLE_SIZE);
   return {
     items,

@@ -1,4 +1,5 @@
-import { type PointerReader, compilePointer } from './json-pointer.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { compilePointer, type PointerReader } from './json-pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
@@ -100,15 +101,6 @@ export type DeepPartial<T> = T extends Entry
 
 /** A contract as its file gives it. */
 export type ConfiguredContract = DeepPartial<Contract>;
-
-/** A successful answer of the service. */
-export type UpstreamResponse = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: unknown;
-  /** Whether the body was cut behind the first records of it. */
-  readonly isPartial?: boolean;
-};
 
 /** Finds what stands at the first of the pointers that leads to something; null or `undefined` where none does. */
 export function compilePointers(pointers: Lazy<Pointers>): (value: unknown) => unknown {

@@ -1,4 +1,4 @@
-import { type EventContract, compilePointers, type Lazy, type PartyContract } from './contract.ts';
+import { compilePointers, type EventContract, type Lazy, type PartyContract } from './contract.ts';
 import { type EventOutcome, parseOutcome } from './outcome.ts';
 import { type Instant, parseTime } from './time.ts';
 import { toText } from './tokenize-key.ts';
@@ -67,11 +67,15 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
 }
 
 function createPartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const id = compilePointers(contract.identifier);
+  const identifier = compilePointers(contract.identifier);
   const name = compilePointers(contract.name);
   const type = compilePointers(contract.type);
   return (record) => {
-    const who = { id: toText(id(record)), name: toText(name(record)), type: toText(type(record)) };
-    return who.id === null && who.name === null && who.type === null ? null : who;
+    const party = {
+      identifier: toText(identifier(record)),
+      name: toText(name(record)),
+      type: toText(type(record)),
+    };
+    return Object.values(party).every((text) => text === null) ? null : party;
   };
 }

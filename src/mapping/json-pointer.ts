@@ -30,7 +30,9 @@ export function resolvePointer(value: unknown, pointer: string): unknown {
 export type PointerReader = (value: unknown) => unknown;
 
 /** What leads to the part that a pointer names, and gives `undefined` where there is none. */
-export const compilePointer = memoize((pointer): PointerReader => compile(pointer) ?? interpret(pointer));
+export const compilePointer = memoize(
+  (pointer): PointerReader => compile(pointer) ?? interpret(pointer),
+);
 
 /** Names that can stand between quotes in code as they are, and are no indices. */
 const PLAIN = /^(?:\/[a-z_@$][\w@$:. -]*)+$/i;
@@ -41,7 +43,8 @@ const KINDS = [{}, [], '', 0, true].map(Object);
 /** As code, in a fraction of the time; null for other names, and where Node makes no code out of strings. */
 function compile(pointer: string): PointerReader | null {
   const isInnate = (name: string) => KINDS.some((kind) => name in kind);
-  if (!PLAIN.test(pointer) || !isCacheableKey(pointer) || pointer.split('/').some(isInnate)) return null;
+  if (!PLAIN.test(pointer) || !isCacheableKey(pointer) || pointer.split('/').some(isInnate))
+    return null;
   try {
     return new Function(`return (value) => value${pointer.replace(/\/([^/]+)/g, '?.["$1"]')}`)();
   } catch {

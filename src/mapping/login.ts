@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
-import { type UpstreamResponse, type ExpiryFormat, type LoginContract, readSource } from './contract.ts';
-import { throwOnSoftFailure, CONTRACT_HINT } from './soft-failure.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { type ExpiryFormat, type LoginContract, readSource } from './contract.ts';
+import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { type Instant, parseTime, toInstant } from './time.ts';
 import { isObject } from './tokenize-key.ts';
 
@@ -21,7 +22,11 @@ export type LoginTokens = {
  * @param now the instant from which a lifetime counts.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no access token, UPSTREAM_ERROR when it says that it failed.
  */
-export function readLogin(contract: LoginContract, answer: UpstreamResponse, now: Date): LoginTokens {
+export function readLogin(
+  contract: LoginContract,
+  answer: UpstreamResponse,
+  now: Date,
+): LoginTokens {
   const accessToken = readToken(readSource(contract.accessToken, answer));
   if (accessToken === null) {
     throwOnSoftFailure(answer);
@@ -33,7 +38,8 @@ export function readLogin(contract: LoginContract, answer: UpstreamResponse, now
     tokenType: readToken(readSource(contract.tokenType, answer)) ?? 'Bearer',
     refreshToken: readToken(readSource(contract.refreshToken, answer)),
     expiresAt:
-      contract.expires && readExpiry(readSource(contract.expires.at, answer), contract.expires.as, now),
+      contract.expires &&
+      readExpiry(readSource(contract.expires.at, answer), contract.expires.as, now),
     raw: answer.body,
   };
 }

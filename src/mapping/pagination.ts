@@ -1,4 +1,5 @@
-import { type UpstreamResponse, compilePointers, type PagingContract, readSource } from './contract.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { compilePointers, type PagingContract, readSource } from './contract.ts';
 import { toText } from './tokenize-key.ts';
 
 /** What leads to another page than the first: a link, or a query parameter. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { UpstreamResponse } from './contract.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 import { parseOutcome } from './outcome.ts';
 import { isObject, tokenizeKey } from './tokenize-key.ts';
 

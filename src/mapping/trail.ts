@@ -1,10 +1,11 @@
 import { GatewayError } from '../errors.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { type UpstreamResponse, type LazyContract, readSource } from './contract.ts';
+import { type LazyContract, readSource } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
 import { compilePointer } from './json-pointer.ts';
-import { type NextPage, readNextPage, type PageToken } from './pagination.ts';
-import { throwOnSoftFailure, CONTRACT_HINT } from './soft-failure.ts';
+import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
+import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isObject } from './tokenize-key.ts';
 
 /** The audit trail, or one page of it, as one answer of the service gives it. */
@@ -45,7 +46,11 @@ export const SAMPLE_SIZE = 50;
  * @param step what led to this answer; null for the first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
-export function readTrail(contract: LazyContract, answer: UpstreamResponse, step: PageToken | null = null): Trail {
+export function readTrail(
+  contract: LazyContract,
+  answer: UpstreamResponse,
+  step: PageToken | null = null,
+): Trail {
   const { body, isPartial: isCut = false } = answer;
   const records = recordsAt(contract.records, body);
   if (records === null) throwOnSoftFailure(answer);
@@ -55,7 +60,9 @@ export function readTrail(contract: LazyContract, answer: UpstreamResponse, step
     const message = `No list of records is found in the service's answer: ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
-  let readers: ReturnType<typeof compileEventReaders> | undefined = compileEventReaders(contract.event);
+  let readers: ReturnType<typeof compileEventReaders> | undefined = compileEventReaders(
+    contract.event,
+  );
   const { length } = records;
   const event = (index: number) => {
     if (readers === undefined) throw new Error('This trail was forgotten.');
@@ -69,7 +76,15 @@ export function readTrail(contract: LazyContract, answer: UpstreamResponse, step
   const total = lazy(() => (isCut ? null : readCount(readSource(totalAt(), answer))));
   const page = { length, total, lastId: () => event(length - 1).id };
   const next = lazy(() => (isCut ? CUT : readNextPage(paging(), answer, page, step)));
-  return { raw: isCut ? null : body, isPartial: isCut, length, total, event, next, release: forget };
+  return {
+    raw: isCut ? null : body,
+    isPartial: isCut,
+    length,
+    total,
+    event,
+    next,
+    release: forget,
+  };
 }
 
 const CUT = { isCut: true } as const;

@@ -1,10 +1,4 @@
-import {
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  Registry,
-} from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CompletedRequest, GatewayObserver } from './observer.ts';
 
 /** Counts what happens in a gateway and in its process. */

@@ -44,7 +44,12 @@ export type ReporterOptions = {
 };
 
 /** Reports to a log and to whoever counts. What the log throws is dropped: it must not take an answer along. */
-export function createRequestReporter({ log, observer = {}, beginSpan, clock }: ReporterOptions): RequestReporter {
+export function createRequestReporter({
+  log,
+  observer = {},
+  beginSpan,
+  clock,
+}: ReporterOptions): RequestReporter {
   const write = (level: keyof GatewayLog, record: object, message: string) => {
     try {
       const written: unknown = log[level](record, message);

@@ -2,12 +2,12 @@ import { GatewayError } from '../errors.ts';
 import type { NextPage, PageToken } from '../mapping/pagination.ts';
 import type { Trail } from '../mapping/trail.ts';
 import {
+  type CursorPosition,
   decodeCursor,
   type Edge,
   encodeCursor,
   findItem,
   fingerprint,
-  type CursorPosition,
 } from './cursor.ts';
 import { type ItemSelector, selectAllItems } from './filter.ts';
 
@@ -107,7 +107,10 @@ type Visit = {
 /** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
 async function walk(
   open: FetchPage,
-  { position, enough }: { readonly position: CursorPosition | null; readonly enough: number | undefined },
+  {
+    position,
+    enough,
+  }: { readonly position: CursorPosition | null; readonly enough: number | undefined },
   wantsMore: (visit: Visit) => boolean,
 ): Promise<{ readonly visits: readonly Visit[]; readonly next: () => NextPage }> {
   const visits: Visit[] = [];

@@ -52,7 +52,10 @@ export function decodeCursor(cursor: string): CursorPosition {
  * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere; and by
  * its id alone only where no record is the same.
  */
-export function findItem(trail: Trail, { fingerprint: wanted, index, origin }: CursorPosition): number {
+export function findItem(
+  trail: Trail,
+  { fingerprint: wanted, index, origin }: CursorPosition,
+): number {
   const arrived =
     typeof origin === 'number'
       ? trail.length - origin

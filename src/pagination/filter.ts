@@ -74,7 +74,12 @@ const placesOf = memoizePerTrail((trail) => {
   let looked = 0;
   const look = () => {
     const { actor, target } = trail.event(looked);
-    for (const name of new Set([actor?.identifier, actor?.name, target?.identifier, target?.name])) {
+    for (const name of new Set([
+      actor?.identifier,
+      actor?.name,
+      target?.identifier,
+      target?.name,
+    ])) {
       if (name == null) continue;
       const known = places.get(name);
       if (known === undefined) places.set(name, [looked]);

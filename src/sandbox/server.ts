@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { respond, problem, type RestResponse } from './routes.ts';
+import { problem, type RestResponse, respond } from './routes.ts';
 import { checkScript, isWhole, type ScriptedResponse, send } from './script.ts';
 import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
 import { openStore, type Store, type StoreOptions } from './store.ts';

@@ -1,9 +1,9 @@
-import type { UpstreamResponse } from '../mapping/contract.ts';
 import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
 import { resolveConnection } from '../pagination/connection.ts';
 import { pageSizeParameter, selectEventsOfParty } from '../pagination/filter.ts';
 import { path, withQuery } from '../upstream/path.ts';
-import { builder, rawArguments, readRaw, connectionArguments } from './builder.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { builder, connectionArguments, rawArguments, readRaw } from './builder.ts';
 
 builder.objectType('ApiKey', {
   description:
@@ -18,11 +18,14 @@ builder.objectType('ApiKey', {
         'The audit events in which this key acted or was acted upon, by its client id as id or name. However many keys one request asks about, the trail is read once. Null when it could not be read: `errors` says why.',
       args: connectionArguments,
       resolve: ({ clientId }, { first, after }, { authorized, contract }) =>
-        resolveConnection(authorized.getTrail(withQuery(path`/api/v1/audit`, pageSizeParameter(contract.audit))), {
-          first,
-          after,
-          where: selectEventsOfParty(clientId),
-        }),
+        resolveConnection(
+          authorized.getTrail(withQuery(path`/api/v1/audit`, pageSizeParameter(contract.audit))),
+          {
+            first,
+            after,
+            where: selectEventsOfParty(clientId),
+          },
+        ),
     }),
   }),
 });
@@ -89,7 +92,10 @@ export type Deletion = {
  * Reads the answer of a deletion, any 2xx: 202 is ACCEPTED, all else DELETED.
  * @throws GatewayError UPSTREAM_ERROR when the body says that it failed.
  */
-export function readDeletion({ status, body = null }: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
+export function readDeletion({
+  status,
+  body = null,
+}: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
   throwOnSoftFailure({ status, body });
   return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
 }

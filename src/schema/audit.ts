@@ -3,9 +3,9 @@ import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { resolveConnection } from '../pagination/connection.ts';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
-import { pageSizeParameter, selectMatchingEvents, filterParameters } from '../pagination/filter.ts';
+import { filterParameters, pageSizeParameter, selectMatchingEvents } from '../pagination/filter.ts';
 import { path, withQuery } from '../upstream/path.ts';
-import { builder, PageInfo, rawArguments, readRaw, connectionArguments } from './builder.ts';
+import { builder, connectionArguments, PageInfo, rawArguments, readRaw } from './builder.ts';
 
 builder.queryField('audit', (t) =>
   t.field({
@@ -178,7 +178,11 @@ builder.objectType('AuditEvent', {
 const AuditParty = builder.objectRef<Party>('AuditParty').implement({
   description: 'Somebody or something that an audit event names.',
   fields: (t) => ({
-    id: t.exposeID('id', { nullable: true, description: 'Its id. Null when the record has none.' }),
+    identifier: t.exposeID('identifier', {
+      nullable: true,
+      description:
+        'The identifier that the record gives it. Not an entity key: two parties of one type may share it.',
+    }),
     name: t.exposeString('name', {
       nullable: true,
       description:

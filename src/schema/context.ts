@@ -9,9 +9,8 @@ import { readTrail, type Trail } from '../mapping/trail.ts';
 import type { FetchPage } from '../pagination/connection.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import { type Path, withParameter } from '../upstream/path.ts';
-import type { Answer } from '../upstream/response.ts';
-import type { UnauthenticatedCalls, RestClient } from '../upstream/rest-client.ts';
-import type { Trace } from '../upstream/types.ts';
+import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
+import type { Trace, UpstreamResponse } from '../upstream/types.ts';
 
 /** What every resolver is given, for one request: nothing in it outlives the request or is shared with another. */
 export type Context = {
@@ -26,7 +25,7 @@ export type Context = {
      * is only read as far as is enough, where the one field that asks for it says that it looks at nothing else.
      */
     getTrail(path: Path, isCuttable?: () => boolean): FetchPage;
-    delete(path: Path): Promise<Answer>;
+    delete(path: Path): Promise<UpstreamResponse>;
   };
   /** Counts the fields of entities that are asked for by representation; throws OPERATION_TOO_COMPLEX for more than 2000. */
   readonly admitEntityFields: (count: number) => void;
@@ -72,7 +71,9 @@ export function createContext(
   const read: Trail[] = [];
   const readOne = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
     const need = () =>
-      enough !== undefined && isCuttable() ? sufficientPrefix(enough, contract.audit?.records) : undefined;
+      enough !== undefined && isCuttable()
+        ? sufficientPrefix(enough, contract.audit?.records)
+        : undefined;
     const answer = await authorized().get(path, request.signal, need);
     const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
     read.push(trail);

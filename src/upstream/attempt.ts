@@ -9,7 +9,9 @@ export type Outcome = { readonly response: RawResponse } | { readonly error: unk
 /** It was not sent, as the breaker opened while it waited for a connection. */
 export function isSpared(outcome: Outcome): boolean {
   return (
-    'error' in outcome && outcome.error instanceof NoResponseError && outcome.error.why === 'breaker'
+    'error' in outcome &&
+    outcome.error instanceof NoResponseError &&
+    outcome.error.why === 'breaker'
   );
 }
 

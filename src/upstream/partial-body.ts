@@ -29,7 +29,10 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
  * The cut is valid JSON, decoded and parsed like a whole answer. What follows it is never looked at: neither garbage
  * nor a truncation there is noticed, nor a second member of the same name.
  */
-export function createPrefixReader(need: () => PrefixRequest | undefined, announced: number): Look | undefined {
+export function createPrefixReader(
+  need: () => PrefixRequest | undefined,
+  announced: number,
+): Look | undefined {
   const needed = announced < LEAST_BYTES ? undefined : need();
   if (needed === undefined) return undefined;
   let due = 1; // bytes
@@ -75,7 +78,11 @@ function endOfText(bytes: Buffer, start: number): number {
 }
 
 /** What cannot be read here cannot be read as a whole either, and whoever reads that says so. */
-function cut(bytes: Buffer, brackets: string, suffices: PrefixRequest['suffices']): Excerpt | undefined {
+function cut(
+  bytes: Buffer,
+  brackets: string,
+  suffices: PrefixRequest['suffices'],
+): Excerpt | undefined {
   try {
     const body = parseJson(decode(bytes) + brackets);
     return suffices(body) ? { body } : undefined;

@@ -1,16 +1,7 @@
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import type { RawResponse } from './http-request.ts';
 import { parseJson } from './parse-json.ts';
-
-/** A successful answer of the service, decoded. */
-export type Answer = {
-  readonly status: number;
-  readonly headers: RawResponse['headers'];
-  /** What the JSON says; a text as a string, where one was allowed; `undefined` when the body was empty. */
-  readonly body: unknown;
-  /** Whether the body was cut behind what is enough of it. */
-  readonly isCut?: boolean;
-};
+import type { UpstreamResponse } from './types.ts';
 
 /** What an operation can make of a body: `json` must be there, `any` may be missing or a plain text. */
 export type BodyKind = 'json' | 'any';
@@ -19,9 +10,9 @@ export type BodyKind = 'json' | 'any';
  * Decodes a 2xx answer. The body decides what it is, not its content type, which services often get wrong.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it cannot be read.
  */
-export function readResponse(response: RawResponse, kind: BodyKind): Answer {
+export function readResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
   const { status, headers, body, excerpt } = response;
-  if (excerpt !== undefined) return { status, headers, body: excerpt.body, isCut: true };
+  if (excerpt !== undefined) return { status, headers, body: excerpt.body, isPartial: true };
   const text = decode(body);
   if (kind === 'json') return { status, headers, body: parseJson(text) };
   if (text.trim() === '') return { status, headers, body: undefined };

@@ -5,10 +5,10 @@ import type { Bearer } from './bearer.ts';
 import { sendRequest } from './http-request.ts';
 import { createPrefixReader, type PrefixRequest } from './partial-body.ts';
 import { followLink, type Path } from './path.ts';
-import { type Answer, type BodyKind, readResponse, toGatewayError } from './response.ts';
+import { type BodyKind, readResponse, toGatewayError } from './response.ts';
 import { createRetryingCall, type TracedRequest } from './retry.ts';
 import type { Trace } from './types.ts';
-import { type UpstreamObserver, routeOf } from './types.ts';
+import { routeOf, type UpstreamObserver, type UpstreamResponse } from './types.ts';
 
 /** How to reach the service. */
 export type RestClientOptions = {
@@ -34,15 +34,19 @@ export type RestClientOptions = {
 
 /** The calls that carry no token: there is no way to give them one. */
 export type UnauthenticatedCalls = {
-  post(path: Path, body: Readonly<Record<string, string>>): Promise<Answer>;
+  post(path: Path, body: Readonly<Record<string, string>>): Promise<UpstreamResponse>;
 };
 
 /** The calls that carry the caller's token: there is no way to make them without one. */
 export type AuthorizedCalls = {
   /** `signal` aborts it when the caller leaves. Where a part of an answer that is large may be enough, `need` says which. */
-  get(path: Path, signal?: AbortSignal, need?: () => PrefixRequest | undefined): Promise<Answer>;
+  get(
+    path: Path,
+    signal?: AbortSignal,
+    need?: () => PrefixRequest | undefined,
+  ): Promise<UpstreamResponse>;
   /** Runs to its end once it was sent, whoever leaves. */
-  delete(path: Path): Promise<Answer>;
+  delete(path: Path): Promise<UpstreamResponse>;
 };
 
 /** The calls that one request can make. */
@@ -103,7 +107,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   );
 
   const turn = createTickBarrier();
-  const call = async (request: TracedRequest, kind: BodyKind): Promise<Answer> => {
+  const call = async (request: TracedRequest, kind: BodyKind): Promise<UpstreamResponse> => {
     const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
     const response = await send({ ...request, path }, routeOf(request.path));
     if (response.body.length <= SMALL_BYTES) await turn();

@@ -4,13 +4,13 @@ import { GatewayError } from '../errors.ts';
 import { classOf, isSpared, judge, type Outcome, resultOf } from './attempt.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
 import {
-  type HttpRequest,
   type AttemptOptions,
+  type HttpRequest,
   NoResponseError,
   type RawResponse,
 } from './http-request.ts';
 import { readRetryAfter } from './response.ts';
-import type { UpstreamObserver, Route, Trace } from './types.ts';
+import type { Route, Trace, UpstreamObserver } from './types.ts';
 
 /** What a call is protected by. */
 export type RetryOptions = {

@@ -81,26 +81,25 @@ describe('keytrail', () => {
     [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
     [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
     [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must be another than PORT'],
-    [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_FUSE_MS'],
+    [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS'],
   ])('%j with %j is refused', async (args, environment, sentence) => {
     await using process = keytrailInProcess(args, environment);
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain(sentence);
   });
 
-  it.each([
-    ['PORT', '1'],
-    ['PORT', '2'],
-    ['METRICS_PORT', '1'],
-  ])('says once that its %s is in use, with %s workers, and exits 1', async (name, WORKERS) => {
-    await using service = await startService({});
-    const { port } = new URL(service.url);
-    await using process = keytrailInProcess([], { PORT: '0', WORKERS, [name]: port });
-    expect(await process.status).toBe(1);
-    const { stderr } = process.output;
-    expect(stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
-    expect(stderr).toContain(` ${name}=`);
-  });
+  it.each(['PORT', 'METRICS_PORT'])(
+    'says once that its %s is in use, and exits 1',
+    async (name) => {
+      await using service = await startService({});
+      const { port } = new URL(service.url);
+      await using process = keytrailInProcess([], { PORT: '0', [name]: port });
+      expect(await process.status).toBe(1);
+      const { stderr } = process.output;
+      expect(stderr).toMatch(/^keytrail: cannot start: .* is in use .*\n$/);
+      expect(stderr).toContain(` ${name}=`);
+    },
+  );
 
   it('says in one sentence that nothing can listen on its HOST, and exits 1', async () => {
     await using process = keytrailInProcess([], { PORT: '0', HOST: 'fe80::1' }); // of which link?
@@ -147,7 +146,12 @@ describe('keytrail serve', () => {
 
   it('with UPSTREAM_URL forwards there, and no sandbox is spoken of', async () => {
     await using service = await startService({ body: [{ id: 'real' }] });
-    await using process = keytrailInProcess(['--port', '0', '--upstream-url', `${service.url}/prefix`]);
+    await using process = keytrailInProcess([
+      '--port',
+      '0',
+      '--upstream-url',
+      `${service.url}/prefix`,
+    ]);
     const [, url = ''] = await process.until(GRAPHQL);
     expect(await query(url, '{ audit { nodes { id } } }', 'abc')).toMatchObject({
       data: { audit: { nodes: [{ id: 'real' }] } },
@@ -182,7 +186,7 @@ describe('keytrail serve', () => {
       UPSTREAM_URL: service.url,
       UPSTREAM_TIMEOUT_MS: '600000',
       SHUTDOWN_DRAIN_MS: '500000',
-      SHUTDOWN_FUSE_MS: '600000',
+      SHUTDOWN_TIMEOUT_MS: '600000',
     });
     const [, url = ''] = await process.until(GRAPHQL);
     const hanging = Promise.allSettled(
@@ -231,7 +235,7 @@ describe('keytrail serve', () => {
         PORT: '0',
         UPSTREAM_URL: service.url,
         UPSTREAM_TIMEOUT_MS: '60000',
-        SHUTDOWN_FUSE_MS: '100',
+        SHUTDOWN_TIMEOUT_MS: '100',
       });
       const [, url = ''] = await process.until(GRAPHQL);
       // The call and the caller's connection are cut at the same moment: either may come first.
@@ -247,7 +251,7 @@ describe('keytrail serve', () => {
   );
 
   it('does not wait for a connection that never asked anything', async () => {
-    await using process = keytrail([], { PORT: '0', SHUTDOWN_FUSE_MS: '60000' });
+    await using process = keytrail([], { PORT: '0', SHUTDOWN_TIMEOUT_MS: '60000' });
     const [, url = ''] = await process.until(GRAPHQL);
     const silent = connect(Number(new URL(url).port), '127.0.0.1');
     await once(silent, 'connect');

@@ -79,7 +79,11 @@ describe('deploy/kubernetes.yaml', () => {
   });
 
   it('kills after the fuse, which is after the drain and a call of the service', () => {
-    const { SHUTDOWN_DRAIN_MS: drain, SHUTDOWN_FUSE_MS: fuse, UPSTREAM_TIMEOUT_MS: call } = config;
+    const {
+      SHUTDOWN_DRAIN_MS: drain,
+      SHUTDOWN_TIMEOUT_MS: fuse,
+      UPSTREAM_TIMEOUT_MS: call,
+    } = config;
     expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThan(fuse);
     expect(fuse).toBeGreaterThan(drain + call);
   });

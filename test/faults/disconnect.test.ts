@@ -137,7 +137,7 @@ async function startFifty(settings: Readonly<Record<string, string>>) {
     }),
   );
   // The fuse is longer than a test may last: what ends, ends by itself.
-  const environment = { SHUTDOWN_FUSE_MS: '600000', ...settings };
+  const environment = { SHUTDOWN_TIMEOUT_MS: '600000', ...settings };
   const process = stack.use(await startProduction(service.url, environment));
   const clients = await Promise.all(
     Array.from({ length: 50 }, (_, index) => startClient(process.url, index % 3 === 0)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
-import type { ServiceResponse, Handler, ReceivedRequest } from '../helpers/service.ts';
+import type { Handler, ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
 import { type Asking, ask, post, ROUTERS, startGraph } from './supergraph.ts';
 
 /** Valid, and such as nobody writes: whoever reads and rewrites it gives himself away. */
@@ -45,7 +45,11 @@ const TOKEN = { authorization: AUTHORIZATION };
 
 const reading = (answer: Handler | ServiceResponse): Fault => ({ query: AUDIT, answer, ...TOKEN });
 const joining = (answer: Handler | ServiceResponse): Fault => ({ query: JOIN, answer, ...TOKEN });
-const deleting = (answer: Handler | ServiceResponse): Fault => ({ query: DELETE, answer, ...TOKEN });
+const deleting = (answer: Handler | ServiceResponse): Fault => ({
+  query: DELETE,
+  answer,
+  ...TOKEN,
+});
 const loggingIn = (answer: Handler | ServiceResponse): Fault => ({
   query: LOGIN,
   variables: SECRET,

@@ -4,7 +4,12 @@ import { startHiveGateway } from '../../examples/federation/hive-gateway.ts';
 import { createOwners } from '../../examples/federation/owners.ts';
 import { type RouterOptions, type Running, serve } from '../../examples/federation/serve.ts';
 import { gatewayOver, type Overrides, onPort, type Result } from '../helpers/gateway.ts';
-import { type ServiceResponse, type Handler, type Service, startService } from '../helpers/service.ts';
+import {
+  type Handler,
+  type Service,
+  type ServiceResponse,
+  startService,
+} from '../helpers/service.ts';
 
 const EXAMPLE = new URL('../../examples/federation/', import.meta.url);
 

@@ -22,7 +22,7 @@ export type Measured = AsyncDisposable & {
 
 /** Starts it over a service, with the limits that it has by itself. Disposing it kills it. */
 export async function startMeasured(serviceUrl: string): Promise<Measured> {
-  const file = fileURLToPath(new URL('measured-process.ts', import.meta.url));
+  const file = fileURLToPath(new URL('memory-process.ts', import.meta.url));
   const child = fork(file, [serviceUrl], { execArgv: ['--expose-gc'] });
   const url: string = await message(child);
   return {

@@ -80,8 +80,6 @@ export function keytrailInProcess(
     createToken: () => randomBytes(32).toString('base64url'),
     tracer: trace.getTracer('keytrail'),
     stopping: stopping.signal,
-    primary: undefined,
-    openCluster: () => Promise.reject(new Error('Workers are for processes.')),
   });
   return {
     ...output.watch(status),

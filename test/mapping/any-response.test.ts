@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/cli/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit, inferContract } from '../../src/inference/index.ts';
-import type { UpstreamResponse } from '../../src/mapping/contract.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { readTrail } from '../../src/mapping/trail.ts';
 import { resolveConnection } from '../../src/pagination/connection.ts';
 import { readDeletion } from '../../src/schema/api-key.ts';
+import type { UpstreamResponse } from '../../src/upstream/types.ts';
 
 /** Any JSON, with the names that the readers look for and those that JavaScript would stumble over. */
 const json = fc.letrec((tie) => ({

@@ -18,7 +18,7 @@ function watched() {
 
 const WHOLE = {
   records: '/events',
-  event: { id: '/id', occurredAt: '/time', action: '/action', actor: { id: '/user/id' } },
+  event: { id: '/id', occurredAt: '/time', action: '/action', actor: { identifier: '/user/id' } },
 };
 
 describe('an event', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resolvePointer, compilePointer } from '../../src/mapping/json-pointer.ts';
+import { compilePointer, resolvePointer } from '../../src/mapping/json-pointer.ts';
 
 /** The examples of RFC 6901, section 5. */
 const DOCUMENT = {

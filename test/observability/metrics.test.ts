@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { createMetricsTotal } from '../../src/observability/metrics-total.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { keytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -95,48 +94,6 @@ describe('metrics', () => {
       'keytrail_logins_refused_total{by="address"} 0',
     ]) {
       expect(lines).toContain(line);
-    }
-  });
-
-  it('of several processes are one: sums, and of each that has gone what it counted', async () => {
-    const [one, other] = [createMetrics(), createMetrics()];
-    const { text, add } = createMetricsTotal();
-    let isMute = false;
-    const asJson = async (metrics: typeof one) =>
-      isMute ? new Promise<never>(() => {}) : JSON.parse(JSON.stringify(await metrics.snapshot()));
-    const letGo = add(() => asJson(one));
-    add(() => asJson(other));
-    for (const { observer } of [one, other]) {
-      observer.rest.onCall?.('audit', '2xx', 0.1);
-      observer.onInFlight(1);
-    }
-    one.observer.rest.onBreaker?.('open');
-    one.observer.login.onFallback?.(true);
-
-    const both = (await text()).split('\n');
-    for (const line of [
-      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
-      'keytrail_upstream_call_duration_seconds_bucket{le="0.1",route="audit"} 2',
-      'keytrail_requests_in_flight 2',
-      'keytrail_breaker_state{state="closed"} 1',
-      'keytrail_breaker_state{state="open"} 1',
-      'keytrail_login_limit_fallback 1',
-    ]) {
-      expect(both).toContain(line);
-    }
-    expect(both).toContainEqual(expect.stringMatching(/^process_start_time_seconds \d{10}$/));
-
-    letGo();
-    isMute = true; // what the other one said last stands for it
-    const left = (await text()).split('\n');
-    for (const line of [
-      'keytrail_upstream_calls_total{route="audit",outcome="2xx"} 2',
-      'keytrail_upstream_call_duration_seconds_bucket{le="0.1",route="audit"} 2',
-      'keytrail_requests_in_flight 1',
-      'keytrail_breaker_state{state="open"} 0',
-      'keytrail_login_limit_fallback 0',
-    ]) {
-      expect(left).toContain(line);
     }
   });
 

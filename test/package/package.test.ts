@@ -28,7 +28,7 @@ const CONSUMER = `
 import { createServer } from 'node:http';
 import { ConfigError, createGateway, createSandbox, type ErrorCode, type FailureExtensions, type Gateway } from 'keytrail';
 import { AuditDocument, type AuditQuery, type LoginCredential, LoginDocument, request, type Result } from 'keytrail/client';
-import { createTestbed, type ScriptedAnswer } from 'keytrail/testing';
+import { createTestbed, type ScriptedResponse } from 'keytrail/testing';
 
 const code: ErrorCode = 'OUTCOME_UNKNOWN';
 export const idOf = ({ requestId }: FailureExtensions): string | undefined => requestId;
@@ -36,7 +36,7 @@ export const idOf = ({ requestId }: FailureExtensions): string | undefined => re
 const wrong: ErrorCode = 'NOPE';
 // @ts-expect-error: one of the two
 const both: LoginCredential = { clientSecret: 's', refreshToken: 'r' };
-const answer: ScriptedAnswer = { status: 429, headers: { 'retry-after': '7' } };
+const answer: ScriptedResponse = { status: 429, headers: { 'retry-after': '7' } };
 export async function use(): Promise<void> {
   await using sandbox = await createSandbox();
   await using gateway: Gateway = createGateway({ upstream: { url: sandbox.url }, log: console });
@@ -49,7 +49,7 @@ export async function use(): Promise<void> {
   // @ts-expect-error: no such option
   createGateway({ upstream: { url: '' }, port: 1 });
   await using testbed = await createTestbed();
-  testbed.answerNext(answer);
+  testbed.respondNext(answer);
   console.log(code, wrong, both, action, ConfigError, testbed.requests[0]?.path);
 }
 `;

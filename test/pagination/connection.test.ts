@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
-import { type ServiceResponse, type ReceivedRequest, startService } from '../helpers/service.ts';
+import { type ReceivedRequest, type ServiceResponse, startService } from '../helpers/service.ts';
 
 const SIZE = 50;
 const TOTAL = 1000;

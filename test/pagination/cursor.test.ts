@@ -11,8 +11,8 @@ const record = fc.oneof(
   fc.record({ action: fc.constantFrom('a', 'b') }),
 );
 
-function read(body: unknown, isCut = false) {
-  const answer = { status: 200, headers: {}, body, isCut };
+function read(body: unknown, isPartial = false) {
+  const answer = { status: 200, headers: {}, body, isPartial };
   return readTrail(completeAudit(answer), answer);
 }
 

@@ -80,8 +80,8 @@ describe('an event', () => {
         id: '7',
         occurredAt: '2026-11-21T09:00:00.000Z',
         action: 'key.delete',
-        actor: { id: 'u1', name: 'ann@example.com', type: 'user' },
-        target: { id: 'k1', name: 'CI', type: 'api_key' },
+        actor: { identifier: 'u1', name: 'ann@example.com', type: 'user' },
+        target: { identifier: 'k1', name: 'CI', type: 'api_key' },
         outcome: 'SUCCESS',
         ipAddress: '192.0.2.1',
         userAgent: 'curl',
@@ -100,7 +100,7 @@ describe('an event', () => {
         id: 'e',
         occurredAt: '2023-11-14T22:13:20.000Z',
         action: 'login',
-        actor: { id: '5', name: 'Ann', type: null },
+        actor: { identifier: '5', name: 'Ann', type: null },
         outcome: 'FAILURE',
       },
     ],
@@ -112,8 +112,8 @@ describe('an event', () => {
         sourceIPAddress: '::1',
       },
       {
-        actor: { id: null, name: 'ann', type: null },
-        target: { id: '1', name: null, type: null },
+        actor: { identifier: null, name: 'ann', type: null },
+        target: { identifier: '1', name: null, type: null },
         outcome: 'FAILURE',
         ipAddress: '::1',
       },
@@ -151,30 +151,34 @@ describe('an event', () => {
     ['party', { user: 'ann', key: { created_by: 'bob' } }, { actor: { name: 'ann' } }],
     ['party', { user: 'ann', approved_by: 'bob' }, { actor: { name: 'ann' } }],
     ['party', { user: 'bob', action_performed_by: 'ann' }, { actor: { name: 'ann' } }],
-    ['party', { user: 'ann', is_admin: 0 }, { actor: { id: null, name: 'ann' } }],
+    ['party', { user: 'ann', is_admin: 0 }, { actor: { identifier: null, name: 'ann' } }],
     ['party', { user_agent: { name: 'Chrome' } }, { actor: null }],
     ['party', { user_session_id: 's', last_login: old }, { actor: null }],
     ['party', { email: { subject: 'Reset your password' } }, { actor: null }],
-    ['party', { actor: { type: 'user', organization: { id: 'o' } } }, { actor: { id: null } }],
+    [
+      'party',
+      { actor: { type: 'user', organization: { id: 'o' } } },
+      { actor: { identifier: null } },
+    ],
     [
       'party',
       { userIdentity: { principalId: 'p' }, requestParameters: { userName: 'bob' } },
-      { actor: { id: 'p', name: null } },
+      { actor: { identifier: 'p', name: null } },
     ],
     [
       'party',
       { actor: { type: 'session', session: { id: 's', user: { id: 'u', email: 'ann@a.test' } } } },
-      { actor: { id: 'u', name: 'ann@a.test', type: 'session' } },
+      { actor: { identifier: 'u', name: 'ann@a.test', type: 'session' } },
     ],
     ['party', { user: 'bob', auth: { actor: { name: 'ann' } } }, { actor: { name: 'ann' } }],
     [
       'party',
       { auth: { principal: 'ann' }, request: { data: { user: { id: 'b', email: 'bob@a.test' } } } },
-      { actor: { id: null, name: 'ann' } },
+      { actor: { identifier: null, name: 'ann' } },
     ],
     ['time', { gmt_create: time, user: 'ann' }, { occurredAt: time }],
-    ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { id: null } }],
-    ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { id: 'r' } }],
+    ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { identifier: null } }],
+    ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { identifier: 'r' } }],
   ])('%s: of %j nothing is taken that belongs to something else', async (_, record, expected) => {
     const { data } = await read([record]);
     const [event] = data?.audit?.nodes ?? [];
@@ -188,7 +192,7 @@ describe('an event', () => {
       { created_at: old, event_type: 'b', remote_address: '::1', login_result: 'failed' },
     ]);
     const [first, second] = data?.audit?.nodes ?? [];
-    expect(first).toMatchObject({ action: 'a', outcome: 'SUCCESS', actor: { id: 'ann' } });
+    expect(first).toMatchObject({ action: 'a', outcome: 'SUCCESS', actor: { identifier: 'ann' } });
     expect(second).toMatchObject({ occurredAt: '2020-01-01T00:00:00.000Z', action: 'b' });
     expect(second).toMatchObject({ ipAddress: '::1', outcome: 'FAILURE' });
   });

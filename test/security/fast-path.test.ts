@@ -7,6 +7,8 @@ import { createRandom } from '../helpers/random.ts';
 it('2,000 requests of any kind are answered the same by both ways, and send the service the same', async () => {
   const schema = createSchema();
   const random = createRandom(20_261_121);
-  const prepared = await compareBothPaths(Array.from({ length: 2000 }, () => generateRequest(schema, random)));
+  const prepared = await compareBothPaths(
+    Array.from({ length: 2000 }, () => generateRequest(schema, random)),
+  );
   expect(prepared).toBeGreaterThan(500);
 }, 120_000);

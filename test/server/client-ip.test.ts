@@ -18,9 +18,7 @@ describe('the address of a sender', () => {
     ['', null],
     ['/run/keytrail.sock', null],
   ])('is of the socket %s: %s', (peer, expected) => {
-    expect(readClientIp({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(
-      expected,
-    );
+    expect(readClientIp({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(expected);
   });
 
   it.each<[number, string | null, string]>([

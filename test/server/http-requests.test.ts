@@ -647,7 +647,7 @@ describe('a bug', () => {
     const result = await login();
     expect(codeOf(result)).toBe('INTERNAL_SERVER_ERROR');
     expect(result.text + gateway.logged.join()).not.toContain(SECRET);
-    expect(gateway.logged.join()).toContain('front-door.test.ts');
+    expect(gateway.logged.join()).toContain('http-requests.test.ts');
     broken = false;
     expect((await login()).data?.login?.accessToken).toBe('a');
   });

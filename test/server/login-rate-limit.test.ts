@@ -2,11 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
-import {
-  createLoginCounter,
-  createLoginRateLimiter,
-  type LoginCounter,
-} from '../../src/server/login-rate-limit.ts';
+import { createLoginRateLimiter } from '../../src/server/login-rate-limit.ts';
 import type { Gateway } from '../../src/server/types.ts';
 import { ask, codeOf, gatewayOver, onPort, type Result } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
@@ -101,7 +97,10 @@ describe('the limit of logins', () => {
   it('counts by the address that trusted proxies tell', async () => {
     await using service = await startService(TOKEN);
     const loginGuard = { perMinute: 1 };
-    await using gateway = gatewayOver(service.url, { loginRateLimit: loginGuard, trustedProxies: 1 });
+    await using gateway = gatewayOver(service.url, {
+      loginRateLimit: loginGuard,
+      trustedProxies: 1,
+    });
     await using server = await onPort(gateway);
     const http = over(server.url);
     expect(codeOf(await logIn(http, 'a', '203.0.113.1'))).toBe('');
@@ -122,21 +121,6 @@ describe('the limit of logins', () => {
     expect(codeOf(await logIn(http, 'd'))).toBe('RATE_LIMITED');
   });
 
-  it('is one for several gateways whose count is kept for them, and for each again when it is not', async () => {
-    await using service = await startService(TOKEN);
-    const count = createLoginCounter(2);
-    let isKept = true;
-    const countTogether: LoginCounter = (keys) => (isKept ? count(keys) : new Promise(() => {}));
-    const loginGuard = { perMinute: 2, countTogether };
-    await using one = gatewayOver(service.url, { loginRateLimit: loginGuard });
-    await using other = gatewayOver(service.url, { loginRateLimit: loginGuard });
-    const logins = () => codesOf([one, one, other, other].map((gateway) => logIn(gateway, 'c')));
-    expect((await logins()).admitted).toBe(2);
-    isKept = false;
-    expect((await logins()).admitted).toBe(4);
-    expect((await logins()).admitted).toBe(0);
-  });
-
   it('is none at 0', async () => {
     await using service = await startService(TOKEN);
     await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 0 } });
@@ -146,7 +130,10 @@ describe('the limit of logins', () => {
   it('leaves no client id, address or secret in the log or in an error', async () => {
     await using service = await startService(TOKEN);
     const loginGuard = { perMinute: 1 };
-    await using gateway = gatewayOver(service.url, { loginRateLimit: loginGuard, trustedProxies: 1 });
+    await using gateway = gatewayOver(service.url, {
+      loginRateLimit: loginGuard,
+      trustedProxies: 1,
+    });
     await using server = await onPort(gateway);
     const results = times(3, () => logIn(over(server.url), 'canary-id', '203.0.113.77'));
     const errors = (await Promise.all(results)).map((result) => JSON.stringify(result.errors));

@@ -101,8 +101,8 @@ export async function scoreAudit(
     const flat: Readonly<Record<string, unknown>> = {
       ...{ id: node?.id, time: node?.occurredAt, action: node?.action, outcome: node?.outcome },
       ...{ ip: node?.ipAddress, userAgent: node?.userAgent },
-      ...{ actorId: actor?.id, actorName: actor?.name, actorType: actor?.type },
-      ...{ targetId: target?.id, targetName: target?.name, targetType: target?.type },
+      ...{ actorId: actor?.identifier, actorName: actor?.name, actorType: actor?.type },
+      ...{ targetId: target?.identifier, targetName: target?.name, targetType: target?.type },
     };
     for (const [field, got] of Object.entries(flat)) {
       const others = (sample.expect.accept?.[field] ?? []).map((pointer) =>
@@ -137,7 +137,8 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
     clientId: 'c',
     credential: { clientSecret: 's' },
   });
-  const value = (pointer: string | null) => (pointer === null ? null : resolvePointer(response.body, pointer));
+  const value = (pointer: string | null) =>
+    pointer === null ? null : resolvePointer(response.body, pointer);
   const header = expect.header === null ? null : response.headers[expect.header];
   const got = data?.login;
   add('accessToken', got?.accessToken ?? null, [

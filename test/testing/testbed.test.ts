@@ -181,7 +181,7 @@ describe('a testbed', () => {
     const program = `
       const { createTestbed } = await import('${url}');
       await using testbed = await createTestbed({ upstream: { timeoutMs: 300 } });
-      testbed.answerNext({ delayMs: 600_000 });
+      testbed.respondNext({ delayMs: 600_000 });
       await testbed.request('{ audit { totalCount } }', {});`;
     await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 10_000 });
   });

@@ -5,13 +5,13 @@ import { FIELDS } from '../../src/cli/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/index.ts';
 import { sufficientPrefix } from '../../src/inference/records.ts';
-import type { UpstreamResponse } from '../../src/mapping/contract.ts';
 import { readTrail, type Trail } from '../../src/mapping/trail.ts';
 import { resolveConnection } from '../../src/pagination/connection.ts';
 import { decodeCursor, findItem } from '../../src/pagination/cursor.ts';
 import type { Look } from '../../src/upstream/http-request.ts';
 import { createPrefixReader } from '../../src/upstream/partial-body.ts';
 import { readResponse } from '../../src/upstream/response.ts';
+import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { jsonText, listText, objectText } from '../helpers/json-text.ts';
 
 /** Whitespace behind an answer, so that it is large enough to be looked at, and most of it is not needed. */
@@ -86,8 +86,6 @@ async function open(answer: () => UpstreamResponse, first: number, contract: obj
   }
 }
 
-const leave = () => undefined;
-
 /** Lists in as many objects, cut behind their first items, for each number of these. */
 function cutsOf(text: string, depths: readonly number[], size: number): unknown[] {
   const start = Buffer.from(text);
@@ -126,9 +124,9 @@ describe('an excerpt of an answer', () => {
           if (excerpt === undefined) return;
           cuts += 1;
           const whole = { status: 200, headers: {}, body: bytes };
-          const expected = await open(() => readResponse(whole, 'json', leave), first, contract);
+          const expected = await open(() => readResponse(whole, 'json'), first, contract);
           const actual = await open(
-            () => readResponse({ ...whole, body: Buffer.alloc(0), excerpt }, 'json', leave),
+            () => readResponse({ ...whole, body: Buffer.alloc(0), excerpt }, 'json'),
             first,
             contract,
           );

@@ -9,7 +9,8 @@ import { ask as askGateway, gatewayOver } from '../helpers/gateway.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 
 /** An authority and two certificates of it for 127.0.0.1, made with openssl for a hundred years; its key is gone. */
-const file = (name: string) => fileURLToPath(new URL(`fixtures/tls/${name}.pem`, import.meta.url));
+const file = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 
 const OWN = { UPSTREAM_CERT_FILE: file('client'), UPSTREAM_KEY_FILE: file('client-key') };
 

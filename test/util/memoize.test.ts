@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memoize, memoiseWithin } from '../../src/util/memoize.ts';
+import { memoiseWithin, memoize } from '../../src/util/memoize.ts';
 
 /** Counts the letters of names, and remembers for which it had to. */
 function counter() {

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import type { OngoingRequest } from '../../observability/request-reporter.ts';
 import { createTickBarrier } from '../../util/batch-per-tick.ts';
-import type { PreparedOperation, OperationRequest } from './operations.ts';
+import type { OperationRequest, PreparedOperation } from './operations.ts';
 
 /** What the lane needs of the gateway. */
 export type FastPathOptions = {
@@ -33,7 +33,14 @@ type Begun = {
  * Answers a request for GraphQL that is plain JSON by POST, was asked before, and has variables that fit. Of all else it
  * says that Yoga must: then the body, if it was read, stands on the request where Yoga looks for it.
  */
-export function createFastPath({ find, maxBytes, isInexact, begin, toCoded, headers }: FastPathOptions) {
+export function createFastPath({
+  find,
+  maxBytes,
+  isInexact,
+  begin,
+  toCoded,
+  headers,
+}: FastPathOptions) {
   const turn = createTickBarrier();
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
