@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
-import type { GatewayObserver } from './observability/observer.ts';
+import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
 import { createRequestReporter, type OngoingRequest } from './observability/request-reporter.ts';
 import { createTracing } from './observability/tracing.ts';
 import { createContext, type SharedServices } from './schema/context.ts';
@@ -24,7 +24,7 @@ import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts'
 import { useRequestLog } from './server/plugins/use-request-log.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
-import type { Gateway, GatewayLog } from './server/types.ts';
+import type { Gateway } from './server/types.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 

@@ -3,7 +3,8 @@ import { performance } from 'node:perf_hooks';
 import { trace } from '@opentelemetry/api';
 import { loadConfig } from '../config/load.ts';
 import { createGateway as assemble } from '../gateway.ts';
-import type { Gateway, GatewayLog } from '../server/types.ts';
+import type { GatewayLog } from '../observability/observer.ts';
+import type { Gateway } from '../server/types.ts';
 import { checkOptions, type GatewayOptions } from './gateway-options.ts';
 
 /**

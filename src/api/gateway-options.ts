@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-file.ts';
 import { isBaseAddress, isOrigin, isPlainAndFar, isRedisAddress } from '../config/settings.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import type { GatewayLog } from '../server/types.ts';
+import type { GatewayLog } from '../observability/observer.ts';
 
 /** How to reach the service. */
 export type UpstreamOptions = {

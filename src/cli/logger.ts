@@ -1,6 +1,6 @@
 import { type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/load.ts';
-import type { GatewayLog } from '../server/types.ts';
+import type { GatewayLog } from '../observability/observer.ts';
 import type { Runtime } from './runtime.ts';
 
 /** A log on stdout: JSON lines, soon; for a terminal, lines for people, at once. */

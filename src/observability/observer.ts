@@ -1,4 +1,3 @@
-import type { LoginRateLimitObserver } from '../server/login-rate-limit.ts';
 import type { UpstreamObserver } from '../upstream/types.ts';
 
 /** What is told of a request that was answered. */
@@ -29,4 +28,29 @@ export type GatewayObserver = {
   onDrift(entries: readonly string[]): void;
   readonly rest: Partial<UpstreamObserver>;
   readonly login: LoginRateLimitObserver;
+};
+
+/** Is told what the guard does; of nobody's id or address. */
+export type LoginRateLimitObserver = {
+  onRefused?(by: 'client' | 'address'): void;
+  /** Called on each change only: true when Redis is lost or slow and the count is in memory, false when it is shared again. */
+  onFallback?(isFallback: boolean): void;
+};
+
+/** Where a gateway writes what happens: `console`, or a logger such as pino. None of it is ever a secret. */
+export type GatewayLog = Readonly<
+  Record<'info' | 'warn' | 'error', (record: object, message: string) => void>
+>;
+
+/** What is known of a request when it is answered: names out of the schema and the table of codes, numbers. */
+export type RequestOutcome = {
+  /** query or mutation; left out when no operation was reached. */
+  readonly operation?: string;
+  /** Names of root fields, by comma. */
+  readonly fields?: string;
+  readonly status: number;
+  /** True when the same had been asked before, so that it only had to be carried out. */
+  readonly prepared?: true;
+  /** True when the caller left before the answer. */
+  readonly aborted?: true;
 };

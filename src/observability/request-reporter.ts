@@ -1,8 +1,6 @@
 import type { ExecutionResult } from 'graphql';
-import type { RequestOutcome } from '../server/plugins/use-request-log.ts';
-import type { GatewayLog } from '../server/types.ts';
 import { NO_TRACE } from '../upstream/types.ts';
-import type { CompletedRequest, GatewayObserver } from './observer.ts';
+import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } from './observer.ts';
 import type { OperationSpan, TracedRequest } from './tracing.ts';
 
 /** What a gateway says of itself. None of it is a value of a caller or a text of the service. */

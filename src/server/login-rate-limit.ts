@@ -4,6 +4,7 @@ import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flex
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { GatewayError } from '../errors.ts';
+import type { LoginRateLimitObserver } from '../observability/observer.ts';
 
 /** How often one client, and one address, may log in. */
 export type LoginRateLimitOptions = {
@@ -12,13 +13,6 @@ export type LoginRateLimitOptions = {
   /** Where replicas share the count: redis:// or rediss://. Without it each counts in its own memory. */
   readonly redisUrl?: string | undefined;
   readonly observer?: LoginRateLimitObserver | undefined;
-};
-
-/** Is told what the guard does; of nobody's id or address. */
-export type LoginRateLimitObserver = {
-  onRefused?(by: 'client' | 'address'): void;
-  /** Called on each change only: true when Redis is lost or slow and the count is in memory, false when it is shared again. */
-  onFallback?(isFallback: boolean): void;
 };
 
 /** Lets logins through, or not. Disposing it closes its connection. */

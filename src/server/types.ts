@@ -1,10 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Where a gateway writes what happens: `console`, or a logger such as pino. None of it is ever a secret. */
-export type GatewayLog = Readonly<
-  Record<'info' | 'warn' | 'error', (record: object, message: string) => void>
->;
-
 /**
  * A gateway: it holds connections to the service, and no port. Disposing it finishes what is under way and closes
  * them; whatever is asked of it from then on is answered with 503 and OVERLOADED. That takes as long as the slowest

@@ -6,19 +6,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-
-/** What is known of a request when it is answered: names out of the schema and the table of codes, numbers. */
-export type RequestOutcome = {
-  /** query or mutation; left out when no operation was reached. */
-  readonly operation?: string;
-  /** Names of root fields, by comma. */
-  readonly fields?: string;
-  readonly status: number;
-  /** True when the same had been asked before, so that it only had to be carried out. */
-  readonly prepared?: true;
-  /** True when the caller left before the answer. */
-  readonly aborted?: true;
-};
+import type { RequestOutcome } from '../../observability/observer.ts';
 
 type Errors = ExecutionResult['errors'];
 
