@@ -4,9 +4,9 @@ import { codegen } from '@graphql-codegen/core';
 import { buildASTSchema, parse } from 'graphql';
 
 /**
- * Makes the typed documents of `keytrail/client` from the schema and the operations; with `--check` it only says whether
- * they are up to date. It calls the generator itself: graphql-codegen's own command brings two hundred packages
- * for finding files and documents, which here are known.
+ * Generates the typed documents of `keytrail/client` from the schema and the operations. With `--check` it only compares.
+ * It calls the generator directly: the command of graphql-codegen needs two hundred packages to find files that are
+ * known here.
  */
 const OPERATIONS = 'src/client/operations.graphql';
 const OUTPUT = 'src/client/graphql.ts';
@@ -33,7 +33,7 @@ const sections = await preset.buildGeneratesSection({
   pluginMap: {},
 });
 const section = sections.find(({ filename }) => filename === OUTPUT);
-if (section === undefined) throw new Error(`The preset makes no ${OUTPUT}.`);
+if (section === undefined) throw new Error(`The preset generated no ${OUTPUT}.`);
 const generated = await codegen({ ...section, cache: (_namespace, _key, make) => make() });
 
 if (!process.argv.includes('--check')) {

@@ -1,12 +1,12 @@
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
 
-/** Lines that are not indented, without the names of files, and a map of them instead of tokens: a stack still names the place, and the package is a third smaller. */
+/** Removes indentation and file names, and maps lines instead of tokens: stack traces keep file and line, and the package is a third smaller. */
 const mapLines: Plugin = {
   name: 'map-lines',
   generateBundle(_, bundle) {
     for (const output of Object.values(bundle)) {
-      if (output.type === 'chunk') output.code = output.code.replace(/^(?:\t+|\/\/ src\/.*)/gm, ''); // texts of ours have neither
+      if (output.type === 'chunk') output.code = output.code.replace(/^(?:\t+|\/\/ src\/.*)/gm, ''); // no string of the sources contains either
       if (output.type !== 'asset' || !output.fileName.endsWith('.map')) continue;
       const map = JSON.parse(String(output.source));
       const mappings = decode(map.mappings).map((line) => line.slice(0, 1).map(toStart));
@@ -16,20 +16,19 @@ const mapLines: Plugin = {
 };
 
 function toStart([, ...source]: SourceMapSegment): SourceMapSegment {
-  return [0, ...source] as SourceMapSegment; // as many as there were
+  return [0, ...source] as SourceMapSegment; // same number of elements
 }
 
-/** What both have in common. */
+/** Options of both builds. */
 const shared: RolldownOptions = {
   platform: 'node',
-  treeshake: { moduleSideEffects: true }, // operations register themselves by being imported
   plugins: [mapLines],
   output: {
     cleanDir: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
     comments: false,
-    // Names inside of functions are shortened: what a stack shows, functions and lines, stays.
+    // Local names are shortened. Names of functions and classes stay, for stack traces.
     minify: {
       compress: { keepNames: { function: true, class: true } },
       mangle: { keepNames: true },
@@ -38,7 +37,7 @@ const shared: RolldownOptions = {
   },
 };
 
-/** What `npm run build` makes of the sources: Node refuses TypeScript under node_modules. */
+/** Builds the package, as Node refuses TypeScript under node_modules, and the command of the image. */
 export default defineConfig([
   {
     ...shared,
@@ -52,8 +51,8 @@ export default defineConfig([
     output: { ...shared.output, dir: 'dist' },
   },
   {
-    // The command for an image, dependencies in it: most of a start is finding and reading 900 files of theirs.
-    // Left out is what production may never need.
+    // The command for an image, with its dependencies: most of a cold start is reading their 900 files.
+    // External: what production may never load.
     ...shared,
     input: { main: 'src/main.ts' },
     external: /^(?:@graphql-yoga\/render-graphiql|ioredis|pino-pretty)$/,

@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-// Node runs the sources as it does in production; Vite's runner would load a second copy of graphql.
+// Node runs the sources, as in production. Vite's module runner would load a second copy of graphql.
 const experimental = { viteModuleRunner: false };
 
 export default defineConfig({
   test: {
-    maxWorkers: '100%', // Vitest leaves a core unused, and most of the suite waits for processes and sockets
+    maxWorkers: '100%', // by default Vitest leaves a core unused; most of the suite waits for processes and sockets
     projects: [
       {
         test: {
@@ -15,7 +15,7 @@ export default defineConfig({
             (folder) => `test/${folder}/**`,
           ),
           globalSetup: 'test/helpers/build-package.ts',
-          isolate: false, // importing a module only defines things, and importing all costs a second of CPU a file
+          isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
           experimental,
           testTimeout: 15_000,
         },

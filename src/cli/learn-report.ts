@@ -42,8 +42,8 @@ export function describeReading(
     contract.login?.accessToken == null ? '' : 'The access token of a login was found.\n';
   if (answers.length === 0) return login;
   const trails = answers.map((answer) => readTrail(completeAudit(answer, contract.audit), answer));
-  const events = trails.flatMap(({ length, event }) =>
-    Array.from({ length: Math.min(length, ROWS) }, (_, index) => event(index)),
+  const events = trails.flatMap(({ length, item }) =>
+    Array.from({ length: Math.min(length, ROWS) }, (_, index) => item(index)),
   );
   const rows = events.slice(0, ROWS).map((event) => COLUMNS.map(([, read]) => read(event) ?? '-'));
   const unread = COLUMNS.filter(

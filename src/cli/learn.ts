@@ -7,7 +7,8 @@ import { inferEvent } from '../inference/event.ts';
 import { completeAudit, inferContract } from '../inference/index.ts';
 import type { ConfiguredContract, Contract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
-import { readTrail, recordsAt, SAMPLE_SIZE } from '../mapping/trail.ts';
+import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { readTrail } from '../mapping/trail.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import { parseJson } from '../upstream/parse-json.ts';
 import { path } from '../upstream/path.ts';
@@ -138,7 +139,7 @@ function reading(answer: UpstreamResponse, { audit = {} }: ConfiguredContract): 
   try {
     const trail = readTrail(completeAudit(answer, audit), answer);
     return Array.from({ length: trail.length }, (_, index) =>
-      FIELDS.map((field) => trail.event(index)[field]),
+      FIELDS.map((field) => trail.item(index)[field]),
     );
   } catch {
     return null; // the answer of a login

@@ -4,46 +4,46 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-/** Conditions on an event, all of which it must meet; one that is null is not asked. What could not be read of an event meets no condition. */
+/** Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition. */
 export type AuditFilter = {
-  /** Any of these actions, letter for letter; the empty list matches nothing. */
+  /** One of these actions, compared exactly. An empty list matches nothing. */
   actions?: Array<string> | null | undefined;
-  /** Id or name of the actor, letter for letter. */
+  /** Identifier or name of the actor, compared exactly. */
   actor?: string | null | undefined;
-  /** How the action ended. */
+  /** Whether the action succeeded. */
   outcome?: AuditOutcome | null | undefined;
   /** At or after this instant. */
   since?: string | null | undefined;
-  /** Id or name of the target, letter for letter. */
+  /** Identifier or name of the target, compared exactly. */
   target?: string | null | undefined;
   /** Before this instant. */
   until?: string | null | undefined;
 };
 
-/** How an action ended. */
+/** Whether an action succeeded. */
 export type AuditOutcome =
-  /** It was tried, and refused or failed. */
+  /** It was attempted, and was denied or failed. */
   | 'FAILURE'
-  /** It was done. */
+  /** It succeeded. */
   | 'SUCCESS';
 
-/** How far a deletion has come. */
+/** How far a deletion has got. */
 export type DeletionOutcome =
-  /** The service accepted the request and has not finished it (HTTP 202). */
+  /** The service accepted the request and has not yet completed it (HTTP 202). */
   | 'ACCEPTED'
-  /** The service said that the key is gone. */
+  /** The service deleted the key. */
   | 'DELETED';
 
-/** What proves that it is the client: exactly one of the two. */
+/** The credential of a client: exactly one of these. */
 export type LoginCredential =
-  {   /** The secret, for the first login of a client. */
+  {   /** The client secret, for a client's first login. */
   clientSecret: string; refreshToken?: never; }
-  |  { clientSecret?: never;   /** The refresh token of the last login, for every login after the first. */
+  |  { clientSecret?: never;   /** The refresh token of the previous login, for every later login. */
   refreshToken: string; };
 
-/** A query parameter of the service itself. */
+/** A query parameter of the service's own. */
 export type UpstreamParameter = {
-  /** Its name, which may occur more than once. */
+  /** Its name. It may occur more than once. */
   name: string;
   /** Its value, not encoded. */
   value: string;

@@ -7,7 +7,8 @@ import {
   readSource,
 } from '../mapping/contract.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
-import { SAMPLE_SIZE, type Trail } from '../mapping/trail.ts';
+import { SAMPLE_SIZE } from '../mapping/list-page.ts';
+import type { Trail } from '../mapping/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 
 /** The configured entries that lead to nothing in an answer that has records: either they never did, or the service changed. */
@@ -20,7 +21,7 @@ export function findDrift(
   const size = Math.min(trail.length, SAMPLE_SIZE);
   const isLost = (find: (record: unknown) => unknown) => {
     for (let index = 0; index < size; index += 1)
-      if (find(trail.event(index).raw) != null) return false;
+      if (find(trail.item(index).raw) != null) return false;
     return true;
   };
   const lost = findersOf(event).filter(([, find]) => isLost(find));

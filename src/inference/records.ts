@@ -1,6 +1,6 @@
 // It exists for speed: it tells whether the beginning of an answer holds the records that are wanted of it.
 import type { AuditContract } from '../mapping/contract.ts';
-import { recordsAt, SAMPLE_SIZE } from '../mapping/trail.ts';
+import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { rankLists } from './index.ts';
 
 /**

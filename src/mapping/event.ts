@@ -3,20 +3,20 @@ import { type EventOutcome, parseOutcome } from './outcome.ts';
 import { type Instant, parseTime } from './time.ts';
 import { toText } from './tokenize-key.ts';
 
-/** Somebody or something that a record names. */
+/** The actor or the target of an event. */
 export type Party = {
   readonly identifier: string | null;
   readonly name: string | null;
   readonly type: string | null;
 };
 
-/** One record of the trail, of which a field is read when it is asked for; null stands for what could not be told. */
+/** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
 export class AuditEvent {
-  /** The record as it came. */
+  /** The record as the service sent it. */
   readonly raw: unknown;
-  readonly #read: Readers;
+  readonly #read: EventReaders;
 
-  constructor(raw: unknown, read: Readers) {
+  constructor(raw: unknown, read: EventReaders) {
     this.raw = raw;
     this.#read = read;
   }
@@ -47,35 +47,36 @@ export class AuditEvent {
   }
 }
 
-type Readers = ReturnType<typeof compileEventReaders>;
+type EventReaders = ReturnType<typeof compileEventReaders>;
 
-/** Makes what reads records where the contract says. A reading is never invented: when in doubt it is null. */
+/** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: Lazy<EventContract>) {
   const { occurredAt } = contract;
-  const isPlain = occurredAt === null || typeof occurredAt !== 'object' || !('as' in occurredAt);
+  const hasFormat = occurredAt !== null && typeof occurredAt === 'object' && 'as' in occurredAt;
   return {
     id: compilePointers(contract.id),
-    time: compilePointers(isPlain ? occurredAt : occurredAt.at),
-    format: isPlain ? undefined : occurredAt.as,
+    time: compilePointers(hasFormat ? occurredAt.at : occurredAt),
+    format: hasFormat ? occurredAt.as : undefined,
     action: compilePointers(contract.action),
     outcome: compilePointers(contract.outcome),
     ipAddress: compilePointers(contract.ipAddress),
     userAgent: compilePointers(contract.userAgent),
-    actor: createPartyReader(contract.actor),
-    target: createPartyReader(contract.target),
+    actor: compilePartyReader(contract.actor),
+    target: compilePartyReader(contract.target),
   };
 }
 
-function createPartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const identifier = compilePointers(contract.identifier);
-  const name = compilePointers(contract.name);
-  const type = compilePointers(contract.type);
+function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
+  const read = {
+    identifier: compilePointers(contract.identifier),
+    name: compilePointers(contract.name),
+    type: compilePointers(contract.type),
+  };
   return (record) => {
-    const party = {
-      identifier: toText(identifier(record)),
-      name: toText(name(record)),
-      type: toText(type(record)),
-    };
-    return Object.values(party).every((text) => text === null) ? null : party;
+    const identifier = toText(read.identifier(record));
+    const name = toText(read.name(record));
+    const type = toText(read.type(record));
+    const isEmpty = identifier === null && name === null && type === null;
+    return isEmpty ? null : { identifier, name, type };
   };
 }

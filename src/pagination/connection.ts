@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/pagination.ts';
-import type { Trail } from '../mapping/trail.ts';
 import {
   type CursorPosition,
   decodeCursor,
@@ -11,189 +11,208 @@ import {
 } from './cursor.ts';
 import { type ItemSelector, selectAllItems } from './filter.ts';
 
-/** A window on a trail, as a connection wants it (GraphQL Cursor Connections Specification). */
-export type Connection = {
-  readonly edges: readonly Edge[];
-  /** The cursor of the first event; undefined when there is none. */
+/** One page of a connection (GraphQL Cursor Connections Specification). Its size is the client's, not the service's. */
+export type Connection<Item extends ListItem = ListItem> = {
+  readonly edges: readonly Edge<Item>[];
+  /** The cursor of the first item; undefined if there is none. */
   startCursor(): string | undefined;
-  /** Where to continue: behind the last event that was looked at; undefined when there was none. */
+  /** The cursor of the last item that was inspected, selected or not; undefined if there was none. */
   endCursor(): string | undefined;
   hasNextPage(): boolean;
   readonly hasPreviousPage: boolean;
-  /** How many events there are on all pages; null when that cannot be told. */
+  /** Number of selected items on all pages; null if that is unknown. */
   totalCount(): number | null;
-  /** The answer from which the first event came. */
+  /** The body of the response that contains the first item. */
   readonly raw: unknown;
 };
 
-/** Which window. */
-export type ConnectionArguments = {
-  /** 1 to 1000; 50 where it is left out. */
+/** The arguments of a connection field. */
+export type ConnectionArguments<Item extends ListItem> = {
+  /** 1 to 1000; default 50. */
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
-  /** Which events count; all where it is left out. */
-  readonly where?: ItemSelector | undefined;
+  /** Default: all items. */
+  readonly where?: ItemSelector<Item> | undefined;
 };
 
-/** Reads the page of the service to which a step leads, null to the first; of that no more than so many events, if they are enough. */
-export type FetchPage = (step: PageToken | null, enough?: number) => Promise<Trail>;
+/**
+ * Fetches one page of the service: the first for a null token. With `sufficient`, the response may be read only up to
+ * that number of records.
+ */
+export type FetchPage<Item extends ListItem> = (
+  token: PageToken | null,
+  sufficient?: number,
+) => Promise<ListPage<Item>>;
 
+const DEFAULT_FIRST = 50;
 const MAX_FIRST = 1000;
 
-/** So many pages of the service are read for one window; the cursor continues from there. */
-const PAGE_BUDGET = 10;
+/** Pages of the service that are fetched for one connection field. After that the client continues from `endCursor`. */
+const MAX_PAGES = 10;
 
-/** GraphQL's Int ends here. */
+/** The largest Int of GraphQL. */
 const MAX_INT = 2 ** 31 - 1;
 
+/** Requests pages of 100 records if the contract names the parameter, so that few pages are needed. */
+export function pageSizeParameter(paging: { readonly size?: string | null | undefined } = {}) {
+  return paging.size == null ? [] : [{ name: paging.size, value: '100' }];
+}
+
 /**
- * Opens a window on a trail, reading pages of the service as they are needed.
- * @throws GatewayError BAD_USER_INPUT for a `first` out of range or an `after` that is no cursor;
- * UPSTREAM_BAD_RESPONSE when the next page is asked for and nobody said how to get it.
+ * Resolves a connection field. It fetches pages of the service as they are needed.
+ * @throws GatewayError BAD_USER_INPUT for a `first` out of range or an `after` that is not a cursor;
+ * UPSTREAM_BAD_RESPONSE if the client requests a page after the last one that can be fetched.
  */
-export async function resolveConnection(
-  open: FetchPage,
-  { first, after, where = selectAllItems }: ConnectionArguments,
-): Promise<Connection> {
-  const size = first ?? 50;
+export async function resolveConnection<Item extends ListItem>(
+  fetchPage: FetchPage<Item>,
+  { first, after, where = selectAllItems }: ConnectionArguments<Item>,
+): Promise<Connection<Item>> {
+  const size = first ?? DEFAULT_FIRST;
   if (size < 1 || size > MAX_FIRST) {
     throw new GatewayError('BAD_USER_INPUT', { message: '`first` must be between 1 and 1000.' });
   }
   const position = after == null ? null : decodeCursor(after);
-  const matches: Edge[] = [];
-  // One more than the window tells that there is more.
-  const enough = where === selectAllItems && position === null ? size + 1 : undefined;
-  const { visits, next } = await walk(open, { position, enough }, (visit) => {
-    const { trail, step, from } = visit;
-    const found = where(trail, from, size + 1 - matches.length);
-    matches.push(...found.map((index) => ({ trail, step, index })));
-    return matches.length < size;
+  const selected: Edge<Item>[] = [];
+  // One more than the page shows whether there is a next page.
+  const sufficient = where === selectAllItems && position === null ? size + 1 : undefined;
+  const { pages, next } = await fetchPages(fetchPage, { position, sufficient }, (fetched) => {
+    const { page, token, from } = fetched;
+    const indices = where(page, from, size + 1 - selected.length);
+    selected.push(...indices.map((index) => ({ page, token, index })));
+    return selected.length < size;
   });
-  const edges = matches.slice(0, size);
-  const isCut = matches.length > size;
-  let total: number | null = null; // many aliases may ask for it
-  const endOf = () => {
-    if (isCut || next() === null) return edges.at(-1);
-    const last = visits.findLast(({ trail }) => trail.length > 0);
-    return last && { ...last, index: last.trail.length - 1 };
+  const edges = selected.slice(0, size);
+  const isTruncated = selected.length > size;
+  let total: number | null = null; // several aliases may request it
+  const lastEdge = () => {
+    if (isTruncated || next() === null) return edges.at(-1);
+    const last = pages.findLast(({ page }) => page.length > 0);
+    return last && { ...last, index: last.page.length - 1 };
   };
   return {
     edges,
     startCursor: () => edges[0] && encodeCursor(edges[0]),
     endCursor: () => {
-      const end = endOf();
-      return end && encodeCursor(end);
+      const last = lastEdge();
+      return last && encodeCursor(last);
     },
-    hasNextPage: () => isCut || next() !== null,
+    hasNextPage: () => isTruncated || next() !== null,
     hasPreviousPage: position !== null,
     totalCount: () => {
-      total ??= count(visits, where);
+      total ??= countSelected(pages, where);
       return total;
     },
-    raw: (matches[0] ?? visits[0])?.trail.raw,
+    raw: (selected[0] ?? pages[0])?.page.raw,
   };
 }
 
-/** A page of the service that was read, and what led to it. */
-type Visit = {
-  readonly trail: Trail;
-  readonly step: PageToken | null;
-  /** The index of its first event behind the cursor. */
+/** A page of the service that was fetched. */
+type FetchedPage<Item extends ListItem> = {
+  readonly page: ListPage<Item>;
+  /** How it was requested. */
+  readonly token: PageToken | null;
+  /** The index of its first item after the cursor and after the page before it. */
   readonly from: number;
-  /** Whether all of it ended the page before it. */
+  /** Whether all of its items were the end of the page before it. */
   readonly isRepeated: boolean;
 };
 
-/** Reads pages from a position on, as long as more is wanted, there is more, and the budget lasts. */
-async function walk(
-  open: FetchPage,
+/** Fetches pages from a position on, while more is wanted, there is a next page, and fewer than ten were fetched. */
+async function fetchPages<Item extends ListItem>(
+  fetchPage: FetchPage<Item>,
   {
     position,
-    enough,
-  }: { readonly position: CursorPosition | null; readonly enough: number | undefined },
-  wantsMore: (visit: Visit) => boolean,
-): Promise<{ readonly visits: readonly Visit[]; readonly next: () => NextPage }> {
-  const visits: Visit[] = [];
-  let sought = position;
-  let step = position?.step ?? null;
+    sufficient,
+  }: { readonly position: CursorPosition | null; readonly sufficient: number | undefined },
+  wantsMore: (fetched: FetchedPage<Item>) => boolean,
+): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
+  const pages: FetchedPage<Item>[] = [];
+  let wanted = position;
+  let token = position?.token ?? null;
   for (;;) {
-    const trail = await open(step, step === null ? enough : undefined);
+    const page = await fetchPage(token, token === null ? sufficient : undefined);
     const found =
-      sought === null ? overlap(visits.at(-1)?.trail, trail) - 1 : findItem(trail, sought);
-    // Where records arrived in front, the event may have moved to a later page.
-    const from = sought === null || found >= 0 ? found + 1 : trail.length;
-    const isRepeated = sought === null && from > 0 && from === trail.length;
-    if (found >= 0) sought = null;
-    const visit = { trail, step, from, isRepeated };
-    visits.push(visit);
+      wanted === null ? countOverlap(pages.at(-1)?.page, page) - 1 : findItem(page, wanted);
+    // If records were added to the list, the item may have moved to a later page.
+    const from = wanted === null || found >= 0 ? found + 1 : page.length;
+    const isRepeated = wanted === null && from > 0 && from === page.length;
+    if (found >= 0) wanted = null;
+    const fetched = { page, token, from, isRepeated };
+    pages.push(fetched);
     const next = () => {
-      // One page may be the one before again, as records arrived in front; where all are, there is no other.
-      if (visits.length === PAGE_BUDGET && visits.slice(1).every((one) => one.isRepeated))
-        return null;
-      const following = trail.next();
-      return visits.some((one) => isSame(one.step, following)) ? null : following;
+      // One page may repeat because records were added. Ten in a row mean that the service ignores the parameter.
+      if (pages.length === MAX_PAGES && pages.slice(1).every((one) => one.isRepeated)) return null;
+      const following = page.next();
+      return pages.some((one) => isSameRequest(one.token, following)) ? null : following;
     };
-    const isWanted = wantsMore(visit) || sought !== null;
-    if (!isWanted) return { visits, next };
+    const isMoreWanted = wantsMore(fetched) || wanted !== null;
+    if (!isMoreWanted) return { pages, next };
     const following = next();
-    if (following !== null && 'isCut' in following) throw new Error('cut before it was enough');
-    if (following === null || 'missing' in following || visits.length === PAGE_BUDGET) {
-      const isUsedUp = position !== null && visits.every((one) => one.from === one.trail.length);
-      if (isUsedUp && following !== null && 'missing' in following)
+    if (following !== null && 'isPartial' in following)
+      throw new Error('The prefix of the response was too short.');
+    if (following === null || 'missing' in following || pages.length === MAX_PAGES) {
+      const isExhausted = position !== null && pages.every((one) => one.from === one.page.length);
+      if (isExhausted && following !== null && 'missing' in following)
         throw pagingUnknown(following.missing);
-      if (sought !== null) {
+      if (wanted !== null) {
         throw new GatewayError('BAD_USER_INPUT', {
           message:
-            'The event behind this cursor is no longer in the trail: start again without `after`.',
+            'The item at this cursor is no longer in the list: start again without `after`.',
         });
       }
-      return { visits, next };
+      return { pages, next };
     }
-    step = following;
+    token = following;
   }
 }
 
 function pagingUnknown(entry: string): GatewayError {
   return new GatewayError('UPSTREAM_BAD_RESPONSE', {
     reason: 'PAGING_UNKNOWN',
-    message: `The service has more, and how to ask it for the next page is not known: its operator must set \`${entry}\` in the file of KEYTRAIL_CONTRACT.`,
+    message: `The service has more records, but how to request its next page is unknown: its operator must set \`${entry}\` in the file of KEYTRAIL_CONTRACT.`,
   });
 }
 
-/** How many events at the start of a page ended the one before it, because records arrived in front meanwhile. Only those with ids tell. */
-function overlap(before: Trail | undefined, trail: Trail): number {
-  const end = before === undefined ? -1 : before.length - 1;
-  if (before === undefined || end < 0 || before.event(end).id === null) return 0;
-  // An id alone may be that of an operation, which has several records.
-  const isRepeated = (at: number, index: number) =>
-    before.event(at).id === trail.event(index).id &&
-    fingerprint(before, at) === fingerprint(trail, index);
-  const size = 1 + indices(trail.length).findIndex((index) => isRepeated(end, index));
-  const isRun =
-    size <= before.length &&
-    indices(size).every((index) => isRepeated(before.length - size + index, index));
-  return isRun ? size : 0;
+/**
+ * Number of items at the start of a page with which the page before it ended: records were added to the list between
+ * the two requests. Only items with ids can be compared.
+ */
+function countOverlap(previous: ListPage | undefined, page: ListPage): number {
+  const end = previous === undefined ? -1 : previous.length - 1;
+  if (previous === undefined || end < 0 || previous.item(end).id === null) return 0;
+  // Several records of one operation may share an id, so the records are compared as well.
+  const isSame = (at: number, index: number) =>
+    previous.item(at).id === page.item(index).id &&
+    fingerprint(previous, at) === fingerprint(page, index);
+  const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
+  const isOverlap =
+    size <= previous.length &&
+    indices(size).every((index) => isSame(previous.length - size + index, index));
+  return isOverlap ? size : 0;
 }
 
-function isSame(step: PageToken | null, next: NextPage): boolean {
-  return JSON.stringify(step, WAY) === JSON.stringify(next, WAY);
+function isSameRequest(token: PageToken | null, next: NextPage): boolean {
+  return JSON.stringify(token, REQUEST_KEYS) === JSON.stringify(next, REQUEST_KEYS);
 }
 
-/** What leads to a page, without what lies in front of it. */
-const WAY = ['link', 'parameter', 'value'];
+/** The members of a token that are sent. */
+const REQUEST_KEYS = ['link', 'parameter', 'value'];
 
 function indices(length: number): readonly number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-/** The service's word, or what a whole answer holds; how many match is only known of a whole one. */
-function count([first]: readonly Visit[], where: ItemSelector): number | null {
+/** The service's total, or the length of a list that has one page. How many match a filter is known only of the latter. */
+function countSelected<Item extends ListItem>(
+  [first]: readonly FetchedPage<Item>[],
+  where: ItemSelector<Item>,
+): number | null {
   if (first === undefined) return null;
-  const { trail, step } = first;
-  const isWhole = step === null && trail.next() === null;
-  const told = trail.total();
-  const total = isWhole ? Math.max(told ?? 0, trail.length) : told;
+  const { page, token } = first;
+  const isOnly = token === null && page.next() === null;
+  const stated = page.total();
+  const total = isOnly ? Math.max(stated ?? 0, page.length) : stated;
   if (total === null || total > MAX_INT) return null;
   if (where === selectAllItems) return total;
-  return isWhole ? where(trail, 0, trail.length).length : null;
+  return isOnly ? where(page, 0, page.length).length : null;
 }

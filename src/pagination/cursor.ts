@@ -1,115 +1,125 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
+import { type ListItem, type ListPage, memoizePerPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/pagination.ts';
-import { memoizePerTrail, type Trail } from '../mapping/trail.ts';
 
-/** Where an event stands: on which page, and where there. A trail grows and its ids may repeat, so it takes all of this to find it again. */
+/**
+ * What a cursor contains. Lists grow and ids may repeat, so one of these alone would not find the item again.
+ */
 export type CursorPosition = {
+  /** Of the item, see {@link fingerprint}. */
   readonly fingerprint: string;
+  /** Of the item on its page. */
   readonly index: number;
-  /** By what is told how many records arrived in front since: the page's length, or of one that was cut its first record. */
+  /**
+   * Shows how many records were added before the item since: the length of its page, or the fingerprint of the first
+   * record of a partial one.
+   */
   readonly origin: number | string;
-  /** What led to the page; null for the first. */
-  readonly step: PageToken | null;
+  /** How to request the page; null for the first. */
+  readonly token: PageToken | null;
 };
 
-/** An event, by where it stands. */
-export type Edge = {
-  readonly trail: Trail;
+/** An item of a connection. */
+export type Edge<Item extends ListItem = ListItem> = {
+  readonly page: ListPage<Item>;
   readonly index: number;
-  /** What led to its page of the service; null to the first. */
-  readonly step: PageToken | null;
+  /** How the page was requested; null for the first. */
+  readonly token: PageToken | null;
 };
 
-/** The cursor of an event: opaque to the caller. */
-export function encodeCursor({ trail, index, step }: Edge): string {
-  const origin = trail.isPartial ? printRecord(trail, 0) : trail.length;
-  const position = [fingerprint(trail, index), index, origin];
-  const way = step === null ? [] : toParts(step);
-  return Buffer.from(JSON.stringify([...position, ...way])).toString('base64url');
+/** The cursor of an item: base64url of a JSON array, opaque to clients. */
+export function encodeCursor({ page, index, token }: Edge): string {
+  const origin = page.isPartial ? recordPrint(page, 0) : page.length;
+  const position = [fingerprint(page, index), index, origin];
+  const request = token === null ? [] : toParts(token);
+  return Buffer.from(JSON.stringify([...position, ...request])).toString('base64url');
 }
 
-/** @throws GatewayError BAD_USER_INPUT when it is no cursor. */
+/** @throws GatewayError BAD_USER_INPUT if it is not a cursor. */
 export function decodeCursor(cursor: string): CursorPosition {
   const parts = parse(cursor);
-  const [print, index, origin, ...way]: readonly unknown[] = Array.isArray(parts) ? parts : [];
-  const step = toStep(way);
+  const [print, index, origin, ...request]: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const token = toToken(request);
   if (
     typeof print === 'string' &&
     isIndex(index) &&
     (isIndex(origin) || typeof origin === 'string') &&
-    step !== undefined
+    token !== undefined
   ) {
-    return { fingerprint: print, index, origin, step };
+    return { fingerprint: print, index, origin, token };
   }
   throw new GatewayError('BAD_USER_INPUT', {
-    message: 'This is not a cursor of this trail: take one from `endCursor` or an edge.',
+    message: '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.',
   });
 }
 
 /**
- * The index at which a position's event stands now, -1 when it is not on this page. It is looked for where it was,
- * counted from either end, so records that arrived since, in front or behind, do not move it; then everywhere; and by
- * its id alone only where no record is the same.
+ * The present index of the item at a position; -1 if it is not on this page. Tries the old index, counted from either
+ * end of the page, so that records added before or after it do not matter. Then searches the page for the same record,
+ * and finally for the same id: the record may have changed.
  */
 export function findItem(
-  trail: Trail,
+  page: ListPage,
   { fingerprint: wanted, index, origin }: CursorPosition,
 ): number {
-  const arrived =
+  const added =
     typeof origin === 'number'
-      ? trail.length - origin
+      ? page.length - origin
       : Math.max(
           0,
-          indexWhere(trail, (candidate) => printRecord(trail, candidate) === origin),
+          findIndex(page, (candidate) => recordPrint(page, candidate) === origin),
         );
-  // A record may have changed; but where ids are those of operations, several have the same.
-  for (const isIt of [isSameRecord, isSameId]) {
-    const isThere = (candidate: number) =>
-      candidate >= 0 && candidate < trail.length && isIt(wanted, fingerprint(trail, candidate));
-    const found = [index + arrived, index].find(isThere) ?? indexWhere(trail, isThere);
+  // The id is compared last: if ids are those of operations, several records share one.
+  for (const isMatch of [isSameRecord, isSameId]) {
+    const isFound = (candidate: number) =>
+      candidate >= 0 && candidate < page.length && isMatch(wanted, fingerprint(page, candidate));
+    const found = [index + added, index].find(isFound) ?? findIndex(page, isFound);
     if (found >= 0) return found;
   }
   return -1;
 }
 
-function indexWhere(trail: Trail, holds: (index: number) => boolean): number {
-  for (let index = 0; index < trail.length; index += 1) {
+function findIndex({ length }: ListPage, holds: (index: number) => boolean): number {
+  for (let index = 0; index < length; index += 1) {
     if (holds(index)) return index;
   }
   return -1;
 }
 
-const fingerprintsOf = memoizePerTrail(() => new Map<number, string>());
+const fingerprints = memoizePerPage(() => new Map<number, string>());
 
-/** What tells an event from others: its id and all of it, as either may change: what is taken for the id, and what is told with it. */
-export function fingerprint(trail: Trail, index: number): string {
-  const known = fingerprintsOf(trail);
+/** Identifies an item by a hash of its id and a hash of its record: either may change while the other still matches. */
+export function fingerprint(page: ListPage, index: number): string {
+  const known = fingerprints(page);
   const found = known.get(index);
   if (found !== undefined) return found;
-  const { id, raw } = trail.event(index);
-  const made = `${id === null ? NAMELESS : digest(id)}${digest(JSON.stringify(raw))}`;
-  known.set(index, made);
-  return made;
+  const { id, raw } = page.item(index);
+  const print = `${id === null ? NO_ID : digest(id)}${digest(JSON.stringify(raw))}`;
+  known.set(index, print);
+  return print;
 }
 
-/** What tells a record from others, whatever is taken for its id. */
-function printRecord(trail: Trail, index: number): string {
-  return fingerprint(trail, index).slice(12);
+/** The part of a fingerprint that is the hash of the record. */
+function recordPrint(page: ListPage, index: number): string {
+  return fingerprint(page, index).slice(DIGEST_LENGTH);
 }
+
+/** 72 bits of SHA-256 in base64url. */
+const DIGEST_LENGTH = 12;
 
 function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 12);
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-const NAMELESS = digest('');
+const NO_ID = digest('');
 
 function isSameRecord(one: string, other: string): boolean {
-  return one.slice(12) === other.slice(12);
+  return one.slice(DIGEST_LENGTH) === other.slice(DIGEST_LENGTH);
 }
 
 function isSameId(one: string, other: string): boolean {
-  return !one.startsWith(NAMELESS) && one.slice(0, 12) === other.slice(0, 12);
+  return !one.startsWith(NO_ID) && one.slice(0, DIGEST_LENGTH) === other.slice(0, DIGEST_LENGTH);
 }
 
 function parse(cursor: string): unknown {
@@ -120,21 +130,24 @@ function parse(cursor: string): unknown {
   }
 }
 
-function toParts(step: PageToken): readonly unknown[] {
-  if ('link' in step) return [step.link];
-  const { parameter, value, passed } = step;
-  return passed ? [parameter, value, passed.pages, passed.records] : [parameter, value];
+function toParts(token: PageToken): readonly unknown[] {
+  if ('link' in token) return [token.link];
+  const { parameter, value, preceding } = token;
+  return preceding
+    ? [parameter, value, preceding.pages, preceding.records]
+    : [parameter, value];
 }
 
-function toStep(parts: readonly unknown[]): PageToken | null | undefined {
-  const [one, value, pages, records] = parts;
+/** Undefined if the parts are not those of a token. */
+function toToken(parts: readonly unknown[]): PageToken | null | undefined {
+  const [first, value, pages, records] = parts;
   if (parts.length === 0) return null;
-  if (typeof one !== 'string' || parts.length > 4) return undefined;
-  if (parts.length === 1) return { link: one };
+  if (typeof first !== 'string' || parts.length > 4) return undefined;
+  if (parts.length === 1) return { link: first };
   if (typeof value !== 'string') return undefined;
-  if (parts.length === 2) return { parameter: one, value };
-  const isPassed = isIndex(pages) && isIndex(records);
-  return isPassed ? { parameter: one, value, passed: { pages, records } } : undefined;
+  if (parts.length === 2) return { parameter: first, value };
+  const isCounted = isIndex(pages) && isIndex(records);
+  return isCounted ? { parameter: first, value, preceding: { pages, records } } : undefined;
 }
 
 function isIndex(value: unknown): value is number {

@@ -1,96 +1,100 @@
 import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
-import { resolveConnection } from '../pagination/connection.ts';
-import { pageSizeParameter, selectEventsOfParty } from '../pagination/filter.ts';
-import { path, withQuery } from '../upstream/path.ts';
+import { pageSizeParameter, resolveConnection } from '../pagination/connection.ts';
+import { selectEventsOfParty } from '../pagination/filter.ts';
+import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { builder, connectionArguments, rawArguments, readRaw } from './builder.ts';
+import { listAudit } from './audit.ts';
+import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
+import { connectionArguments } from './connection.ts';
 
-builder.objectType('ApiKey', {
-  description:
-    'An API key, known by its client id. The service offers no way to read one, so it may not exist.',
-  extensions: { directives: { key: { fields: 'clientId' } } },
-  fields: (t) => ({
-    clientId: t.exposeID('clientId', { description: 'The client id that names the key.' }),
-    audit: t.field({
-      type: 'AuditEventConnection',
-      nullable: true,
-      description:
-        'The audit events in which this key acted or was acted upon, by its client id as id or name. However many keys one request asks about, the trail is read once. Null when it could not be read: `errors` says why.',
-      args: connectionArguments,
-      resolve: ({ clientId }, { first, after }, { authorized, contract }) =>
-        resolveConnection(
-          authorized.getTrail(withQuery(path`/api/v1/audit`, pageSizeParameter(contract.audit))),
-          {
-            first,
-            after,
-            where: selectEventsOfParty(clientId),
-          },
-        ),
-    }),
-  }),
-});
-
-builder.mutationField('deleteApiKey', (t) =>
-  t.field({
-    type: DeleteApiKeyPayload,
-    nullable: true,
+/** Adds the entity `ApiKey`, and `Mutation.deleteApiKey`. Forwards to DELETE /api/v1/secrets/{client_id}. */
+export function addApiKey(builder: Builder): void {
+  builder.objectType('ApiKey', {
     description:
-      'Deletes the one API key that the client id names. Forwards to DELETE /api/v1/secrets/{client_id}. Null when it failed: `errors` says why, and OUTCOME_UNKNOWN that the key may be gone all the same.',
-    args: {
-      clientId: t.arg.id({ required: true, description: 'Names the key, 1 to 256 characters.' }),
-    },
-    resolve: async (_, { clientId }, { authorized }) => ({
-      clientId,
-      ...readDeletion(await authorized.delete(path`/api/v1/secrets/${clientId}`)),
-    }),
-  }),
-);
-
-const DeletionOutcome = builder.enumType('DeletionOutcome', {
-  description: 'How far a deletion has come.',
-  values: {
-    DELETED: { description: 'The service said that the key is gone.' },
-    ACCEPTED: {
-      description: 'The service accepted the request and has not finished it (HTTP 202).',
-    },
-  },
-});
-
-const DeleteApiKeyPayload = builder
-  .objectRef<Deletion & { readonly clientId: string }>('DeleteApiKeyPayload')
-  .implement({
-    description: 'What became of a deletion that the service did not refuse.',
+      'An API key, identified by its client ID. The service has no operation that reads one, so the key may not exist.',
+    extensions: { directives: { key: { fields: 'clientId' } } },
     fields: (t) => ({
-      apiKey: t.field({
-        type: 'ApiKey',
-        description: 'The key that was named.',
-        resolve: ({ clientId }) => ({ clientId }),
-      }),
-      outcome: t.expose('outcome', {
-        type: DeletionOutcome,
-        description: 'How far the deletion has come.',
-      }),
-      raw: t.field({
-        type: 'JSON',
+      clientId: t.exposeID('clientId', { description: 'The client ID of the key.' }),
+      audit: t.field({
+        type: 'AuditEventConnection',
         nullable: true,
-        args: rawArguments,
         description:
-          'The whole answer of the service, or the part at a pointer. Null when the answer was empty, or nothing is there.',
-        resolve: readRaw,
+          'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. Null if it fails, with the codes of `Query.audit`.',
+        args: connectionArguments(builder),
+        resolve: ({ clientId }, { first, after }, context) => {
+          const parameters = pageSizeParameter(context.contract.audit?.paging);
+          const trail = listAudit(context, { parameters, isPrefixSufficient: false });
+          return resolveConnection(trail, { first, after, where: selectEventsOfParty(clientId) });
+        },
       }),
     }),
   });
 
-/** What became of a deletion. */
+  const DeletionOutcome = builder.enumType('DeletionOutcome', {
+    description: 'How far a deletion has got.',
+    values: {
+      DELETED: { description: 'The service deleted the key.' },
+      ACCEPTED: {
+        description: 'The service accepted the request and has not yet completed it (HTTP 202).',
+      },
+    },
+  });
+
+  const DeleteApiKeyPayload = builder
+    .objectRef<Deletion & { readonly clientId: string }>('DeleteApiKeyPayload')
+    .implement({
+      description: 'The result of a deletion that the service carried out or accepted.',
+      fields: (t) => ({
+        apiKey: t.field({
+          type: 'ApiKey',
+          description: 'The key that was to be deleted.',
+          resolve: ({ clientId }) => ({ clientId }),
+        }),
+        outcome: t.expose('outcome', {
+          type: DeletionOutcome,
+          description: 'Whether the key is deleted already.',
+        }),
+        raw: t.field({
+          type: 'JSON',
+          nullable: true,
+          args: rawArguments(builder),
+          description:
+            'The response of the service, or a part of it. Null if it is empty or the part does not exist.',
+          resolve: resolveRaw,
+        }),
+      }),
+    });
+
+  builder.mutationField('deleteApiKey', (t) =>
+    t.field({
+      type: DeleteApiKeyPayload,
+      nullable: true,
+      description:
+        `Deletes the one API key with this client ID. Forwards to DELETE /api/v1/secrets/{client_id}. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the key may have been deleted.`,
+      args: {
+        clientId: t.arg.id({
+          required: true,
+          description: 'The client ID of the key, 1 to 256 characters.',
+        }),
+      },
+      resolve: async (_, { clientId }, { authorized }) => ({
+        clientId,
+        ...readDeletion(await authorized.delete('secrets', path`/api/v1/secrets/${{ client_id: clientId }}`)),
+      }),
+    }),
+  );
+}
+
+/** The result of a deletion. */
 export type Deletion = {
   readonly outcome: 'DELETED' | 'ACCEPTED';
-  /** The whole answer; null when it was empty. */
+  /** The body of the response; null if it was empty. */
   readonly raw: unknown;
 };
 
 /**
- * Reads the answer of a deletion, any 2xx: 202 is ACCEPTED, all else DELETED.
- * @throws GatewayError UPSTREAM_ERROR when the body says that it failed.
+ * Reads the response to a deletion. HTTP 202 is ACCEPTED, every other 2xx is DELETED.
+ * @throws GatewayError UPSTREAM_ERROR if the body says that the deletion failed.
  */
 export function readDeletion({
   status,

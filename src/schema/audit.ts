@@ -1,213 +1,191 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
-import type { AuditEvent, Party } from '../mapping/event.ts';
-import { resolveConnection } from '../pagination/connection.ts';
-import { type Edge, encodeCursor } from '../pagination/cursor.ts';
-import { filterParameters, pageSizeParameter, selectMatchingEvents } from '../pagination/filter.ts';
-import { path, withQuery } from '../upstream/path.ts';
-import { builder, connectionArguments, PageInfo, rawArguments, readRaw } from './builder.ts';
+import { findDrift } from '../inference/drift.ts';
+import { completeAudit } from '../inference/index.ts';
+import type { Party } from '../mapping/event.ts';
+import { AUDIT_ENTRIES, readTrail } from '../mapping/trail.ts';
+import { pageSizeParameter, resolveConnection } from '../pagination/connection.ts';
+import { filterParameters, selectMatchingEvents } from '../pagination/filter.ts';
+import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
+import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
+import { addConnection, connectionArguments } from './connection.ts';
+import type { Context } from './context.ts';
 
-builder.queryField('audit', (t) =>
-  t.field({
-    type: 'AuditEventConnection',
-    nullable: true,
+/** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
+export function addAudit(builder: Builder): void {
+  const AuditOutcome = builder.enumType('AuditOutcome', {
+    description: 'Whether an action succeeded.',
+    values: {
+      SUCCESS: { description: 'It succeeded.' },
+      FAILURE: { description: 'It was attempted, and was denied or failed.' },
+    },
+  });
+
+  const AuditParty = builder.objectRef<Party>('AuditParty').implement({
     description:
-      "The audit trail that the caller's token may read, in the order in which the service gives it. Forwards to GET /api/v1/audit. Null when it could not be read: `errors` says why.",
-    args: {
-      ...connectionArguments,
-      filter: t.arg({
-        type: AuditFilter,
-        description: 'Only events that match every condition given. Null lets all through.',
-      }),
-      parameters: t.arg({
-        type: [UpstreamParameter],
+      'The actor or the target of an event, as the record described it at the time. A field is null if the record does not have it.',
+    fields: (t) => ({
+      identifier: t.exposeID('identifier', {
+        nullable: true,
         description:
-          'Query parameters forwarded to the service untouched, in this order, for what this schema does not model.',
+          'Its identifier in the service. It is not called `id` because a party is no entity: caches must not merge parties of several events, and a user and a key may share an identifier.',
       }),
-    },
-    resolve: (_, { first, after, filter, parameters }, { authorized, contract }, info) => {
-      const given = parameters ?? [];
-      const conditions = filter ?? {};
-      const own = [
-        ...pageSizeParameter(contract.audit),
-        ...filterParameters(conditions, contract.audit?.parameters),
-      ];
-      const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
-      const isFiltered = Object.values(conditions).some((condition) => condition != null);
-      const trail = authorized.getTrail(withQuery(path`/api/v1/audit`, [...given, ...added]), () =>
-        isOnlyFieldWithout(['totalCount', 'raw'], info),
-      );
-      return resolveConnection(trail, {
-        first,
-        after,
-        where: isFiltered ? selectMatchingEvents(conditions) : undefined,
-      });
-    },
-  }),
-);
-
-const AuditFilter = builder.inputType('AuditFilter', {
-  description:
-    'Conditions on an event, all of which it must meet; one that is null is not asked. What could not be read of an event meets no condition.',
-  fields: (t) => ({
-    since: t.field({ type: 'DateTime', description: 'At or after this instant.' }),
-    until: t.field({ type: 'DateTime', description: 'Before this instant.' }),
-    actions: t.stringList({
-      description: 'Any of these actions, letter for letter; the empty list matches nothing.',
+      name: t.exposeString('name', {
+        nullable: true,
+        description: 'Its name, or its e-mail address if the record has no name.',
+      }),
+      type: t.exposeString('type', {
+        nullable: true,
+        description: 'What kind of thing it is, in the terms of the service, such as `user`.',
+      }),
     }),
-    actor: t.string({ description: 'Id or name of the actor, letter for letter.' }),
-    target: t.string({ description: 'Id or name of the target, letter for letter.' }),
-    outcome: t.field({ type: AuditOutcome, description: 'How the action ended.' }),
-  }),
-});
+  });
 
-const UpstreamParameter = builder.inputType('UpstreamParameter', {
-  description: 'A query parameter of the service itself.',
-  fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name, which may occur more than once.' }),
-    value: t.string({ required: true, description: 'Its value, not encoded.' }),
-  }),
-});
+  const AuditEvent = builder.objectType('AuditEvent', {
+    description:
+      'A record of the audit trail. The service does not publish the shape of its records, so Keytrail reads these fields as inferred or as the contract specifies. A field is null if it could not be determined; `raw` always has the whole record.',
+    fields: (t) => ({
+      id: t.exposeID('id', {
+        nullable: true,
+        description:
+          "The service's own id of the record. It may be null, and several events may share one (records of one operation), so normalizing caches must not use it as a key: in Apollo Client, set `keyFields: false` for AuditEvent.",
+      }),
+      occurredAt: t.expose('occurredAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When it happened. Null also if the time is ambiguous, such as one without zone.',
+      }),
+      action: t.exposeString('action', {
+        nullable: true,
+        description: 'What was done, in the terms of the service, such as `key.delete`.',
+      }),
+      actor: t.field({
+        type: AuditParty,
+        nullable: true,
+        description: 'Who did it.',
+        resolve: ({ actor }) => actor,
+      }),
+      target: t.field({
+        type: AuditParty,
+        nullable: true,
+        description: 'What it was done to; the first target if there are several.',
+        resolve: ({ target }) => target,
+      }),
+      outcome: t.expose('outcome', {
+        type: AuditOutcome,
+        nullable: true,
+        description:
+          'Whether the action succeeded. Null if the record has no outcome, or one that Keytrail does not recognise.',
+      }),
+      ipAddress: t.exposeString('ipAddress', {
+        nullable: true,
+        description: 'The IP address of the actor.',
+      }),
+      userAgent: t.exposeString('userAgent', {
+        nullable: true,
+        description: 'The user agent of the actor.',
+      }),
+      raw: t.field({
+        type: 'JSON',
+        nullable: true,
+        args: rawArguments(builder),
+        description:
+          'The record as the service sent it, or a part of it. Null if the part does not exist.',
+        resolve: resolveRaw,
+      }),
+    }),
+  });
 
-const AuditEventEdge = builder.objectRef<Edge>('AuditEventEdge').implement({
-  description: 'An event and where it stands.',
-  fields: (t) => ({
-    cursor: t.string({
+  addConnection(builder, AuditEvent, {
+    noun: 'event',
+    description: 'A page of the audit trail (GraphQL Cursor Connections Specification).',
+  });
+
+  const AuditFilter = builder.inputType('AuditFilter', {
+    description:
+      'Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition.',
+    fields: (t) => ({
+      since: t.field({ type: 'DateTime', description: 'At or after this instant.' }),
+      until: t.field({ type: 'DateTime', description: 'Before this instant.' }),
+      actions: t.stringList({
+        description: 'One of these actions, compared exactly. An empty list matches nothing.',
+      }),
+      actor: t.string({ description: 'Identifier or name of the actor, compared exactly.' }),
+      target: t.string({ description: 'Identifier or name of the target, compared exactly.' }),
+      outcome: t.field({ type: AuditOutcome, description: 'Whether the action succeeded.' }),
+    }),
+  });
+
+  const UpstreamParameter = builder.inputType('UpstreamParameter', {
+    description: "A query parameter of the service's own.",
+    fields: (t) => ({
+      name: t.string({ required: true, description: 'Its name. It may occur more than once.' }),
+      value: t.string({ required: true, description: 'Its value, not encoded.' }),
+    }),
+  });
+
+  builder.queryField('audit', (t) =>
+    t.field({
+      type: 'AuditEventConnection',
+      nullable: true,
       description:
-        'Where the event stands: hand it to `after` to continue behind it. It keeps its meaning while the trail grows.',
-      resolve: encodeCursor,
+        `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}.`,
+      args: {
+        ...connectionArguments(builder),
+        filter: t.arg({
+          type: AuditFilter,
+          description: 'Only events that meet these conditions. Null: all.',
+        }),
+        parameters: t.arg({
+          type: [UpstreamParameter],
+          description:
+            'Query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
+        }),
+      },
+      resolve: (_, { first, after, filter, parameters }, context, info) => {
+        const { audit } = context.contract;
+        const given = parameters ?? [];
+        const conditions = filter ?? {};
+        const own = [
+          ...pageSizeParameter(audit?.paging),
+          ...filterParameters(conditions, audit?.parameters),
+        ];
+        const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
+        const isFiltered = Object.values(conditions).some((condition) => condition != null);
+        const trail = listAudit(context, {
+          parameters: [...given, ...added],
+          isPrefixSufficient: isOnlyFieldWithout(['totalCount', 'raw'], info),
+        });
+        const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
+        return resolveConnection(trail, { first, after, where });
+      },
     }),
-    node: t.field({ type: 'AuditEvent', description: 'The event.', resolve: toEvent }),
-  }),
-});
-
-function toEvent({ trail, index }: Edge): AuditEvent {
-  return trail.event(index);
+  );
 }
 
-builder.objectType('AuditEventConnection', {
-  description: 'A window on the audit trail (GraphQL Cursor Connections Specification).',
-  fields: (t) => ({
-    edges: t.field({
-      type: [AuditEventEdge],
-      description: 'The events of this page with their cursors.',
-      resolve: ({ edges }) => edges,
-    }),
-    nodes: t.field({
-      type: ['AuditEvent'],
-      description: 'The events of `edges`, for those who need no cursors.',
-      resolve: ({ edges }) => edges.map(toEvent),
-    }),
-    pageInfo: t.field({
-      type: PageInfo,
-      description: 'Whether there is more, and how to get it.',
-      resolve: (page) => page,
-    }),
-    totalCount: t.int({
-      nullable: true,
-      description:
-        'How many events there are on all pages, where the service or a whole answer tells; else null.',
-      resolve: (page) => page.totalCount(),
-    }),
-    raw: t.field({
-      type: 'JSON',
-      nullable: true,
-      args: rawArguments,
-      description:
-        "The service's answer from which the first event of this page came, or the part at a pointer. Null when nothing is there.",
-      resolve: readRaw,
-    }),
-  }),
-});
+/** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */
+export function listAudit(
+  { authorized, contract, reportDrift }: Context,
+  {
+    parameters,
+    isPrefixSufficient,
+  }: { readonly parameters: readonly QueryParameter[]; readonly isPrefixSufficient: boolean },
+) {
+  return authorized.list({
+    route: 'audit',
+    path: withQuery(path`/api/v1/audit`, parameters),
+    entries: AUDIT_ENTRIES,
+    read: (response, token) => {
+      const trail = readTrail(completeAudit(response, contract.audit), response, token);
+      reportDrift(findDrift(response, contract.audit, trail));
+      return trail;
+    },
+    prefix: isPrefixSufficient ? { records: contract.audit?.records } : undefined,
+  });
+}
 
-builder.objectType('AuditEvent', {
-  description:
-    'One entry of the audit trail. The service does not publish the shape of its records: the fields below are read from it where they can be told, and are null where they cannot. `raw` loses nothing.',
-  fields: (t) => ({
-    id: t.exposeID('id', {
-      nullable: true,
-      description: "The service's own id of the record. Null when it has none.",
-    }),
-    occurredAt: t.expose('occurredAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When it happened. Null when the record has no time, or one that could mean several instants.',
-    }),
-    action: t.exposeString('action', {
-      nullable: true,
-      description: "What was done, in the service's words. Null when the record does not say.",
-    }),
-    actor: t.field({
-      type: AuditParty,
-      nullable: true,
-      description: 'Who did it. Null when the record names nobody.',
-      resolve: ({ actor }) => actor,
-    }),
-    target: t.field({
-      type: AuditParty,
-      nullable: true,
-      description:
-        'What it was done to; the first one where there are several. Null when the record names nothing.',
-      resolve: ({ target }) => target,
-    }),
-    outcome: t.expose('outcome', {
-      type: AuditOutcome,
-      nullable: true,
-      description: 'How it ended. Null when the record does not say, or in other words than these.',
-    }),
-    ipAddress: t.exposeString('ipAddress', {
-      nullable: true,
-      description: 'From which address it was done. Null when the record does not say.',
-    }),
-    userAgent: t.exposeString('userAgent', {
-      nullable: true,
-      description: 'With which program it was done. Null when the record does not say.',
-    }),
-    raw: t.field({
-      type: 'JSON',
-      nullable: true,
-      args: rawArguments,
-      description:
-        'The record as the service sent it, or the part at a pointer. Null when nothing is there.',
-      resolve: readRaw,
-    }),
-  }),
-});
-
-const AuditParty = builder.objectRef<Party>('AuditParty').implement({
-  description: 'Somebody or something that an audit event names.',
-  fields: (t) => ({
-    identifier: t.exposeID('identifier', {
-      nullable: true,
-      description:
-        'The identifier that the record gives it. Not an entity key: two parties of one type may share it.',
-    }),
-    name: t.exposeString('name', {
-      nullable: true,
-      description:
-        'A name or an e-mail address, whichever the record has. Null when it has neither.',
-    }),
-    type: t.exposeString('type', {
-      nullable: true,
-      description:
-        "What kind of thing it is, in the service's words. Null when the record is silent.",
-    }),
-  }),
-});
-
-const AuditOutcome = builder.enumType('AuditOutcome', {
-  description: 'How an action ended.',
-  values: {
-    SUCCESS: { description: 'It was done.' },
-    FAILURE: { description: 'It was tried, and refused or failed.' },
-  },
-});
-
-// It exists for speed: what a document does not select need not be read.
-
-/** Whether a field is the only one at the root of its operation, `__typename` apart, and selects none of these names. */
-export function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
+/** Whether a field is the only one of its operation besides `__typename`, and selects none of these names. */
+function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
   const { schema, fragments, operation, parentType, fieldNodes, variableValues } = info;
   const values = { coerced: variableValues, sources: {} };
   const { fields } = collectFields(schema, fragments, values, parentType, operation.selectionSet);

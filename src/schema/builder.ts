@@ -5,103 +5,86 @@ import { type Instant, parseIso } from '../mapping/time.ts';
 import type { Connection } from '../pagination/connection.ts';
 import type { Context } from './context.ts';
 
-/** The types that more than one operation's file names; each file still says all about its own. */
+/** The object types that more than one file names. Each is described in the file of its operation. */
 type SharedObjects = {
   readonly ApiKey: { readonly clientId: string };
-  readonly AuditEventConnection: Connection;
   readonly AuditEvent: AuditEvent;
+  readonly AuditEventConnection: Connection<AuditEvent>;
+  readonly PageInfo: Connection;
 };
 
-/** The one Pothos builder. Whoever imports it adds to the schema. */
-export const builder = new SchemaBuilder<{
-  Context: Context;
-  DefaultFieldNullability: false;
-  Objects: SharedObjects;
-  Scalars: {
-    ID: { Input: string; Output: string };
-    JSON: { Input: never; Output: unknown };
-    DateTime: { Input: Instant; Output: Instant };
-    _Any: { Input: unknown; Output: never };
-  };
-}>({
-  defaultFieldNullability: false,
-});
+/** What each file of this folder adds its types and fields to, see `createSchema`. */
+export type Builder = ReturnType<typeof createBuilder>;
 
-builder.queryType({ description: 'What can be read from the service.' });
-builder.mutationType({ description: 'What can be changed in the service.' });
+/** The types that the builder knows, for references to its objects. */
+export type BuilderTypes = Builder['$inferSchemaTypes'];
 
-builder.scalarType('JSON', {
-  description:
-    'Any JSON value, exactly as the service sent it; integers beyond 2^53 arrive as strings, so that no digit is lost.',
-  serialize: (value) => value,
-  parseValue: () => {
-    throw new TypeError('JSON is for output only');
-  },
-});
+/** Creates a Pothos builder with the root types and the scalars. */
+export function createBuilder() {
+  const builder = new SchemaBuilder<{
+    Context: Context;
+    DefaultFieldNullability: false;
+    Objects: SharedObjects;
+    Scalars: {
+      ID: { Input: string; Output: string };
+      JSON: { Input: never; Output: unknown };
+      DateTime: { Input: Instant; Output: Instant };
+      _Any: { Input: unknown; Output: never };
+    };
+  }>({ defaultFieldNullability: false });
 
-builder.scalarType('DateTime', {
-  description:
-    'An instant, RFC 3339, always in UTC with milliseconds: 2026-11-21T09:30:00.000Z. As an input any offset is taken.',
-  serialize: (instant) => instant,
-  parseValue: (value) => {
-    const instant = typeof value === 'string' ? parseIso(value) : null;
-    // The caller is told this: it must not repeat the value.
-    if (instant === null)
-      throw new TypeError('RFC 3339 with an offset, such as 2026-11-21T09:30:00Z');
-    return instant;
-  },
-});
-
-/** The arguments of every field `raw`: the untouched answer, or a part of it. */
-export const rawArguments = builder.args((t) => ({
-  pointer: t.string({
-    defaultValue: '',
+  builder.queryType({
+    description: 'Reads. A field that fails is null, with the reason in `errors`.',
+  });
+  builder.mutationType({
     description:
-      'An RFC 6901 pointer such as `/data/0/id`; the empty one, and null, mean the whole.',
-  }),
-}));
+      'Changes. A document may contain one mutation field. A field that fails is null, with the reason in `errors`; OUTCOME_UNKNOWN means that it may have been carried out.',
+  });
 
-/** Resolves a field `raw`. Throws BAD_USER_INPUT for what is no pointer. */
-export function readRaw(
+  builder.scalarType('JSON', {
+    description:
+      'Any JSON value, as the service sent it. Integers beyond 2^53 are strings, so that no digit is lost.',
+    serialize: (value) => value,
+    parseValue: () => {
+      throw new TypeError('JSON is for output only');
+    },
+  });
+
+  builder.scalarType('DateTime', {
+    description:
+      'An instant (RFC 3339). Output is in UTC with milliseconds, such as `2026-11-21T09:30:00.000Z`; input may have any offset.',
+    serialize: (instant) => instant,
+    parseValue: (value) => {
+      const instant = typeof value === 'string' ? parseIso(value) : null;
+      // Clients see this message: it must not repeat the value.
+      if (instant === null)
+        throw new TypeError('RFC 3339 with an offset, such as 2026-11-21T09:30:00Z');
+      return instant;
+    },
+  });
+
+  return builder;
+}
+
+/** The error codes of every call to the service, for descriptions. */
+export const UPSTREAM_CODES =
+  'BAD_USER_INPUT, UNAUTHENTICATED, FORBIDDEN, NOT_FOUND, CONFLICT, RATE_LIMITED, OVERLOADED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, UPSTREAM_ERROR, UPSTREAM_BAD_RESPONSE';
+
+/** The arguments of every field `raw`. */
+export function rawArguments(builder: Builder) {
+  return builder.args((t) => ({
+    pointer: t.string({
+      defaultValue: '',
+      description:
+        'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`. Empty or null: the whole.',
+    }),
+  }));
+}
+
+/** Resolves a field `raw`. Throws BAD_USER_INPUT if the pointer is not one. */
+export function resolveRaw(
   { raw }: { readonly raw: unknown },
   args: { readonly pointer?: string | null | undefined },
 ): unknown {
   return resolvePointer(raw, args.pointer ?? '') ?? null;
 }
-
-/** The arguments of every connection. */
-export const connectionArguments = builder.args((t) => ({
-  first: t.int({ defaultValue: 50, description: 'How many events at most, 1 to 1000.' }),
-  after: t.string({
-    description:
-      'Continue behind this cursor, taken from an earlier page. Null starts at the beginning.',
-  }),
-}));
-
-/** Where a page stands among the others. Every Relay subgraph of a federated graph may define it: it is shareable. */
-export const PageInfo = builder.objectRef<Connection>('PageInfo').implement({
-  description:
-    'Whether there is more, and how to get it (GraphQL Cursor Connections Specification).',
-  extensions: { directives: { shareable: {} } },
-  fields: (t) => ({
-    hasNextPage: t.boolean({
-      description:
-        'Whether there are events behind this page: ask for them with `after: endCursor`.',
-      resolve: (page) => page.hasNextPage(),
-    }),
-    hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      description: 'Whether there are events in front of this page.',
-    }),
-    startCursor: t.string({
-      nullable: true,
-      description: 'The cursor of the first event. Null when the page is empty.',
-      resolve: (page) => page.startCursor(),
-    }),
-    endCursor: t.string({
-      nullable: true,
-      description:
-        'Where to continue: behind the last event, or where a search for more events stopped, even if it found none. Null when there is nothing.',
-      resolve: (page) => page.endCursor(),
-    }),
-  }),
-});

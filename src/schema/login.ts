@@ -2,77 +2,83 @@ import { GatewayError } from '../errors.ts';
 import { completeLogin } from '../inference/login.ts';
 import { type LoginTokens, readLogin } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
-import { builder, rawArguments, readRaw } from './builder.ts';
+import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
 
-builder.mutationField('login', (t) =>
-  t.field({
-    type: LoginPayload,
-    nullable: true,
-    description:
-      "Obtains tokens. The first login of a client takes its secret, every later one the refresh token. Forwards to POST /api/v1/auth/login; the caller's own Authorization header is never sent there. Null when it failed: `errors` says why.",
-    args: {
-      clientId: t.arg.id({ required: true, description: 'The client that logs in.' }),
-      credential: t.arg({
-        type: LoginCredential,
-        required: true,
-        description: 'What proves that it is the client.',
+/** Adds `Mutation.login`. Forwards to POST /api/v1/auth/login, without the caller's Authorization header. */
+export function addLogin(builder: Builder): void {
+  const LoginCredential = builder.inputType('LoginCredential', {
+    description: 'The credential of a client: exactly one of these.',
+    isOneOf: true,
+    fields: (t) => ({
+      clientSecret: t.string({ description: "The client secret, for a client's first login." }),
+      refreshToken: t.string({
+        description: 'The refresh token of the previous login, for every later login.',
       }),
-    },
-    resolve: async (_, { clientId, credential }, { admitLogin, open, contract, now }) => {
-      await admitLogin(clientId);
-      const answer = await open.post(path`/api/v1/auth/login`, {
-        client_id: clientId,
-        ...toRest(credential),
-      });
-      return readLogin(completeLogin(answer, contract.login), answer, now());
-    },
-  }),
-);
+    }),
+  });
 
-const LoginCredential = builder.inputType('LoginCredential', {
-  description: 'What proves that it is the client: exactly one of the two.',
-  isOneOf: true,
-  fields: (t) => ({
-    clientSecret: t.string({ description: 'The secret, for the first login of a client.' }),
-    refreshToken: t.string({
-      description: 'The refresh token of the last login, for every login after the first.',
+  const LoginPayload = builder.objectRef<LoginTokens>('LoginPayload').implement({
+    description: 'The tokens that a login obtained.',
+    fields: (t) => ({
+      accessToken: t.exposeString('accessToken', {
+        description: 'Send it as `Authorization: Bearer <accessToken>` with every other request.',
+      }),
+      tokenType: t.exposeString('tokenType', {
+        description: 'The authentication scheme of the token; Bearer unless the service says otherwise.',
+      }),
+      refreshToken: t.exposeString('refreshToken', {
+        nullable: true,
+        description:
+          'The credential of the next login. Null if the service returned none: keep using the previous one.',
+      }),
+      expiresAt: t.expose('expiresAt', {
+        type: 'DateTime',
+        nullable: true,
+        description:
+          'When the access token expires. Null if the service does not say: log in again after UNAUTHENTICATED.',
+      }),
+      raw: t.field({
+        type: 'JSON',
+        nullable: true,
+        args: rawArguments(builder),
+        description:
+          'The response of the service, tokens included, or a part of it. Null if the part does not exist.',
+        resolve: resolveRaw,
+      }),
     }),
-  }),
-});
+  });
 
-const LoginPayload = builder.objectRef<LoginTokens>('LoginPayload').implement({
-  description: 'The tokens that a login obtained.',
-  fields: (t) => ({
-    accessToken: t.exposeString('accessToken', {
-      description: 'Send it as `Authorization: Bearer …` with every other request.',
-    }),
-    tokenType: t.exposeString('tokenType', {
-      description: 'How to send the token; Bearer unless the service says otherwise.',
-    }),
-    refreshToken: t.exposeString('refreshToken', {
-      nullable: true,
-      description: 'For the next login. Null when the service sent none: keep the one you have.',
-    }),
-    expiresAt: t.expose('expiresAt', {
-      type: 'DateTime',
+  builder.mutationField('login', (t) =>
+    t.field({
+      type: LoginPayload,
       nullable: true,
       description:
-        'When the access token ends. Null when the service does not say: be ready for UNAUTHENTICATED.',
+        `Obtains tokens: with the client secret the first time, with the latest refresh token afterwards. Forwards to POST /api/v1/auth/login; the Authorization header of the request is not sent there. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the credential may have been used up.`,
+      args: {
+        clientId: t.arg.id({ required: true, description: 'The client that logs in.' }),
+        credential: t.arg({
+          type: LoginCredential,
+          required: true,
+          description: 'Its client secret or refresh token.',
+        }),
+      },
+      resolve: async (_, { clientId, credential }, context) => {
+        const { admitLogin, unauthenticated, contract, now } = context;
+        await admitLogin(clientId);
+        const response = await unauthenticated.post('login', path`/api/v1/auth/login`, {
+          client_id: clientId,
+          ...toRest(credential),
+        });
+        return readLogin(completeLogin(response, contract.login), response, now());
+      },
     }),
-    raw: t.field({
-      type: 'JSON',
-      nullable: true,
-      args: rawArguments,
-      description:
-        'The whole answer of the service, or the part at a pointer. Null when nothing is there.',
-      resolve: readRaw,
-    }),
-  }),
-});
+  );
+}
 
-/** `@oneOf` lets one of the two through; the schema's validation has refused all else. */
-function toRest(credential: typeof LoginCredential.$inferInput): Readonly<Record<string, string>> {
-  const { clientSecret, refreshToken } = credential;
+type Credential = Readonly<Partial<Record<'clientSecret' | 'refreshToken', string | null>>>;
+
+/** Validation has refused everything but exactly one of the two (`@oneOf`). */
+function toRest({ clientSecret, refreshToken }: Credential): Readonly<Record<string, string>> {
   if (clientSecret != null) return { client_secret: clientSecret };
   if (refreshToken != null) return { refresh_token: refreshToken };
   throw new GatewayError('BAD_USER_INPUT');

@@ -51,7 +51,7 @@ function readAll(body: unknown, contract: ConfiguredContract): unknown {
     const answer = { status: 200, headers: {}, body };
     const trail = readTrail(completeAudit(answer, contract.audit), answer);
     const { length, total, next } = trail;
-    const events = Array.from({ length }, (_, index) => trail.event(index));
+    const events = Array.from({ length }, (_, index) => trail.item(index));
     return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];
   } catch (error) {
     if (error instanceof GatewayError) return error.extensions;

@@ -68,7 +68,7 @@ describe('any JSON', () => {
         const page = await resolveConnection(async () => readInferred(body), {});
         return [
           page.totalCount(),
-          page.edges.map(({ trail, index }) => FIELDS.map((name) => trail.event(index)[name])),
+          page.edges.map(({ page: trail, index }) => FIELDS.map((name) => trail.item(index)[name])),
         ];
       },
     ],
@@ -89,7 +89,7 @@ describe('any JSON', () => {
     'like %j is no stumbling block',
     (body) => {
       expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
-      expect(readInferred([{ outcome: body.status, ...body }]).event(0).outcome).toBeNull();
+      expect(readInferred([{ outcome: body.status, ...body }]).item(0).outcome).toBeNull();
     },
   );
 });

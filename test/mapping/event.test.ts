@@ -25,9 +25,9 @@ describe('an event', () => {
   it('is read where it is asked for, and nowhere else, with a contract', () => {
     const { read, answer } = watched();
     const trail = readTrail(completeAudit(answer, WHOLE), answer);
-    expect(trail.event(1).action).toBe('key.delete');
+    expect(trail.item(1).action).toBe('key.delete');
     expect([...read]).toEqual(['action']);
-    expect(trail.event(1).id).toBe('e1');
+    expect(trail.item(1).id).toBe('e1');
     expect([...read]).toEqual(['action', 'id']);
   });
 
@@ -35,9 +35,9 @@ describe('an event', () => {
     const { read, answer } = watched();
     const { action: _, ...event } = WHOLE.event;
     const trail = readTrail(completeAudit(answer, { ...WHOLE, event }), answer);
-    expect(trail.event(1).id).toBe('e1');
+    expect(trail.item(1).id).toBe('e1');
     expect([...read]).toEqual(['id']);
-    expect(trail.event(1).action).toBe('key.delete');
+    expect(trail.item(1).action).toBe('key.delete');
     expect([...read]).toEqual(['id', 'time', 'action', 'user']);
   });
 });

@@ -26,7 +26,7 @@ describe('a cursor', () => {
         (records, at, arrived) => {
           const trail = read(records);
           const index = at % records.length;
-          const cursor = encodeCursor({ trail, index, step: null });
+          const cursor = encodeCursor({ page: trail, index, token: null });
           expect(findItem(trail, decodeCursor(cursor))).toBe(index);
           const front = read([...arrived, ...records]);
           expect(findItem(front, decodeCursor(cursor))).toBe(arrived.length + index);
@@ -46,7 +46,7 @@ describe('a cursor', () => {
           const first = JSON.stringify(records[0]);
           fc.pre(arrived.every((one) => JSON.stringify(one) !== first));
           const index = at % records.length;
-          const cursor = encodeCursor({ trail: read(records, true), index, step: null });
+          const cursor = encodeCursor({ page: read(records, true), index, token: null });
           const whole = read([...arrived, ...records, ...rest]);
           expect(findItem(whole, decodeCursor(cursor))).toBe(arrived.length + index);
         },

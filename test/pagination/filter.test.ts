@@ -18,7 +18,7 @@ describe('the events of a key', () => {
         const trail = readTrail(completeAudit(answer), answer);
         for (const { name, from, most } of askings) {
           const naming = body.flatMap((_, index) => {
-            const { actor, target } = trail.event(index);
+            const { actor, target } = trail.item(index);
             const names = [actor?.identifier, actor?.name, target?.identifier, target?.name];
             return index >= from && names.includes(name) ? [index] : [];
           });

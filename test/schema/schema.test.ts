@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createSchema, printSubgraph } from '../../src/schema/index.ts';
+import { printSubgraph } from '../../src/schema/federation.ts';
+import { createSchema } from '../../src/schema/index.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -12,7 +13,7 @@ describe('schema.graphql', () => {
     expect(printSubgraph(createSchema())).toBe(FILE);
   });
 
-  it('describes every element, and a nullable field says what null means', () => {
+  it('describes every element, and says of every nullable field or of its type what null means', () => {
     const silent: string[] = [];
     const check = (node: {
       name: { value: string };
@@ -21,18 +22,20 @@ describe('schema.graphql', () => {
       if (!node.description?.value) silent.push(node.name.value);
     };
     visit(parse(FILE), {
-      ObjectTypeDefinition: check,
+      ObjectTypeDefinition: (type) => {
+        check(type);
+        for (const field of type.fields ?? []) {
+          const isNullable = field.type.kind !== Kind.NON_NULL_TYPE;
+          const descriptions = `${field.description?.value} ${type.description?.value}`;
+          if (isNullable && !/null/i.test(descriptions)) silent.push(field.name.value);
+        }
+      },
       InputObjectTypeDefinition: check,
       EnumTypeDefinition: check,
       ScalarTypeDefinition: check,
       EnumValueDefinition: check,
       InputValueDefinition: check,
-      FieldDefinition: (node) => {
-        check(node);
-        const isNullable = node.type.kind !== Kind.NON_NULL_TYPE;
-        if (isNullable && !/null/i.test(node.description?.value ?? ''))
-          silent.push(node.name.value);
-      },
+      FieldDefinition: check,
     });
     expect(silent).toEqual([]);
   });

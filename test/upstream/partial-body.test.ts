@@ -78,7 +78,7 @@ async function open(answer: () => UpstreamResponse, first: number, contract: obj
     const read = answer();
     const trail = readTrail(completeAudit(read, contract), read);
     const { edges, hasNextPage, endCursor } = await resolveConnection(async () => trail, { first });
-    const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.event(index)[field]));
+    const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.item(index)[field]));
     return { trail, endCursor: endCursor(), nodes, hasNextPage: hasNextPage() };
   } catch (error) {
     if (error instanceof GatewayError) return { code: error.extensions.code };

@@ -10,7 +10,7 @@ describe('a trail', () => {
     const body = { events: [{ id: 'e1' }, { id: 'e2' }], total: 2 };
     const answer = { status: 200, headers: {}, body };
     const trail = readTrail(completeAudit(answer), answer);
-    const event = trail.event(1);
+    const event = trail.item(1);
     trail.release();
     expect(body).toEqual({ events: [], total: 2 });
     expect(event.id).toBe('e2'); // what was taken out before stays
@@ -29,7 +29,7 @@ describe('a trail', () => {
       const answer = { status: 200, headers: {}, body: { events, total: 60 }, isCut };
       const trail = readTrail(completeAudit(answer), answer);
       const kept = events.map((event) => new WeakRef(event));
-      expect(trail.event(0).action).toBe('login');
+      expect(trail.item(0).action).toBe('login');
       if (!isCut) trail.next();
       trail.release();
       return { trail, kept };

@@ -1,0 +1,125 @@
+import { GatewayError } from '../errors.ts';
+import type { UpstreamResponse } from '../upstream/types.ts';
+import { lazy } from '../util/memoize.ts';
+import { type LazyContract, readSource } from './contract.ts';
+import { compilePointer } from './json-pointer.ts';
+import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
+import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
+import { isObject } from './tokenize-key.ts';
+
+/** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
+export type ListItem = {
+  /** The service's own id; null if the record has none. */
+  readonly id: string | null;
+  /** The record as the service sent it. */
+  readonly raw: unknown;
+};
+
+/** One page of a list of the service, from one response. Items and counts are read when they are used. */
+export type ListPage<Item extends ListItem = ListItem> = {
+  /** The whole body; null if the response is partial. */
+  readonly raw: unknown;
+  /** Whether only the beginning of the response was read. */
+  readonly isPartial: boolean;
+  /** Number of records that were read. */
+  readonly length: number;
+  /** Number of records on all pages according to the service; null if it does not say. */
+  total(): number | null;
+  /** The item at an index from 0 to length - 1, in the service's order. */
+  item(index: number): Item;
+  /** How to request the next page. */
+  next(): NextPage;
+  /** Drops the records. After that no item can be read. */
+  release(): void;
+};
+
+/** Names of two entries of the contract, for the message that says which one is missing. */
+export type ListEntries = {
+  /** Such as `audit.paging`. */
+  readonly paging: string;
+  /** Such as `audit.event.id`. */
+  readonly id: string;
+};
+
+/** How the records of a response become items. */
+export type ListReader<Item extends ListItem> = {
+  readonly entries: ListEntries;
+  readonly toItem: (record: unknown) => Item;
+};
+
+/** Number of records that are inspected to infer what all of them contain. */
+export const SAMPLE_SIZE = 50;
+
+/**
+ * Reads one page of a list.
+ * @param token What was requested; null for the first page.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records, UPSTREAM_ERROR if its body says
+ * that the request failed.
+ */
+export function readListPage<Item extends ListItem>(
+  contract: Pick<LazyContract, 'records' | 'total' | 'paging'>,
+  response: UpstreamResponse,
+  reader: ListReader<Item>,
+  token: PageToken | null = null,
+): ListPage<Item> {
+  const { body, isPartial = false } = response;
+  const records = recordsAt(contract.records, body);
+  if (records === null) throwOnSoftFailure(response);
+  // An empty list with a `message` is normal; with an `error` it is not.
+  else if (records.length === 0) throwOnSoftFailure(response, /^error$/);
+  if (records === null) {
+    const message = `No list of records is found in the service's response: ${CONTRACT_HINT}`;
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
+  }
+  const { length } = records;
+  const { entries } = reader;
+  // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
+  const { total: totalSource, paging } = contract;
+  let toItem: ListReader<Item>['toItem'] | undefined = reader.toItem;
+  const item = (index: number) => {
+    if (toItem === undefined) throw new Error('This page was released.');
+    return toItem(records[index]);
+  };
+  const total = lazy(() => (isPartial ? null : toCount(readSource(totalSource(), response))));
+  const facts = { length, total, lastId: () => item(length - 1).id, entries };
+  return {
+    raw: isPartial ? null : body,
+    isPartial,
+    length,
+    total,
+    item,
+    next: lazy(() => (isPartial ? PARTIAL : readNextPage(paging(), response, facts, token))),
+    release: () => {
+      records.splice(0);
+      toItem = undefined;
+    },
+  };
+}
+
+const PARTIAL = { isPartial: true } as const;
+
+/** The records at a pointer: the items of an array, or the members of an object; null if neither is there. */
+export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
+  const found = pointer === null ? undefined : compilePointer(pointer)(body);
+  if (Array.isArray(found)) return found;
+  if (isObject(found)) return Object.values(found);
+  return found === null ? [] : null;
+}
+
+/** Computes a value once per page, as many fields of one request may need it. */
+export function memoizePerPage<Item extends ListItem, Value extends object>(
+  compute: (page: ListPage<Item>) => Value,
+): (page: ListPage<Item>) => Value {
+  const known = new WeakMap<ListPage<Item>, Value>();
+  return (page) => {
+    const value = known.get(page) ?? compute(page);
+    known.set(page, value);
+    return value;
+  };
+}
+
+/** A count beyond 2^53 has lost digits; it is then larger than any list. */
+function toCount(value: unknown): number | null {
+  const isCount = typeof value !== 'object' && /^\d+$/.test(String(value));
+  return isCount ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
+}
