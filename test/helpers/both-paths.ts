@@ -12,7 +12,7 @@ const EVENTS = ['key.delete', 'client.login', 'key.create'].map((action, index) 
   outcome: index === 1 ? 'failure' : 'success',
 }));
 
-/** Answers by what is asked, always the same. */
+/** The same response for the same request. */
 const behave: Handler = ({ method, url, headers }) => {
   const token = headers.authorization ?? '';
   if (token.includes('refused')) return { status: 401 };
@@ -20,7 +20,7 @@ const behave: Handler = ({ method, url, headers }) => {
   if (method === 'POST')
     return { body: '{"access_token":"a","refresh_token":"r","expires_in":60,"then":"b"}' };
   if (method === 'DELETE') return { status: url.endsWith('/a') ? 404 : 204 };
-  // None of them is a promise.
+  // A record with a member `then` is no promise.
   const body = JSON.stringify({ events: EVENTS }).replaceAll('"timestamp"', '"then":{"id":1},$&');
   return { body };
 };
@@ -30,7 +30,7 @@ const ACCEPTS = ['application/json', 'application/graphql-response+json', '*/*',
 
 const NOW = new Date('2026-11-21T00:00:00Z');
 
-/** For whatever the documents of the suite ask: more than they need does no harm. */
+/** Values for the variables of all documents of the suite. Unused ones are ignored. */
 export const VARIABLES = {
   ...{
     clientId: 'c',
@@ -43,14 +43,14 @@ export const VARIABLES = {
   credential: { clientSecret: 's' },
 };
 
-/** What must be the same both ways. */
-type Seen = {
+/** What must be the same on both paths. */
+type Observed = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | null>>;
   readonly result: unknown;
-  /** What the service was sent. */
+  /** Requests to the service. */
   readonly sent: readonly string[];
-  /** What was logged, without what differs each time. */
+  /** Log lines, without times. */
   readonly logged: unknown;
   /** Spans, with their attributes. */
   readonly spans: unknown;
@@ -58,7 +58,7 @@ type Seen = {
 
 const HEADERS = ['content-type', 'cache-control', 'x-content-type-options', 'x-request-id'];
 
-/** Sends requests by both ways, to `fetch` and to a port until they are prepared, expects the same, and gives how many were prepared. */
+/** Sends each request through `fetch` (Yoga) and to a port until it takes the fast path, and expects equal results. Returns how many took the fast path. */
 export async function compareBothPaths(requests: Iterable<GeneratedRequest>): Promise<number> {
   await using service = await startService(behave);
   const telemetry = createTelemetry();
@@ -71,7 +71,7 @@ export async function compareBothPaths(requests: Iterable<GeneratedRequest>): Pr
     send: typeof fetch,
     body: string,
     init: Record<string, string>,
-  ): Promise<Seen> => {
+  ): Promise<Observed> => {
     const before = [service.seen.length, gateway.logged.length, telemetry.spans().length];
     const [sentBefore, loggedBefore, spansBefore] = before;
     const headers = { 'content-type': 'application/json', 'x-request-id': 'r', ...init };
@@ -87,9 +87,9 @@ export async function compareBothPaths(requests: Iterable<GeneratedRequest>): Pr
       headers: Object.fromEntries(HEADERS.map((name) => [name, response.headers.get(name)])),
       result,
       sent: sent.sort(),
-      logged: gateway.logged.slice(loggedBefore).map((line) => {
-        const { time: _, durationMs: __, prepared: ___, ...told } = JSON.parse(line);
-        return told;
+      logged: gateway.logged.slice(loggedBefore).map((text) => {
+        const { time: _, durationMs: __, prepared: ___, ...line } = JSON.parse(text);
+        return line;
       }),
       spans: telemetry
         .spans()
@@ -107,10 +107,10 @@ export async function compareBothPaths(requests: Iterable<GeneratedRequest>): Pr
       ...(accept && { accept }),
     };
     const body = JSON.stringify(request);
-    const longWay = await ask(gateway.fetch, body, headers);
-    const times = longWay.status === 200 ? 3 : 1;
+    const expected = await ask(gateway.fetch, body, headers);
+    const times = expected.status === 200 ? 3 : 1;
     for (let time = 0; time < times; time += 1) {
-      expect(await ask(fetch, body, headers), body).toEqual(longWay);
+      expect(await ask(fetch, body, headers), body).toEqual(expected);
     }
   }
   return gateway.logged.filter((line) => line.includes('"prepared":true')).length;

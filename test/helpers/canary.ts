@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ServiceResponse } from './service.ts';
 
-/** One for each place where a secret, or a text of the service, may stand. None may be logged or come back. */
+/** One value per place that may contain a secret or text of the service. None may be logged, traced, counted or returned. */
 export const CANARY = {
   clientId: 'canary-client-id',
   clientSecret: 'canary-client-secret',
@@ -14,17 +14,17 @@ export const CANARY = {
   upstreamStatus: 'canary-upstream-status',
 } as const;
 
-/** Says which canaries stand in a text, whole or in part, and that there should be none. */
+/** Expects that a text contains no canary, not even a part of one. */
 export function expectNoCanary(text: string): void {
   expect([...text.matchAll(/.{0,40}canary.{0,40}/gi)].map(([match]) => match)).toEqual([]);
 }
 
-/** What a service may send that must not be repeated, around what a case wants of it. */
-export function planted({ headers, ...answer }: ServiceResponse = {}): ServiceResponse {
+/** Adds canaries to the status text, a header and the body of a response. */
+export function planted({ headers, ...response }: ServiceResponse = {}): ServiceResponse {
   return {
     statusText: CANARY.upstreamStatus,
     body: { note: CANARY.upstreamBody },
-    ...answer,
+    ...response,
     headers: { 'x-note': CANARY.upstreamHeader, ...headers },
   };
 }

@@ -19,7 +19,7 @@ import {
 
 const ROOT = new URL('../..', import.meta.url);
 
-/** Every text in the sources of tests and clients that is a GraphQL document as it stands. */
+/** Every string in the sources of tests and clients that is a GraphQL document. */
 export function documentsOfTheSuite(): readonly string[] {
   const files = ['test', 'src/client', 'examples']
     .flatMap((folder) =>
@@ -47,16 +47,16 @@ function tryParse(text: string): DocumentNode | null {
   }
 }
 
-/** A request as it may come, right or wrong. */
+/** A request, valid or not. */
 export type GeneratedRequest = {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly operationName?: string | null;
 };
 
-/** Makes up a request: mostly valid, with aliases, fragments, directives, variables and defaults; sometimes wrong. */
+/** Generates a request: mostly valid, with aliases, fragments, directives, variables and defaults. */
 export function generateRequest(schema: GraphQLSchema, random: () => number): GeneratedRequest {
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // none is empty
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T; // no list here is empty
   const chance = (share: number) => random() < share;
   const definitions: string[] = [];
   const variables: Record<string, unknown> = {};
@@ -72,16 +72,16 @@ export function generateRequest(schema: GraphQLSchema, random: () => number): Ge
     return `$${name}`;
   };
 
-  const madeUpValue = (type: GraphQLInputType): unknown => {
+  const generateValue = (type: GraphQLInputType): unknown => {
     const bare = getNullableType(type);
-    if (isListType(bare)) return chance(0.3) ? [] : [madeUpValue(bare.ofType)];
+    if (isListType(bare)) return chance(0.3) ? [] : [generateValue(bare.ofType)];
     if (isEnumType(bare)) return new EnumWord(pick(bare.getValues()).name);
     if (isInputObjectType(bare)) {
       const fields = Object.values(bare.getFields());
       const chosen = bare.isOneOf
         ? [pick(fields)]
         : fields.filter((field) => String(field.type).endsWith('!') || chance(0.3));
-      return Object.fromEntries(chosen.map((field) => [field.name, madeUpValue(field.type)]));
+      return Object.fromEntries(chosen.map((field) => [field.name, generateValue(field.type)]));
     }
     switch (bare.name) {
       case 'Int':
@@ -107,7 +107,7 @@ export function generateRequest(schema: GraphQLSchema, random: () => number): Ge
   };
 
   const argument = ({ name, type }: GraphQLArgument): string => {
-    const value = madeUpValue(type);
+    const value = generateValue(type);
     return `${name}: ${chance(0.5) ? variable(String(type), value) : literal(value)}`;
   };
 
@@ -156,11 +156,11 @@ export function generateRequest(schema: GraphQLSchema, random: () => number): Ge
       ? fieldOf(pick(fields), 0)
       : `again: ${fieldOf(pick(fields), 0).replace(/^\w+: /, '')}`,
   );
-  const name = chance(0.5) ? ' Asked' : '';
+  const name = chance(0.5) ? ' Generated' : '';
   const head = definitions.length === 0 ? '' : `(${definitions.join(', ')})`;
   const others = name !== '' && chance(0.2) ? ' query Other { __typename }' : '';
   const query = `${kind}${name || (head && ' ')}${head} { ${rootFields.join(' ')} }${others} ${fragments.join(' ')}`;
-  const operationName = chance(0.05) ? 'Unknown' : others || chance(0.2) ? 'Asked' : undefined;
+  const operationName = chance(0.05) ? 'Unknown' : others || chance(0.2) ? 'Generated' : undefined;
   return {
     query,
     ...(chance(0.9) && { variables: plain(variables) }),
@@ -169,7 +169,7 @@ export function generateRequest(schema: GraphQLSchema, random: () => number): Ge
   };
 }
 
-/** In a document an enum's value stands without quotes. */
+/** An enum value: a document writes it without quotes. */
 class EnumWord {
   readonly word: string;
   constructor(word: string) {

@@ -5,37 +5,37 @@ import { sendRaw } from './raw-socket.ts';
 import { type Handler, type ReceivedRequest, startService } from './service.ts';
 import { createTelemetry } from './telemetry.ts';
 
-/** What came back over the port. */
+/** A response of the gateway over its port. */
 export type Reply = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly data: unknown;
-  /** Codes of the errors, by comma. */
+  /** Codes of the errors, separated by commas. */
   readonly code: string;
   readonly errors: readonly WireError[];
 };
 
-/** A gateway of the production profile on a port, over a service that may fail. */
+/** A gateway with production settings on a port, in front of a service that may fail. */
 export type FaultBench = {
-  /** Where GraphQL is. */
+  /** The GraphQL endpoint. */
   readonly url: string;
-  /** What the service saw since the case began. */
+  /** Requests that the service received since the case started. */
   readonly seen: () => readonly ReceivedRequest[];
-  /** Sockets that are open at the service. */
+  /** Number of open sockets at the service. */
   readonly sockets: () => number;
   readonly logged: readonly string[];
-  /** Sends anything by HTTP. */
+  /** Sends any HTTP request. */
   send(init: RequestInit & { readonly duplex?: 'half' }, url?: string): Promise<Reply>;
-  /** Sends a document with the canary for a token, unless headers say otherwise. */
+  /** Sends a document with the canary as token, unless `headers` override it. */
   ask(query: string, variables?: unknown, headers?: Record<string, string>): Promise<Reply>;
-  /** Lets the service be gone while something is done: its port refuses connections. */
+  /** Stops the service while `work` runs: its port refuses connections. */
   withoutService(work: () => Promise<void>): Promise<void>;
-  /** Sends bytes, and gives the bytes that come back. */
+  /** Sends bytes and returns the bytes of the response. */
   raw(bytes: string): Promise<string>;
 };
 
-/** One of the three operations, with a canary in each place that it has for one. */
+/** One of the three operations, with a canary in every value. */
 export type Operation = 'audit' | 'login' | 'deleteApiKey';
 
 const DOCUMENTS = {
@@ -53,19 +53,19 @@ const DOCUMENTS = {
   ],
 } as const satisfies Record<Operation, readonly [query: string, variables: object]>;
 
-/** All three, for cases that are about each. */
+/** All three, for cases that apply to each. */
 export const OPERATIONS: readonly Operation[] = ['audit', 'login', 'deleteApiKey'];
 
-/** Carries out an operation. */
+/** Executes an operation. */
 export function run({ ask }: Pick<FaultBench, 'ask'>, operation: Operation): Promise<Reply> {
   const [query, variables] = DOCUMENTS[operation];
   return ask(query, variables);
 }
 
 /**
- * Runs a case: the service behaves as it says while `act` runs, and well before and after. Whatever the case is, no
- * canary was logged, counted, traced or came back, every answer forbids to be stored, the next request is served, and the sockets
- * to the service are back to where they were.
+ * Runs a case: the service behaves as `behave` while `act` runs, and normally before and after. Expects of every case:
+ * no canary was logged, counted, traced or returned; every response has `cache-control: no-store`; the next request is
+ * served; and no socket to the service is left open.
  */
 export async function withstand(
   behave: Handler | null,
@@ -127,10 +127,10 @@ export async function withstand(
       service = await startService(handler, Number(new URL(service.url).port));
     },
     raw: async (bytes) => {
-      const answer = await sendRaw(server.url, bytes);
-      replies.push(answer);
-      expect(answer).toMatch(/^cache-control: no-store\r$/im);
-      return answer;
+      const response = await sendRaw(server.url, bytes);
+      replies.push(response);
+      expect(response).toMatch(/^cache-control: no-store\r$/im);
+      return response;
     },
   });
   isCase = false;

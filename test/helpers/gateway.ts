@@ -6,15 +6,15 @@ import { createGateway, type GatewayDependencies } from '../../src/gateway.ts';
 import { type ListeningServer, listen } from '../../src/server/http-server.ts';
 import type { Gateway } from '../../src/server/types.ts';
 
-/** A gateway under test, with all that it logged. */
+/** A gateway under test, with its log lines. */
 export type TestGateway = Gateway & { readonly logged: string[] };
 
-/** What a test may want otherwise. */
+/** Dependencies that a test overrides. */
 export type Overrides = Partial<Omit<GatewayDependencies, 'upstream'>> & {
   readonly upstream?: Partial<GatewayDependencies['upstream']>;
 };
 
-/** A gateway over a service, in the development profile, with a short deadline. */
+/** Creates a gateway in front of a service, with development settings and a short deadline. */
 export function gatewayOver(
   serviceUrl: string,
   { upstream, ...rest }: Overrides = {},
@@ -47,7 +47,7 @@ export function gatewayOver(
   return { ...gateway, logged };
 }
 
-/** A GraphQL error as it goes over the wire. */
+/** A GraphQL error as JSON. */
 export type WireError = {
   readonly message: string;
   readonly path?: readonly (string | number)[];
@@ -62,7 +62,7 @@ export type WireError = {
   };
 };
 
-/** What came back. */
+/** A response of the gateway. */
 export type Result<Data> = {
   readonly status: number;
   readonly headers: Headers;
@@ -71,7 +71,7 @@ export type Result<Data> = {
   readonly text: string;
 };
 
-/** Sends an operation through the gateway's `fetch`; a token goes as `Bearer`. */
+/** Sends an operation through the gateway's `fetch`, with the token as `Bearer`. */
 export async function ask<Data, Variables>(
   { fetch }: Pick<Gateway, 'fetch'>,
   query: TypedDocumentString<Data, Variables> | string,
@@ -102,13 +102,13 @@ export async function post<Data>(
   return { status, headers: response.headers, text, ...JSON.parse(text) };
 }
 
-/** The one code of a result. */
+/** The code of a result; several are separated by commas. */
 export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string | undefined {
   const codes = new Set(errors.map(({ extensions }) => extensions.code));
   return [...codes].join(',');
 }
 
-/** Puts a gateway on a free loopback port. */
+/** Serves a gateway on a free loopback port. */
 export function onPort(
   gateway: Gateway,
   { draining = new AbortController(), drainMs = 0, timeoutMs = 5000 } = {},

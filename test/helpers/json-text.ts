@@ -14,7 +14,7 @@ const string = fc
   )
   .chain((text) => fc.constantFrom(JSON.stringify(text), `"${escaped(text)}"`));
 
-/** V8 takes other names with escapes for one that begins with a backslash: https://github.com/nodejs/node/issues/63785. */
+/** V8 misreads other escaped names after one that begins with a backslash: https://github.com/nodejs/node/issues/63785. */
 const name = string.filter((text) => !/^"\\(?:\\|u005c)/.test(text));
 
 const plain = fc.oneof(
@@ -45,10 +45,10 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
   ),
 }));
 
-/** Any JSON as a service may write it: with any escapes, whitespace and numbers, and brackets inside of strings. */
+/** Any JSON text: any escapes, whitespace and numbers, and brackets inside strings. */
 export const jsonText: fc.Arbitrary<string> = value;
 
-/** The text of an object with some members of its own, and any others. */
+/** The text of an object with these members and any others. */
 export function objectText(members: fc.Arbitrary<readonly string[]>): fc.Arbitrary<string> {
   const others = fc
     .array(fc.tuple(name, value), { maxLength: 3 })
@@ -58,7 +58,7 @@ export function objectText(members: fc.Arbitrary<readonly string[]>): fc.Arbitra
     .map(([own, other, space]) => join('{}', [...own, ...other], space));
 }
 
-/** The text of a list of these items. */
+/** The text of an array with these items. */
 export function listText(items: readonly string[], space = ''): string {
   return join('[]', items, space);
 }

@@ -16,9 +16,9 @@ const server = await listen(gateway, {
   timeoutMs: 1000,
 });
 
-process.once('disconnect', () => process.exit()); // whoever measures has gone
-process.on('message', (asked) => {
-  if (asked === 'snapshot') {
+process.once('disconnect', () => process.exit()); // the test has ended
+process.on('message', (request) => {
+  if (request === 'snapshot') {
     process.send?.(writeHeapSnapshot(join(tmpdir(), `${process.pid}.heapsnapshot`)));
     return;
   }

@@ -5,22 +5,22 @@ import { fileURLToPath } from 'node:url';
 
 /** Memory of a process, in bytes. */
 export type Memory = {
-  /** What is alive after a collection: objects, and buffers outside the heap. */
+  /** Heap and external buffers after a garbage collection. */
   readonly alive: number;
-  /** The most that the process ever had. */
+  /** The peak resident set size. */
   readonly peak: number;
 };
 
-/** A gateway in a process of its own, whose memory can be measured. */
+/** A gateway in its own process, whose memory can be measured. */
 export type Measured = AsyncDisposable & {
-  /** Where GraphQL is. */
+  /** The GraphQL endpoint. */
   readonly url: string;
   measure(): Promise<Memory>;
-  /** What is alive in the heap after a collection, with the texts in it up to 1,024 characters each; buffers are outside. */
+  /** A heap snapshot after a garbage collection: strings up to 1,024 characters, no external buffers. */
   snapshot(): Promise<string>;
 };
 
-/** Starts it over a service, with the limits that it has by itself. Disposing it kills it. */
+/** Starts it in front of a service, with default limits. Disposing it kills it. */
 export async function startMeasured(serviceUrl: string): Promise<Measured> {
   const file = fileURLToPath(new URL('memory-process.ts', import.meta.url));
   const child = fork(file, [serviceUrl], { execArgv: ['--expose-gc'] });

@@ -8,24 +8,24 @@ import { run } from '../../src/cli/run.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where Node keeps what it compiled, which takes a third off the next start. */
+/** Node's compile cache: the next start takes a third less time. */
 export const CACHED = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
 
 /** A running `keytrail`. */
 export type Running = AsyncDisposable & {
   readonly output: { stdout: string; stderr: string };
-  /** Waits until a text stands in what it wrote, and gives the match. */
+  /** Waits until the output matches, and returns the match. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
-  /** The exit status, once it has ended. */
+  /** The exit status. */
   readonly status: Promise<number | null>;
 };
 
-/** One in a process of its own. */
+/** One in its own process. */
 export type Process = Running & { readonly child: ChildProcessWithoutNullStreams };
 
 /**
- * Starts the command in a process of its own, from the sources unless another script is named, with no environment but
- * what is given. Disposing it kills it.
+ * Starts the command in its own process, from the sources by default, with only the given environment. Disposing it
+ * kills it.
  */
 export function keytrail(
   args: readonly string[],
@@ -36,7 +36,7 @@ export function keytrail(
   return watchProcess(spawn(process.execPath, [script, ...args], { cwd: ROOT, env }));
 }
 
-/** Starts a command of a package that was installed in a folder. */
+/** Starts a command of a package that is installed in a folder. */
 export function start(
   folder: string,
   command: string,
@@ -46,15 +46,15 @@ export function start(
   return watchProcess(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
 }
 
-/** Starts it as users do. */
+/** Starts it with `npm start`. */
 export function npmStart(environment: Readonly<Record<string, string>>): Process {
   const env = { ...process.env, ...CACHED, ...environment };
   return watchProcess(spawn('npm', ['start'], { cwd: ROOT, env }));
 }
 
 /**
- * Does what `keytrail` does, in this process: all but src/main.ts, and much sooner. For what does not depend on
- * signals, on the process's own streams, or on its end. Disposing it stops it as a signal would.
+ * Runs the command in this process: everything but src/main.ts, and much faster. Not for signals, the streams of a
+ * process, or its exit. Disposing it stops it as a signal does.
  */
 export function keytrailInProcess(
   args: readonly string[],
@@ -127,7 +127,7 @@ function watchOutput() {
               wake = () => resolve(false);
             }),
           ]);
-          if (ended) throw new Error(`it ended without ${pattern}: ${output.stderr}`);
+          if (ended) throw new Error(`it exited without ${pattern}: ${output.stderr}`);
         }
       },
     }),

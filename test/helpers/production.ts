@@ -1,12 +1,12 @@
 import { keytrail, type Process } from './process.ts';
 
-/** A gateway in a process of its own, as production runs it: nothing is set that could be left out, unless a case is about it. */
+/** A gateway in its own process, with production defaults and the settings that a case needs. */
 export type Production = Process & {
-  /** Where GraphQL is. */
+  /** The GraphQL endpoint. */
   readonly url: string;
 };
 
-/** Starts it over a service, on a free loopback port; with settings where a case is about them. */
+/** Starts it in front of a service, on a free loopback port. */
 export async function startProduction(
   serviceUrl: string,
   settings: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** Mulberry32: small, and the same each time. */
+/** A seeded random number generator (Mulberry32): the same numbers for the same seed. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Sends bytes to a server as they are and gives all that it answers until it closes; `connection: close` is up to the caller. */
+/** Sends bytes to a server and returns all bytes until it closes the connection. The request needs `connection: close`. */
 export async function sendRaw(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -11,7 +11,7 @@ export async function sendRaw(url: string, bytes: string): Promise<string> {
   return text(socket);
 }
 
-/** A service of raw bytes, for what an HTTP server cannot be made to send; on a free loopback port unless one is given. */
+/** Starts a service of raw bytes, for responses that no HTTP server sends. Default: a free loopback port. */
 export async function startRaw(onRequest: (socket: Socket) => void, port = 0) {
   const sockets = new Set<Socket>();
   let requests = 0;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as the service saw it. */
+/** A request that the service received. */
 export type ReceivedRequest = {
   readonly method: string;
   readonly url: string;
@@ -11,36 +11,36 @@ export type ReceivedRequest = {
   readonly body: string;
 };
 
-/** How the service answers: what is left out is 200, no headers, an empty body. */
+/** A response of the service. Default: 200, no headers, an empty body. */
 export type ServiceResponse = {
   readonly status?: number;
-  /** Node's own text for the status, unless given. */
+  /** Default: Node's text for the status. */
   readonly statusText?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string goes as it is, anything else as JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 };
 
-/** What to do with a request: an answer, or nothing when it was dealt with on the response itself. */
+/** Handles a request: returns a response, or undefined if it used `response` itself. */
 export type Handler = (
   seen: ReceivedRequest,
   response: ServerResponse,
   request: IncomingMessage,
 ) => ServiceResponse | undefined | Promise<ServiceResponse | undefined>;
 
-/** A real REST server on a loopback port, which remembers what it was sent. */
+/** A real REST server on a loopback port that records its requests. */
 export type Service = AsyncDisposable & {
   readonly url: string;
   readonly seen: readonly ReceivedRequest[];
-  /** How many sockets are open right now. */
+  /** Number of open sockets. */
   readonly sockets: () => number;
-  /** How many were ever opened. */
+  /** Number of sockets that were ever opened. */
   readonly connections: () => number;
-  /** Drops what it remembers, for loads that would fill the memory with it. */
+  /** Drops the recorded requests, for loads that would fill the memory. */
   readonly forget: () => void;
 };
 
-/** Starts a service that answers by a handler, or always the same, on a free port or a given one. */
+/** Starts a service with a handler, or with the same response to everything, on a free port by default. */
 export async function startService(handler: Handler | ServiceResponse, at = 0): Promise<Service> {
   const seen: ReceivedRequest[] = [];
   let sockets = 0;
@@ -51,12 +51,12 @@ export async function startService(handler: Handler | ServiceResponse, at = 0): 
     const { method = '', url = '', headers, rawHeaders } = request;
     const now = { method, url, headers, rawHeaders, body: Buffer.concat(chunks).toString() };
     seen.push(now);
-    const answer = typeof handler === 'function' ? await handler(now, response, request) : handler;
-    if (answer === undefined) return;
-    const { status = 200, statusText = STATUS_CODES[status] ?? '', body = '' } = answer;
+    const reply = typeof handler === 'function' ? await handler(now, response, request) : handler;
+    if (reply === undefined) return;
+    const { status = 200, statusText = STATUS_CODES[status] ?? '', body = '' } = reply;
     response.writeHead(status, statusText, {
       'content-type': 'application/json',
-      ...answer.headers,
+      ...reply.headers,
     });
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });

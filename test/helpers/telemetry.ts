@@ -9,17 +9,17 @@ import {
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { GatewayObserver } from '../../src/observability/observer.ts';
 
-/** What a gateway under test tells to others than its log. */
+/** Spans and metrics of a gateway under test. */
 export type Telemetry = {
-  /** For the gateway. */
+  /** Dependencies of the gateway. */
   readonly parts: { readonly tracer: Tracer; readonly observer: GatewayObserver };
-  /** Spans that have ended. */
+  /** Finished spans. */
   spans(): readonly ReadableSpan[];
-  /** All that could be read out of spans and metrics. */
+  /** The text of all spans and metrics. */
   text(): Promise<string>;
 };
 
-/** Takes spans by OpenTelemetry's SDK, and metrics. */
+/** Collects spans with OpenTelemetry's SDK, and metrics. */
 export function createTelemetry(sampler?: Sampler): Telemetry {
   const exporter = new InMemorySpanExporter();
   const spanProcessors = [new SimpleSpanProcessor({ exporter })];
@@ -32,7 +32,7 @@ export function createTelemetry(sampler?: Sampler): Telemetry {
   };
 }
 
-/** A span as a line for people, with all that the gateway gave to it. */
+/** Prints a span as one line, with everything that the gateway set. */
 export function printSpan(span: ReadableSpan): string {
   const { name, kind, attributes, events, links, status, parentSpanContext } = span;
   const context = span.spanContext();

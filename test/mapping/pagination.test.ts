@@ -15,7 +15,7 @@ describe('a Link header (RFC 8288)', () => {
     ['<a,b>; title="x, <y>; rel=next"; rel="prev", <c>; REL="last NEXT"', 'c'],
     [['<p>; rel="prev"', '<n>; rel="next"'], 'n'],
     ['<n>; title*=UTF-8\'\'a; rel="next"; type="a/b"', 'n'],
-  ])('%j leads to %s', (header, link) => {
+  ])('%j contains the next link %s', (header, link) => {
     expect(nextOf(header)).toEqual({ link });
   });
 
@@ -27,11 +27,11 @@ describe('a Link header (RFC 8288)', () => {
     '<a>; rel="nextish"',
     '<a>; title="rel=next"',
     '<a; rel=next',
-  ])('%j leads nowhere', (header) => {
+  ])('%j contains no next link', (header) => {
     expect(nextOf(header)).toBeNull();
   });
 
-  it('is found among all others, whatever they hold', () => {
+  it('with the relation next is found among any others', () => {
     const target = fc.webUrl({ withQueryParameters: true });
     const title = fc.string().map((text) => text.replace(/["\\]/g, ''));
     fc.assert(
@@ -43,7 +43,7 @@ describe('a Link header (RFC 8288)', () => {
     );
   });
 
-  it('never throws, whatever it holds', () => {
+  it('of any text does not throw', () => {
     fc.assert(fc.property(fc.string(), (text) => void nextOf(text)));
   });
 });

@@ -8,7 +8,7 @@ const TOTAL = 1000;
 
 type Record = { readonly id: number; readonly time: string; readonly action: string };
 
-/** The newest first, as most services have it; three of the first thousand are deletions. */
+/** Newest first, as most services list them. Three of the first thousand are deletions. */
 function record(id: number): Record {
   const action = [17, 500, 998].includes(id) ? 'key.delete' : 'login';
   return { id, time: new Date(1_700_000_000_000 + id * 1000).toISOString(), action };
@@ -16,11 +16,11 @@ function record(id: number): Record {
 
 type Style = {
   readonly contract: ConfiguredContract;
-  /** What the service answers when it has these records. */
+  /** The response of the service if it has these records. */
   readonly page: (records: readonly Record[], url: URL) => ServiceResponse;
 };
 
-/** The page of a service behind a record; null is the first. */
+/** The page of a service after a record; null for the first. */
 function behind(records: readonly Record[], id: string | null) {
   const start = id === null ? 0 : 1 + records.findIndex((one) => String(one.id) === id);
   const items = records.slice(start, start + SIZE);
@@ -153,7 +153,7 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
   },
 };
 
-/** A service that gets a new record in front with every third request. */
+/** A service that gets a new record at the start with every third request. */
 async function startGrowing(style: Style) {
   let requests = 0;
   return startService((seen: ReceivedRequest) => {
@@ -196,19 +196,19 @@ async function walk(gateway: TestGateway, filter: object | null): Promise<readon
   throw new Error('it never ends');
 }
 
-describe.each(Object.entries(STYLES))('a service that gives %s', (_, style) => {
-  it('is walked to its end while it grows: each record once, in order', async () => {
+describe.each(Object.entries(STYLES))('a service that returns %s', (_, style) => {
+  it('is read to its end while it grows: each record once, in order', async () => {
     await using service = await startGrowing(style);
     await using gateway = gatewayOver(service.url, { contract: style.contract });
     const ids = await walk(gateway, null);
     const start = ids[0] ?? 0;
     expect(start).toBeGreaterThanOrEqual(TOTAL);
     expect(ids).toEqual(Array.from({ length: start }, (_, index) => start - index));
-    // One for each window, and one more where a window lies on two pages.
+    // One request per page of the client, and one more if it spans two pages of the service.
     expect(service.seen.length).toBeLessThanOrEqual(Math.ceil(TOTAL / 7) * 2 + 2);
   });
 
-  it('is searched to its end by a filter', async () => {
+  it('is searched to its end with a filter', async () => {
     await using service = await startGrowing(style);
     await using gateway = gatewayOver(service.url, { contract: style.contract });
     expect(await walk(gateway, { actions: ['key.delete'] })).toEqual([998, 500, 17]);
@@ -217,8 +217,8 @@ describe.each(Object.entries(STYLES))('a service that gives %s', (_, style) => {
 });
 
 describe('pages of the service', () => {
-  it('are read ten at most for one window, and each once for all fields of a request', async () => {
-    const style = STYLES['cursor'] as Style; // it stands above
+  it('are fetched ten at most for one field, and each once for all fields of a request', async () => {
+    const style = STYLES['cursor'] as Style; // defined above
     await using service = await startGrowing(style);
     await using gateway = gatewayOver(service.url, { contract: style.contract });
     const field = 'audit(filter: {actions: ["none"]}) { nodes { id } pageInfo { hasNextPage } }';
@@ -237,7 +237,7 @@ describe('pages of the service', () => {
     [{ items: [record(1)], has_more: true }, 'audit.paging.parameter'],
     [{ items: [record(1)], next: 'https://elsewhere.test/api/v1/audit?page=2' }, 'audit.paging'],
     [{ items: [record(1)], next: '/api/v1/secrets/k1?page=2' }, 'audit.paging'],
-  ])('that nobody can ask for are announced, and %j asks for %s', async (body, entry) => {
+  ])('that cannot be requested set hasNextPage, and for %j the error names %s', async (body, entry) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, AS_T);
@@ -263,7 +263,7 @@ describe('pages of the service', () => {
     },
   );
 
-  it('are asked for by the parameter of the contract, even where a link leads elsewhere', async () => {
+  it('are requested with the parameter of the contract, even if a link leads to another origin', async () => {
     await using service = await startService(({ url }) => ({
       body: url.includes('at=c2')
         ? { items: [record(1)], next: null }
@@ -289,7 +289,7 @@ describe('pages of the service', () => {
     },
   );
 
-  it('end where the service gives the same page again', async () => {
+  it('end if the service returns the same page again', async () => {
     await using service = await startService({ body: { items: [record(1)], next_cursor: 'same' } });
     await using gateway = gatewayOver(service.url, {
       contract: { audit: { paging: { parameter: 'c' } } },
@@ -300,7 +300,7 @@ describe('pages of the service', () => {
     expect(service.seen).toHaveLength(2);
   });
 
-  it('end where the service gives the same page by every number', async () => {
+  it('end if the service returns the same page for every number', async () => {
     const data = [3, 2, 1].map(record);
     await using service = await startService({ body: { data } });
     await using gateway = gatewayOver(service.url, {
@@ -310,7 +310,7 @@ describe('pages of the service', () => {
     expect(service.seen).toHaveLength(10);
   });
 
-  it('go on where a page comes twice, as a page of records arrived in front', async () => {
+  it('continue if a page repeats because a page of records was added', async () => {
     let newest = 4;
     await using service = await startService(({ url }) => {
       const page = Number(new URL(url, 'http://a').searchParams.get('page') ?? 1);
@@ -324,16 +324,16 @@ describe('pages of the service', () => {
     expect(await walk(gateway, null)).toEqual([4, 3, 2, 1]);
   });
 
-  it('end where the service does not heed the number of the page', async () => {
+  it('end if the service ignores the page number', async () => {
     const items = Array.from({ length: 20 }, (_, n) => ({ n, time: record(n).time }));
     await using service = await startService({ body: { page: 1, has_more: true, items } });
     await using gateway = gatewayOver(service.url, {
       contract: { audit: { paging: { parameter: 'page' } } },
     });
-    expect(await walk(gateway, null)).toHaveLength(40); // without ids nothing tells that all came before
+    expect(await walk(gateway, null)).toHaveLength(40); // without ids a repeated page is not recognised
   });
 
-  it('end behind the last one where the caller began with a later one', async () => {
+  it('end after the last one if the client started with a later one', async () => {
     await using service = await startService(({ url }) => {
       const page = Number(new URL(url, 'http://a').searchParams.get('page') ?? 1);
       if (page > 4) return { status: 404 };
@@ -350,7 +350,7 @@ describe('pages of the service', () => {
     });
   });
 
-  it('end with the last record where the caller began with a later one', async () => {
+  it('end with the last record if the client started with a later one', async () => {
     const events = [record(2), record(1)];
     await using service = await startService({ body: { offset: 4, total: 6, events } });
     await using gateway = gatewayOver(service.url);
@@ -373,14 +373,14 @@ describe('pages of the service', () => {
     },
   );
 
-  it('go on where it is not so that there is no more', async () => {
+  it('continue if the service denies that there is no more', async () => {
     const body = { items: [record(1)], no_more: false, next_cursor: 'x' };
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     expect((await open(gateway, {})).pageInfo.hasNextPage).toBe(true);
   });
 
-  it('go on where the service says so, whatever it counts, and how is not known', async () => {
+  it('have a next page if the service says so, whatever its counts, even if it cannot be requested', async () => {
     const events = [record(2), record(1)];
     await using service = await startService({
       body: { page: 1, total: 2, has_more: true, events },
@@ -392,7 +392,7 @@ describe('pages of the service', () => {
     expect(errors).toMatchObject([{ extensions: { reason: 'PAGING_UNKNOWN' } }]);
   });
 
-  it('end where they are empty, or where the service says that there is no more', async () => {
+  it('end with an empty page, or if the service says that there is no more', async () => {
     for (const body of [
       { items: [], next_cursor: 'x' },
       { items: [record(1)], next_cursor: 'x', has_more: false },
@@ -409,7 +409,7 @@ describe('pages of the service', () => {
 });
 
 describe('records with the same id', () => {
-  it('are told apart by the rest of them where one was the last that was read', async () => {
+  it('are distinguished by their other fields if one was the last that was read', async () => {
     let newest = 20;
     await using service = await startService(() => ({
       body: { page: 1, total_pages: 9, items: [0, 1, 2, 3].map((n) => named(newest - n)) },
@@ -431,7 +431,7 @@ describe('records with the same id', () => {
     ]);
   });
 
-  it('are all there where one page ends with the first and the next begins with the second', async () => {
+  it('are all returned if one page ends with the first and the next starts with the second', async () => {
     const records = ['started', 'failed'].map((status) => ({ ...record(7), status }));
     await using service = await startService(({ url }) =>
       url.includes('c=2')
@@ -446,7 +446,7 @@ describe('records with the same id', () => {
   });
 });
 
-describe('what is counted in an answer', () => {
+describe('a count in a response', () => {
   it.each([
     [{ _shards: { total: 5 }, hits: { total: { value: 120 }, hits: [record(1)] } }, 120],
     [{ quota: { total: 10_000 }, unread_count: 12, events: [record(1)] }, 1],
@@ -455,7 +455,7 @@ describe('what is counted in an answer', () => {
     [{ events: [record(1)], next_time: 1_763_700_000 }, null],
     [{ events: [record(1)], next_sync_at: '2026-11-22T00:00:00Z', retry_count: 3 }, 1],
     [{ events: [record(1)], next_poll_seconds: 60, query: { after: 'x' } }, 1],
-  ])('is the number of records only where it counts them: %j', async (body, totalCount) => {
+  ])('is totalCount only if it counts records: %j', async (body, totalCount) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     const query = '{ audit { totalCount pageInfo { hasNextPage } } }';
@@ -466,7 +466,7 @@ describe('what is counted in an answer', () => {
 });
 
 describe('a condition', () => {
-  it('is forwarded where the contract names the parameter, and checked all the same', async () => {
+  it('is forwarded if the contract names the parameter, and checked by the gateway as well', async () => {
     await using service = await startService({ body: [record(998), record(997)] });
     await using gateway = gatewayOver(service.url, {
       contract: {
@@ -485,7 +485,7 @@ describe('a condition', () => {
     );
   });
 
-  it('on several actions is not forwarded, as a parameter takes one', async () => {
+  it('on several actions is not forwarded, because a parameter takes one', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url, {
       contract: { audit: { parameters: { action: 'do' } } },

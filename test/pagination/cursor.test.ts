@@ -12,12 +12,12 @@ const record = fc.oneof(
 );
 
 function read(body: unknown, isPartial = false) {
-  const answer = { status: 200, headers: {}, body, isPartial };
-  return readTrail(completeAudit(answer), answer);
+  const response = { status: 200, headers: {}, body, isPartial };
+  return readTrail(completeAudit(response), response);
 }
 
 describe('a cursor', () => {
-  it('leads back to its event in the same trail, and in one that grew at one end', () => {
+  it('finds its item in the same list, and after records were added at one end', () => {
     fc.assert(
       fc.property(
         fc.array(record, { minLength: 1 }),
@@ -35,7 +35,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('into an answer that was cut leads to its event in the whole, and when others arrived in front', () => {
+  it('of a partial response finds its item in the whole one, and after records were added at the start', () => {
     fc.assert(
       fc.property(
         fc.array(record, { minLength: 1 }),
@@ -54,7 +54,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('that nobody made is refused, whatever it is', () => {
+  it('that Keytrail did not issue is rejected', () => {
     fc.assert(
       fc.property(
         fc.oneof(

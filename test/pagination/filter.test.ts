@@ -4,19 +4,19 @@ import { completeAudit } from '../../src/inference/index.ts';
 import { readTrail } from '../../src/mapping/trail.ts';
 import { selectEventsOfParty } from '../../src/pagination/filter.ts';
 
-const NAMES = ['k1', 'k2', 'k3', '__proto__', 'constructor', '']; // of which the last is nobody's
+const NAMES = ['k1', 'k2', 'k3', '__proto__', 'constructor', '']; // the empty name is no name
 const name = fc.option(fc.constantFrom(...NAMES), { nil: null });
 const party = fc.option(fc.record({ id: name, name }), { nil: null });
 const record = fc.record({ action: fc.constant('a'), actor: party, target: party });
-const asking = fc.record({ name: fc.constantFrom(...NAMES), from: fc.nat(12), most: fc.nat(5) });
+const query = fc.record({ name: fc.constantFrom(...NAMES), from: fc.nat(12), most: fc.nat(5) });
 
 describe('the events of a key', () => {
-  it('are those that name it as actor or target, whichever keys the request asked about before', () => {
+  it('are those whose actor or target it is, whichever keys were queried before', () => {
     fc.assert(
-      fc.property(fc.array(record), fc.array(asking), (body, askings) => {
-        const answer = { status: 200, headers: {}, body };
-        const trail = readTrail(completeAudit(answer), answer);
-        for (const { name, from, most } of askings) {
+      fc.property(fc.array(record), fc.array(query), (body, queries) => {
+        const response = { status: 200, headers: {}, body };
+        const trail = readTrail(completeAudit(response), response);
+        for (const { name, from, most } of queries) {
           const naming = body.flatMap((_, index) => {
             const { actor, target } = trail.item(index);
             const names = [actor?.identifier, actor?.name, target?.identifier, target?.name];

@@ -14,7 +14,7 @@ import { createTelemetry } from '../helpers/telemetry.ts';
 
 type Record = { readonly id?: number; readonly time: string; readonly action: string };
 
-/** The newest first. */
+/** Newest first. */
 function records(length: number, size = 0): readonly Record[] {
   return Array.from({ length }, (_, index) => ({
     id: length - index,
@@ -27,9 +27,9 @@ const MANY = records(8000);
 const LONG = records(300, 2000);
 const IDS = MANY.map(({ id }) => ({ id }));
 
-/** A service of one answer, sent in steps as long as somebody takes it. */
+/** A service with one response, sent in chunks as long as the client reads. */
 async function startLarge(body: unknown, { isAnnounced = true } = {}) {
-  const sent: number[] = []; // the share of each answer that went out
+  const sent: number[] = []; // the share of each response that was sent
   const bytes = Buffer.from(JSON.stringify(body));
   const send: Handler = async (_, response) => {
     response.writeHead(200, isAnnounced ? { 'content-length': bytes.length } : {});
@@ -49,7 +49,7 @@ async function startLarge(body: unknown, { isAnnounced = true } = {}) {
   return { ...service, sent, limits: { maxBytes: 2 ** 23, timeoutMs: 14_000 } };
 }
 
-/** For a machine that does much else. */
+/** For a busy machine. */
 const POLL = { timeout: 10_000 };
 
 type Large = Awaited<ReturnType<typeof startLarge>>;
@@ -61,7 +61,7 @@ function over(service: Large, overrides: Overrides = {}): TestGateway {
   });
 }
 
-/** Whether the service got rid of all of each answer. */
+/** Whether the service sent every response to its end. */
 async function isWhole({ sent, seen }: Large): Promise<boolean> {
   await expect.poll(() => sent.length, POLL).toBe(seen.length);
   expect(sent.every((share) => share === 1) || sent.every((share) => share < 0.5)).toBe(true);
@@ -78,7 +78,7 @@ const WINDOW = 'nodes { id raw } pageInfo { hasNextPage endCursor }';
 const read = (gateway: TestGateway, query = `{ audit(first: 7) { ${WINDOW} } }`, variables = {}) =>
   ask<{ audit: Window }, object>(gateway, query, variables, { token: 't' });
 
-/** The same of a caller who may leave. */
+/** The same for a client that may disconnect. */
 function send(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
   return gateway.fetch('http://gateway.test/graphql', {
     method: 'POST',
@@ -88,7 +88,7 @@ function send(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
   });
 }
 
-describe('of a large answer', () => {
+describe('of a large response', () => {
   it.each([
     ['a window', `{ audit(first: 7) { ${WINDOW} } }`],
     ['one under another name', `{ trail: audit { ${WINDOW} } }`],
@@ -113,7 +113,7 @@ describe('of a large answer', () => {
       'one beside a field that is skipped',
       `{ audit { ${WINDOW} } more: audit @skip(if: true) { totalCount } }`,
     ],
-  ])('the service sends a part for %s', async (_, query) => {
+  ])('the service sends only the beginning for %s', async (_, query) => {
     await using service = await startLarge({ events: MANY });
     await using gateway = over(service);
     const { errors } = await read(gateway, query);
@@ -147,7 +147,7 @@ describe('of a large answer', () => {
     if (query.includes('raw(')) expect(text).toContain('"raw":1000}');
   });
 
-  it.each([true, false])('a variable decides whether all is needed: %s', async (counts) => {
+  it.each([true, false])('a variable decides whether the whole is needed: %s', async (counts) => {
     await using service = await startLarge({ events: MANY });
     await using gateway = over(service);
     await using server = await onPort(gateway);
@@ -177,7 +177,7 @@ describe('of a large answer', () => {
       { 'a/b': { x: [[{}]], c: { events: MANY } } },
       { records: '/a~1b/c/events' },
     ],
-  ])('a part is read where the list of records %s, and gives the same', async (_, body, audit) => {
+  ])('only the beginning is read if the list of records %s, with the same result', async (_, body, audit) => {
     await using service = await startLarge(body);
     await using gateway = over(service, { contract: { audit } });
     const part = await read(gateway);
@@ -188,7 +188,7 @@ describe('of a large answer', () => {
     expect(part.data?.audit.pageInfo.hasNextPage).toBe(true);
   });
 
-  it('all is read where no length is announced, as it may be too large', async () => {
+  it('all is read without content-length, as it may be too large', async () => {
     await using service = await startLarge(MANY, { isAnnounced: false });
     await using gateway = over(service);
     expect((await read(gateway)).data?.audit.nodes).toHaveLength(7);
@@ -207,7 +207,7 @@ describe('of a large answer', () => {
       { rest: { ...MANY.slice(-5) }, more: MANY },
       { records: '/rest' },
     ],
-  ])('all is read where the list of records %s', async (_, id, body, audit) => {
+  ])('all is read if the list of records %s', async (_, id, body, audit) => {
     await using service = await startLarge(body);
     await using gateway = over(service, { contract: { audit } });
     const { data } = await read(gateway);
@@ -216,13 +216,13 @@ describe('of a large answer', () => {
   });
 });
 
-describe('a part of an answer', () => {
+describe('a partial response', () => {
   it.each([
     ['before it is complete gives no window', MANY, 4000, 'UPSTREAM_BAD_RESPONSE'],
     ['behind it gives the window', MANY, 200_000, ''],
     ['gives no window where the answer is small', records(600), 50_000, 'UPSTREAM_BAD_RESPONSE'],
     ['gives no window where it is half of all', LONG, 600_000, 'UPSTREAM_BAD_RESPONSE'],
-  ])('that is cut short %s', async (_, all, size, code) => {
+  ])('that is truncated %s', async (_, all, size, code) => {
     const body = JSON.stringify(all);
     await using service = await startRaw((socket) => {
       socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, size)}`);
@@ -238,7 +238,7 @@ describe('a part of an answer', () => {
   it.each([
     ['at once where much is left', MANY, 60_000, 0],
     ['at the deadline where little is left', records(1000), 1000, 1],
-  ])('gives its connection up %s, when that does not come', async (_, all, timeoutMs, sockets) => {
+  ])('closes its connection %s, if the rest does not arrive', async (_, all, timeoutMs, sockets) => {
     const body = JSON.stringify(all);
     await using service = await startService((_, response) => {
       response.writeHead(200, { 'content-length': body.length });
@@ -253,7 +253,7 @@ describe('a part of an answer', () => {
     await expect.poll(service.sockets, POLL).toBe(0);
   });
 
-  it('is a success for whoever counts and traces, and for the breaker', async () => {
+  it('is a success for metrics, traces and the circuit breaker', async () => {
     await using service = await startLarge(MANY);
     const telemetry = createTelemetry();
     const calls: string[] = [];
@@ -279,7 +279,7 @@ describe('a part of an answer', () => {
     expect(gateway.logged.filter((line) => !line.includes('"msg":"request"'))).toEqual([]);
   });
 
-  it('costs its connection only where much is left', async () => {
+  it('closes its connection only if much is left', async () => {
     for (const [length, connections] of [
       [8000, 3],
       [1000, 1], // about 100 KB
@@ -292,7 +292,7 @@ describe('a part of an answer', () => {
     }
   });
 
-  it('keeps its connection while the little that is left comes, though its caller leaves', async () => {
+  it('keeps its connection while a small rest arrives, even if the client disconnects', async () => {
     const rest = Promise.withResolvers<void>();
     const body = JSON.stringify(records(1000));
     await using service = await startService(async (_, response) => {
@@ -312,7 +312,7 @@ describe('a part of an answer', () => {
     expect(service.connections()).toBe(1);
   });
 
-  it('is read a hundred times at once, and the connections are free again', async () => {
+  it('is read a hundred times at once, and the connections are free afterwards', async () => {
     await using service = await startLarge(MANY);
     await using gateway = over(service);
     const results = await Promise.all(Array.from({ length: 100 }, () => read(gateway)));
@@ -324,7 +324,7 @@ describe('a part of an answer', () => {
     expect(data).toEqual({ audit: { totalCount: MANY.length } });
   });
 
-  it('is not waited for when its caller leaves', async () => {
+  it('is aborted if the client disconnects', async () => {
     const arrived = Promise.withResolvers<void>();
     await using service = await startService((_, response) => {
       response.write(JSON.stringify(records(40)).slice(0, -1));
@@ -340,7 +340,7 @@ describe('a part of an answer', () => {
     await expect.poll(service.sockets, POLL).toBe(0);
   });
 
-  it('is refused of an answer without end, and of one that announces too much', async () => {
+  it('is rejected if the response never ends or its content-length is too large', async () => {
     let isAnnounced = false;
     await using service = await startService(async (_, response) => {
       response.writeHead(200, isAnnounced ? { 'content-length': 2 ** 30 } : {});
@@ -359,7 +359,7 @@ describe('a part of an answer', () => {
     await expect.poll(service.sockets, POLL).toBe(0);
   });
 
-  it('says nothing of what is not there, and as much as ever of what is', async () => {
+  it('reports no drift of what was not read, and the usual drift of what was', async () => {
     await using service = await startLarge({ events: MANY, total: 8000 });
     const event = { id: '/id', action: '/nothing' };
     const contract = { audit: { total: '/total', event } };
@@ -371,8 +371,8 @@ describe('a part of an answer', () => {
   });
 });
 
-describe('a trail that begins with a part', () => {
-  /** Half of them are equal to others. */
+describe('a trail whose first page is partial', () => {
+  /** Half of them equal others. */
   const action = (index: number) => (index % 2 === 0 ? `a${index % 10}` : `b${index}`);
   const time = '2026-11-21T10:00:00Z';
 
@@ -382,13 +382,13 @@ describe('a trail that begins with a part', () => {
       'on pages of the service',
       (all: readonly object[], url: URL) => {
         const from = Number(url.searchParams.get('from') ?? all.length);
-        const start = all.length - from; // counted from the end, as the front grows
+        const start = all.length - from; // counted from the end, as records are added at the start
         const events = all.slice(start, start + 1500);
         const isLast = start + 1500 >= all.length;
         return { body: { events, next: isLast ? null : `?from=${from - 1500}` } };
       },
     ],
-  ])('%s is walked to its end while others arrive, each once', async (_, page) => {
+  ])('%s is read to its end while records are added, each once', async (_, page) => {
     const old = Array.from({ length: 2000 }, (_, index) => ({
       time,
       action: action(index),

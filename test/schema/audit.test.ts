@@ -3,7 +3,7 @@ import { AuditDocument } from '../../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
-/** What `audit` makes of an answer of the service. */
+/** The result of `audit` for a response of the service. */
 async function read(body: unknown, variables: object = {}) {
   await using service = await startService({ body });
   await using gateway = gatewayOver(service.url);
@@ -27,7 +27,7 @@ describe('the records', () => {
     ['an empty list', []],
     ['an empty list in an envelope', { data: [], page: 1 }],
     ['an empty list of a usual name beside another', { events: [], links: [{ rel: 'self' }] }],
-  ])('may be none: %s', async (_, body) => {
+  ])('may be empty: %s', async (_, body) => {
     const { data } = await read(body);
     expect(data?.audit).toMatchObject({ totalCount: 0, nodes: [] });
     expect(data?.audit?.pageInfo).toEqual({
@@ -44,7 +44,7 @@ describe('the records', () => {
     ['two lists of objects of no usual name', { a: [{ id: 1 }], b: [{ id: 2 }] }],
     ['a text', '"x"'],
     ['null', 'null'],
-  ])('cannot be told in %s', async (_, body) => {
+  ])('are not found in %s', async (_, body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_RECORDS');
@@ -127,7 +127,7 @@ describe('an event', () => {
     ['text', {}],
     [null, {}],
     [[1, 2], {}],
-  ])('%j is read by its usual names, and null where in doubt', async (record, expected) => {
+  ])('%j is read by its usual names, and null if in doubt', async (record, expected) => {
     const { data } = await read([record]);
     expect(data?.audit?.nodes).toEqual([{ ...NOTHING, ...expected, raw: record }]);
   });
@@ -179,14 +179,14 @@ describe('an event', () => {
     ['time', { gmt_create: time, user: 'ann' }, { occurredAt: time }],
     ['party', { target: { type: 'key', owner: { id: 'u' } } }, { target: { identifier: null } }],
     ['party', { resource: { id: 'r' }, device: { model: 'm' } }, { target: { identifier: 'r' } }],
-  ])('%s: of %j nothing is taken that belongs to something else', async (_, record, expected) => {
+  ])('%s: nothing of %j is read that belongs to something else', async (_, record, expected) => {
     const { data } = await read([record]);
     const [event] = data?.audit?.nodes ?? [];
     const occurredAt = event?.occurredAt?.replace('.000Z', 'Z') ?? null;
     expect({ ...event, occurredAt }).toMatchObject(expected);
   });
 
-  it('reads records that differ among themselves by the names that each has', async () => {
+  it('reads records of different shapes by the names that each has', async () => {
     const { data } = await read([
       { occurred_at: time, action: 'a', ip: '192.0.2.1', status: 'ok', emailId: 'ann' },
       { created_at: old, event_type: 'b', remote_address: '::1', login_result: 'failed' },
@@ -228,12 +228,12 @@ describe('an event', () => {
       [{ resource: 'api_key' }, { resource: 'audit_log' }],
       [{ target: { name: 'api_key' } }, { target: { name: 'audit_log' } }],
     ],
-  ])('reads a field of many records in spite of %s', async (_, records, expected) => {
+  ])('reads a field of many records despite %s', async (_, records, expected) => {
     const { data } = await read(records);
     expect(data?.audit?.nodes).toMatchObject(expected);
   });
 
-  it('takes a null for the last word, and an id that may be of somebody only where none comes twice', async () => {
+  it('takes null as the value, and an ambiguous id only if it is unique', async () => {
     const { data } = await read([
       { id: 'e1', action: 'a', time },
       { id: null, document_id: 'd', action: null, name: 'Test key', time },
@@ -243,13 +243,13 @@ describe('an event', () => {
     expect(sessions.data?.audit?.nodes.map(({ id }) => id)).toEqual([null, null, null]);
   });
 
-  it('looks for records under a name that says records, not kinds of them', async () => {
+  it('finds records under a name for records, not for kinds of records', async () => {
     const body = { event_types: [{ id: 1, created_at: old }], events: [{ id: 2, time }] };
     const { data } = await read(body);
     expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
   });
 
-  it('finds the records behind thousands of members that stand deeper', async () => {
+  it('finds the records after thousands of deeper members', async () => {
     const users = Array.from({ length: 450 }, () => ({ ...Array.from({ length: 13 }, () => 1) }));
     const { data } = await read({ users: { ...users }, data: { events: [{ id: 2, time }] } });
     expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['2']);
@@ -279,7 +279,7 @@ describe('an event', () => {
     });
   });
 
-  it('is not led astray by a member called __proto__', async () => {
+  it('is not confused by a member called __proto__', async () => {
     const { data } = await read('[{"__proto__":{"id":"polluted"},"action":"x"}]');
     expect(data?.audit?.nodes).toMatchObject([{ id: null, action: 'x' }]);
     expect(Object.hasOwn(Object.prototype, 'id')).toBe(false);
@@ -300,7 +300,7 @@ describe('raw', () => {
     ['/__proto__', null],
     ['/constructor/name', null],
     ['/nothing/here', null],
-  ])('(pointer: %j) is what RFC 6901 says', async (pointer, expected) => {
+  ])('(pointer: %j) is the part that RFC 6901 specifies', async (pointer, expected) => {
     await using service = await startService({ body: BODY });
     await using gateway = gatewayOver(service.url);
     const query = 'query ($p: String) { audit { raw(pointer: $p) nodes { raw(pointer: "/id") } } }';
@@ -318,10 +318,10 @@ describe('raw', () => {
   });
 });
 
-describe('a window', () => {
+describe('a page', () => {
   const BODY = Array.from({ length: 25 }, (_, id) => ({ id, action: id % 5 === 0 ? 'five' : 'x' }));
 
-  it('is 50 events wide unless it says otherwise, null included', async () => {
+  it('has 50 events by default, also for null', async () => {
     const many = Array.from({ length: 60 }, (_, id) => ({ id }));
     expect(ids(await read(many))).toHaveLength(50);
     expect(ids(await read(many, { first: null }))).toHaveLength(50);
@@ -367,7 +367,7 @@ describe('a window', () => {
       (body: typeof BODY) =>
         [{ id: 100, action: 'n' }, ...body].map(({ id }) => ({ id, action: 'changed' })),
     ],
-  ])('continues behind its event when records arrive %s', async (_, grow) => {
+  ])('continues after its event when records are added %s', async (_, grow) => {
     let body = BODY;
     await using service = await startService(() => ({ body }));
     await using gateway = gatewayOver(service.url);
@@ -378,7 +378,7 @@ describe('a window', () => {
     expect(next.data?.audit?.nodes.map(({ id }) => id)).toEqual(['3', '4', '5']);
   });
 
-  it('says so when the event of its cursor is gone', async () => {
+  it('reports that the event of its cursor is gone', async () => {
     let body = BODY;
     await using service = await startService(() => ({ body }));
     await using gateway = gatewayOver(service.url);
@@ -389,7 +389,7 @@ describe('a window', () => {
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
   });
 
-  it('tells records apart that have no id', async () => {
+  it('distinguishes records without id', async () => {
     const body = Array.from({ length: 6 }, (_, index) => ({ action: `a${index}` }));
     const first = await read(body, { first: 3 });
     const after = first.data?.audit?.pageInfo.endCursor ?? null;
@@ -397,7 +397,7 @@ describe('a window', () => {
     expect(data?.audit?.nodes.map(({ action }) => action)).toEqual(['a3', 'a4', 'a5']);
   });
 
-  it('counts as the service counts, and not at all where only the service could', async () => {
+  it('has the total of the service, and none if only the service could know it', async () => {
     expect((await read({ total: 900, items: BODY })).data?.audit?.totalCount).toBe(900);
     const filtered = await read({ total: 900, items: BODY }, { filter: { actions: ['five'] } });
     expect(filtered.data?.audit?.totalCount).toBeNull();
@@ -444,7 +444,7 @@ describe('a filter', () => {
     [{ outcome: 'FAILURE', actor: 'u2' }, 'b'],
     [{ outcome: 'FAILURE', actor: 'u1' }, ''],
     [{ since: null, actions: null, actor: null, target: null, outcome: null }, 'abcd'],
-  ])('%j lets through %j', async (filter, wanted) => {
+  ])('%j selects %j', async (filter, wanted) => {
     expect(ids(await read(BODY, { filter }))?.join('')).toBe(wanted);
   });
 });

@@ -5,7 +5,7 @@ import { startService } from '../helpers/service.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 
-/** Ends an hour later. */
+/** Expires an hour later. */
 const JWT = `e30.${btoa(JSON.stringify({ exp: NOW.getTime() / 1000 + 3600 }))}.`;
 
 async function read(body: unknown) {
@@ -18,7 +18,7 @@ async function read(body: unknown) {
   });
 }
 
-describe('the answer of a login', () => {
+describe('the response to a login', () => {
   it.each([
     [
       { access_token: 'a', refresh_token: 'r', token_type: 'bearer', expires_in: 3600 },
@@ -119,7 +119,7 @@ describe('the answer of a login', () => {
     expect(data?.login).toMatchObject({ ...expected, raw: body });
   });
 
-  it('may hold a member called __proto__, which pollutes nothing', async () => {
+  it('may have a member called __proto__, which pollutes nothing', async () => {
     const { data } = await read('{"__proto__":{"polluted":1},"access_token":"a"}');
     expect(data?.login?.accessToken).toBe('a');
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -144,7 +144,7 @@ describe('the answer of a login', () => {
     { pending_token: 't' },
     { session_token: '', intermediate_session_token: 't' },
     { sms_token: 't', setupToken: 'u' },
-  ])('%j holds no token', async (body) => {
+  ])('%j contains no token', async (body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');

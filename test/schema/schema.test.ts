@@ -40,7 +40,7 @@ describe('schema.graphql', () => {
     expect(silent).toEqual([]);
   });
 
-  it('keeps its federation directives and @oneOf, and nothing of federation’s machinery', () => {
+  it('has its federation directives and @oneOf, and no field that only routers use', () => {
     expect(FILE).toContain('extend schema @link(url: "https://specs.apollo.dev/federation/v2.6"');
     expect(FILE).toContain('type ApiKey @key(fields: "clientId")');
     expect(FILE).toContain('type PageInfo @shareable');
@@ -100,7 +100,7 @@ describe('the subgraph', () => {
     { __typename: 'ApiKey' },
     { __typename: 'ApiKey', clientId: true },
     { __typename: 'ApiKey', clientId: null },
-  ])('refuses the representation %j', async (representation) => {
+  ])('rejects the representation %j', async (representation) => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const result = await ask(gateway, ENTITIES, { keys: [representation] }, { token: 't' });
@@ -108,7 +108,7 @@ describe('the subgraph', () => {
     expect(service.seen).toHaveLength(0);
   });
 
-  it('keeps the neighbours of a representation that it refuses, and says which it was', async () => {
+  it('resolves the others if it rejects one representation, and says which', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const keys = [
       { __typename: 'ApiKey', clientId: 7 },
@@ -128,7 +128,7 @@ describe('the subgraph', () => {
   it.each([
     ['2000 fields', 250, ''],
     ['no more, under whatever names and aliases,', 251, 'OPERATION_TOO_COMPLEX'],
-  ])('takes %s of entities in one request', async (_, length, code) => {
+  ])('accepts %s of entities in one request', async (_, length, code) => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const query = `query ($keys: [_Any!]!) {
         a: _entities(representations: $keys) { __typename ...K ... on ApiKey { __typename clientId } }
@@ -142,7 +142,7 @@ describe('the subgraph', () => {
     expect(result.text.length > 10_000).toBe(code === '');
   });
 
-  it('refuses a representation of what it does not have', async () => {
+  it('rejects a representation of an unknown type', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const keys = [{ __typename: 'Nope', clientId: 'k' }];
     expect(codeOf(await ask(gateway, ENTITIES, { keys }, { token: 't' }))).toBe('BAD_USER_INPUT');
@@ -150,7 +150,7 @@ describe('the subgraph', () => {
 });
 
 describe('one request', () => {
-  it('reads each page of the trail once, however many fields ask', async () => {
+  it('reads each page of the trail once, however many fields need it', async () => {
     await using service = await startService({ body: [{ id: 1 }] });
     await using gateway = gatewayOver(service.url);
     const parameters = '[{name: "a", value: "b"}]';
@@ -164,7 +164,7 @@ describe('one request', () => {
     ]);
   });
 
-  it('shares nothing with another', async () => {
+  it('shares nothing with another request', async () => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? { body: [] } : {},
     );
@@ -182,7 +182,7 @@ describe('one request', () => {
     ]);
   });
 
-  it('keeps its neighbours’ data when one field fails', async () => {
+  it('keeps the data of other fields when one fails', async () => {
     await using service = await startService(({ url }) =>
       url.includes('bad') ? { status: 403 } : { body: [] },
     );
