@@ -41,7 +41,7 @@ builder.mutationField('deleteApiKey', (t) =>
     },
     resolve: async (_, { clientId }, { authorized }) => ({
       clientId,
-      ...readDeletion(await authorized.delete(path`/api/v1/secrets/${clientId}`)),
+      ...readDeletion(await authorized.delete(path`/api/v1/secrets/${{ client_id: clientId }}`)),
     }),
   }),
 );

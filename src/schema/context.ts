@@ -66,15 +66,16 @@ export function createContext(
   const withoutPath = (next: NextPage, from: Path): NextPage => {
     if (next === null || !('link' in next)) return next;
     const to = client.follow(next.link, from);
-    return to === null ? { missing: 'audit.paging' } : { link: to.slice(to.indexOf('?')) };
+    if (to === null) return { missing: 'audit.paging' };
+    return { link: to.value.slice(to.value.indexOf('?')) };
   };
   const read: Trail[] = [];
   const readOne = async ({ path, from, step, enough, isCuttable }: TrailKey): Promise<Trail> => {
-    const need = () =>
+    const prefix =
       enough !== undefined && isCuttable()
         ? sufficientPrefix(enough, contract.audit?.records)
         : undefined;
-    const answer = await authorized().get(path, request.signal, need);
+    const answer = await authorized().get('audit', path, { signal: request.signal, prefix });
     const trail = readTrail(completeAudit(answer, contract.audit), answer, step);
     read.push(trail);
     const drift = findDrift(answer, contract.audit, trail);
@@ -85,7 +86,7 @@ export function createContext(
     new DataLoader<TrailKey, Trail, string>(
       (keys) => Promise.all(keys.map((key) => orError(() => readOne(key)))),
       // The service reads one trail at a time, so there is nothing to collect for longer.
-      { cacheKeyFn: ({ path }) => path, batchScheduleFn: queueMicrotask },
+      { cacheKeyFn: ({ path }) => path.value, batchScheduleFn: queueMicrotask },
     );
   let trails: ReturnType<typeof createTrails> | undefined; // a mutation reads none
   let entityFields = 0;
@@ -101,7 +102,7 @@ export function createContext(
           const path = toPath(client, from, step);
           return trails.load({ path, from, step, enough, isCuttable });
         },
-      delete: (path) => authorized().delete(path),
+      delete: (path) => authorized().delete('secrets', path),
     },
     admitEntityFields: (count) => {
       entityFields += count;

@@ -20,7 +20,7 @@ builder.mutationField('login', (t) =>
     },
     resolve: async (_, { clientId, credential }, { admitLogin, open, contract, now }) => {
       await admitLogin(clientId);
-      const answer = await open.post(path`/api/v1/auth/login`, {
+      const answer = await open.post('login', path`/api/v1/auth/login`, {
         client_id: clientId,
         ...toRest(credential),
       });
