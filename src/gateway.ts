@@ -76,7 +76,7 @@ export function createGateway(options: GatewayDependencies): Gateway {
   const client = createRestClient({
     clock,
     random: options.random,
-    observe: options.observer?.rest,
+    observer: options.observer?.upstream ?? {},
     ...options.upstream,
     now: () => now().getTime(),
   });
@@ -115,7 +115,7 @@ export function createGateway(options: GatewayDependencies): Gateway {
       useRequestId(createId),
       useErrorCodes(reports.bug),
       useRequestLog((requestId, { headers }, { pathname }) =>
-        reports.begin({ requestId, headers, isAsked: pathname === GRAPHQL_PATH }),
+        reports.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
       ),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
@@ -147,7 +147,7 @@ export function createGateway(options: GatewayDependencies): Gateway {
       const caller = toClientRequest(request, response);
       const { headers, signal } = caller;
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
-      const report = reports.begin({ requestId, headers, isAsked: true });
+      const report = reports.begin({ requestId, headers, isGraphql: true });
       return { requestId, context: contextOf(caller, report), report, signal };
     },
     toCoded: (result, requestId) => codeErrors(result, requestId, reports.bug),

@@ -74,7 +74,7 @@ async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<Upst
   return await client
     .of(NO_TRACE)
     .authorized(parseBearer(`Bearer ${token}`))
-    .get(path`/api/v1/audit`);
+    .get('audit', path`/api/v1/audit`);
 }
 
 /**

@@ -1,65 +1,65 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { ROUTES } from '../upstream/types.ts';
 import type { CompletedRequest, GatewayObserver } from './observer.ts';
 
-/** Counts what happens in a gateway and in its process. */
+/** The metrics of a gateway and its process. */
 export type Metrics = {
+  /** Counts the events that it receives. */
   readonly observer: GatewayObserver;
-  /** In the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   text(): Promise<string>;
   readonly contentType: string;
 };
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Starts to count. Every label has few values: names out of the schema, the table of codes, the contract and the routes. */
+/** Creates the metrics. Every label has few values: names from the schema, error codes, contract entries and routes. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const counter = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-  ) => new Counter({ name: `keytrail_${name}`, help, labelNames, registers });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Gauge({ name: `keytrail_${name}`, help, labelNames, registers });
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Histogram({ name: `keytrail_${name}`, help, labelNames, buckets: SECONDS, registers });
-
-  const requests = counter('requests_total', 'Requests answered.', ['operation', 'code']);
-  const requestSeconds = histogram('request_duration_seconds', 'Of requests that were executed.', [
-    'operation',
-  ]);
-  const inFlight = gauge('requests_in_flight', 'Requests under way.', []);
-  const calls = counter('upstream_calls_total', 'Requests made to the service.', [
-    'route',
-    'outcome',
-  ]);
-  const callSeconds = histogram('upstream_call_duration_seconds', 'Of requests to the service.', [
-    'route',
-  ]);
-  const retries = counter('upstream_retries_total', 'Second tries.', ['route']);
-  const rejected = counter('upstream_rejected_total', 'Calls not made, to spare the service.', [
-    'route',
-  ]);
-  const breaker = gauge('breaker_state', 'Processes whose circuit breaker is in that state.', [
-    'state',
-  ]);
-  const refused = counter('logins_refused_total', 'Logins beyond the limit.', ['by']);
-  const fallback = gauge('login_limit_fallback', 'Processes for which Redis is lost.', []);
-  const drift = counter('contract_drift_total', 'Answers in which an entry led to nothing.', [
-    'entry',
-  ]);
-  const setBreaker = (state: string) => {
-    for (const each of ['closed', 'open', 'half-open']) {
-      breaker.set({ state: each }, each === state ? 1 : 0);
+  const metric = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => ({
+    name: `keytrail_${name}`,
+    help,
+    labelNames,
+    registers,
+    buckets: SECONDS, // of histograms
+  });
+  const requests = new Counter(
+    metric('requests_total', 'Completed requests.', 'operation', 'code'),
+  );
+  const requestSeconds = new Histogram(
+    metric('request_duration_seconds', 'Duration of executed requests.', 'operation'),
+  );
+  const inFlight = new Gauge(metric('requests_in_flight', 'Requests in progress.'));
+  const attempts = new Counter(
+    metric('upstream_calls_total', 'Requests to the service, with retries.', 'route', 'outcome'),
+  );
+  const attemptSeconds = new Histogram(
+    metric('upstream_call_duration_seconds', 'Duration of requests to the service.', 'route'),
+  );
+  const retries = new Counter(metric('upstream_retries_total', 'Retried requests.', 'route'));
+  const rejected = new Counter(
+    metric('upstream_rejected_total', 'Calls rejected before they were sent.', 'route'),
+  );
+  const breaker = new Gauge(
+    metric('breaker_state', 'The circuit breaker: 1 for its current state, else 0.', 'state'),
+  );
+  const refused = new Counter(metric('logins_refused_total', 'Rate-limited logins.', 'by'));
+  const fallback = new Gauge(metric('login_limit_fallback', '1 if the login count is not shared.'));
+  const drift = new Counter(
+    metric('contract_drift_total', 'Responses in which an entry matched nothing.', 'entry'),
+  );
+  const setBreakerState = (current: string) => {
+    for (const state of ['closed', 'open', 'half-open']) {
+      breaker.set({ state }, state === current ? 1 : 0);
     }
   };
-  setBreaker('closed');
-  // At 0 from the start: of a counter that appears at 1, Prometheus sees no rise.
+  setBreakerState('closed');
+  // Rare counters start at 0: Prometheus sees no increase in one that first appears with 1.
   requests.inc({ operation: 'none', code: 'OVERLOADED' }, 0);
   for (const by of ['client', 'address']) refused.inc({ by }, 0);
-  for (const route of ['login', 'audit', 'secrets']) {
+  for (const route of ROUTES) {
     for (const rare of [retries, rejected]) rare.inc({ route }, 0);
   }
 
@@ -77,13 +77,13 @@ export function createMetrics(): Metrics {
       onDrift: (entries) => {
         for (const entry of entries) drift.inc({ entry });
       },
-      rest: {
-        onCall: (route, outcome, seconds) => {
-          calls.inc({ route, outcome });
-          callSeconds.observe({ route }, seconds);
+      upstream: {
+        onAttempt: ({ route, outcome, seconds, isRetry }) => {
+          attempts.inc({ route, outcome });
+          attemptSeconds.observe({ route }, seconds);
+          if (isRetry) retries.inc({ route });
         },
-        onRetry: (route) => retries.inc({ route }),
-        onBreaker: setBreaker,
+        onCircuitState: setBreakerState,
         onRejected: (route) => rejected.inc({ route }),
       },
       login: {
@@ -96,7 +96,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The root field, or `several`: combinations of ten fields would be many. */
+/** The root field, or `several`: combinations of up to ten fields would be too many label values. */
 function operationOf({ operation, fields }: CompletedRequest): string {
   if (operation === undefined) return 'none';
   return fields?.includes(',') ? 'several' : (fields ?? 'none');

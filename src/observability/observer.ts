@@ -1,56 +1,51 @@
 import type { UpstreamObserver } from '../upstream/types.ts';
 
-/** What is told of a request that was answered. */
-export type CompletedRequest = {
-  readonly requestId: string;
-  /** query or mutation; left out when no operation was reached. */
+/** The outcome of a request: names from the schema and numbers. */
+export type RequestOutcome = {
+  /** `query` or `mutation`; omitted if no operation was executed. */
   readonly operation?: string;
-  /** Names of root fields, by comma. */
+  /** Names of the root fields, comma-separated. */
   readonly fields?: string;
-  /** Codes of errors, by comma. */
-  readonly codes?: string;
-  /** Their reasons, by comma. */
-  readonly reason?: string;
-  /** What Node says of calls that were lost, by comma. */
-  readonly cause?: string;
+  /** The HTTP status of the gateway's response. */
   readonly status: number;
-  readonly durationMs?: number;
-  /** True when the caller left before the answer. */
+  /** True if the operation was in the cache of prepared operations. */
+  readonly prepared?: true;
+  /** True if the client disconnected before the response. */
   readonly aborted?: true;
 };
 
-/** Is told what happens in a gateway, never a value of a caller or a text of the service. It must not throw. */
+/** The log record of a completed request. */
+export type CompletedRequest = RequestOutcome & {
+  readonly requestId: string;
+  /** Codes of the errors, comma-separated. */
+  readonly codes?: string;
+  /** `extensions.reason` of the errors, comma-separated. */
+  readonly reason?: string;
+  /** Node's codes of failed calls to the service, such as ECONNREFUSED, comma-separated. */
+  readonly cause?: string;
+  readonly durationMs?: number;
+};
+
+/** Receives the events of a gateway, without any value of a client or text of the service. It must not throw. */
 export type GatewayObserver = {
   onRequest(request: CompletedRequest): void;
-  /** One more is under way, or one less. */
+  /** A request started (1) or completed (-1). */
   onInFlight(change: 1 | -1): void;
-  /** Entries of the contract led to nothing in an answer. */
+  /** Entries of the contract that matched nothing in a response. */
   onDrift(entries: readonly string[]): void;
-  readonly rest: Partial<UpstreamObserver>;
+  readonly upstream: Partial<UpstreamObserver>;
   readonly login: LoginRateLimitObserver;
 };
 
-/** Is told what the guard does; of nobody's id or address. */
+/** Receives the events of the login rate limit, without client ids and addresses. */
 export type LoginRateLimitObserver = {
+  /** A login was rejected because its client id or its address exceeded the limit. */
   onRefused?(by: 'client' | 'address'): void;
-  /** Called on each change only: true when Redis is lost or slow and the count is in memory, false when it is shared again. */
+  /** Called on changes only: true when Redis fails and logins are counted in memory, false when they are shared again. */
   onFallback?(isFallback: boolean): void;
 };
 
-/** Where a gateway writes what happens: `console`, or a logger such as pino. None of it is ever a secret. */
+/** A structured log: `console`, or a logger such as pino. Records never contain a secret. */
 export type GatewayLog = Readonly<
   Record<'info' | 'warn' | 'error', (record: object, message: string) => void>
 >;
-
-/** What is known of a request when it is answered: names out of the schema and the table of codes, numbers. */
-export type RequestOutcome = {
-  /** query or mutation; left out when no operation was reached. */
-  readonly operation?: string;
-  /** Names of root fields, by comma. */
-  readonly fields?: string;
-  readonly status: number;
-  /** True when the same had been asked before, so that it only had to be carried out. */
-  readonly prepared?: true;
-  /** True when the caller left before the answer. */
-  readonly aborted?: true;
-};

@@ -1,47 +1,41 @@
 import type { ExecutionResult } from 'graphql';
 import { NO_TRACE } from '../upstream/types.ts';
 import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } from './observer.ts';
-import type { OperationSpan, TracedRequest } from './tracing.ts';
+import type { IncomingRequest, OperationSpan } from './tracing.ts';
 
-/** What a gateway says of itself. None of it is a value of a caller or a text of the service. */
+/** Reports the events of a gateway to its log, observer and traces, without any value of a client or text of the service. */
 export type RequestReporter = {
-  /** A request has come. */
-  begin(request: BegunRequest): OngoingRequest;
-  /** One line a request, of names out of the schema and the table of codes, numbers, and the id. */
+  /** A request arrived. Starts its span, if it is a GraphQL request. */
+  begin(request: IncomingRequest & { readonly isGraphql: boolean }): OngoingRequest;
+  /** Reports a completed request that was not begun, such as a rejected one: one log record per request. */
   request(record: CompletedRequest): void;
-  /** One more request is under way, or one less. */
+  /** A request started (1) or completed (-1). */
   inFlight(change: 1 | -1): void;
-  /** Which entries of the contract led to nothing in an answer. */
+  /** Entries of the contract matched nothing in a response. */
   drift(entries: readonly string[]): void;
-  /** That Redis is lost, or back. */
+  /** The login rate limit lost Redis (true), or has it back (false). */
   fallback(isFallback: boolean): void;
-  /** Where a bug is. */
+  /** An unexpected error occurred. */
   bug(bug: unknown, requestId: string): void;
 };
 
-/** What a request is known by when it comes. */
-type BegunRequest = TracedRequest & {
-  /** Whether it asks for GraphQL. */
-  readonly isAsked: boolean;
-};
-
-/** What is told of one request. */
+/** A request in progress. */
 export type OngoingRequest = Pick<OperationSpan, 'trace'> & {
-  /** It was answered, with these errors, which are coded. */
+  /** Reports that the request has completed, with its errors if it has any. */
   end(outcome: RequestOutcome, errors: ExecutionResult['errors']): void;
 };
 
-/** To whom is reported. */
+/** Where events are reported. */
 export type ReporterOptions = {
   readonly log: GatewayLog;
   readonly observer?: Partial<GatewayObserver> | undefined;
-  /** Begins the span of an operation. */
-  readonly beginSpan: (request: TracedRequest) => OperationSpan;
-  /** Milliseconds from anywhere, never going back. */
+  /** Starts the span of an operation. */
+  readonly beginSpan: (request: IncomingRequest) => OperationSpan;
+  /** Monotonic time in milliseconds. */
   readonly clock: () => number;
 };
 
-/** Reports to a log and to whoever counts. What the log throws is dropped: it must not take an answer along. */
+/** Creates a reporter. Errors of the log are ignored: they must not fail a request. */
 export function createRequestReporter({
   log,
   observer = {},
@@ -54,15 +48,15 @@ export function createRequestReporter({
       if (written instanceof Promise) written.catch(() => {});
     } catch {}
   };
-  const drifted = new Map<string, number>(); // as many as the contract has entries
+  const driftCounts = new Map<string, number>(); // at most one per entry of the contract
   const request = (record: CompletedRequest) => {
     observer.onRequest?.(record);
     write('info', record, 'request');
   };
   return {
-    begin: ({ requestId, headers, isAsked }) => {
+    begin: ({ requestId, headers, isGraphql }) => {
       const begun = clock();
-      const span = isAsked ? beginSpan({ requestId, headers }) : UNTRACED;
+      const span = isGraphql ? beginSpan({ requestId, headers }) : NO_SPAN;
       return {
         trace: span.trace,
         end: (outcome, errors = []) => {
@@ -78,21 +72,20 @@ export function createRequestReporter({
     inFlight: (change) => observer.onInFlight?.(change),
     drift: (entries) => {
       observer.onDrift?.(entries);
-      for (const entry of entries) drifted.set(entry, (drifted.get(entry) ?? 0) + 1);
-      const answers = Object.fromEntries(entries.map((entry) => [entry, drifted.get(entry)]));
-      write('warn', { answers }, 'entries of the contract lead to nothing');
+      for (const entry of entries) driftCounts.set(entry, (driftCounts.get(entry) ?? 0) + 1);
+      const responses = Object.fromEntries(entries.map((entry) => [entry, driftCounts.get(entry)]));
+      write('warn', { responses }, 'contract entries matched nothing in a response');
     },
     fallback: (isFallback) => {
       observer.login?.onFallback?.(isFallback);
       if (isFallback)
-        write('warn', {}, 'Redis does not answer: each replica counts logins by itself');
-      else write('info', {}, 'Redis answers again: replicas share the count of logins');
+        write('warn', {}, 'Redis does not respond: each replica counts its own logins');
+      else write('info', {}, 'Redis responds again: replicas share the login count');
     },
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
 }
 
-/** What went wrong, in words of ours and of Node's. */
 function describeErrors(errors: NonNullable<ExecutionResult['errors']>) {
   const list = (words: readonly unknown[]) => [...new Set(words)].filter(Boolean).join();
   const codes = list(errors.map(({ extensions }) => extensions['code']));
@@ -101,18 +94,12 @@ function describeErrors(errors: NonNullable<ExecutionResult['errors']>) {
   return { codes, ...(reason && { reason }), ...(cause && { cause }) };
 }
 
-/** Probes of health would hide the traces that somebody looks for. */
-const UNTRACED: OperationSpan = { trace: NO_TRACE, end: () => {} };
+/** For health checks, which would outnumber the traces of operations. */
+const NO_SPAN: OperationSpan = { trace: NO_TRACE, end: () => {} };
 
-/** Where a bug is, without its message: that may quote what was being worked on. */
-function describeBug(bug: unknown): { readonly bug: string; readonly at: string } {
+/** The class and stack frames of an unexpected error. Not its message, which may quote a value. */
+function describeBug(bug: unknown): Readonly<Record<'bug' | 'at', string>> {
   if (!(bug instanceof Error)) return { bug: typeof bug, at: '' };
-  const frames = bug.stack?.match(/^ {4}at .*$/gm) ?? [];
-  return {
-    bug: bug.name,
-    at: frames
-      .slice(0, 5)
-      .map((frame) => frame.trim())
-      .join(' < '),
-  };
+  const frames = (bug.stack?.match(/^ {4}at .*$/gm) ?? []).slice(0, 5);
+  return { bug: bug.name, at: frames.map((frame) => frame.trim()).join(' < ') };
 }

@@ -1,98 +1,96 @@
 import type { CircuitState } from './types.ts';
 
-/** What the end of a try says of the service; null says nothing, as when the caller left. */
-export type Verdict = 'up' | 'down' | null;
+/** What an attempt says about the service; `ignored`: nothing, because the client disconnected. */
+export type Verdict = 'success' | 'failure' | 'ignored';
 
-/** The leave to ask the service once. */
+/** Permission to make one attempt. */
 export type Permit = {
-  /** The try decides whether the service is back, so it must run to its end. */
+  /** Whether this is the trial request, whose verdict closes or opens the circuit. It must run to completion. */
   readonly isTrial: boolean;
-  /** Whether it may still go out: not when the breaker opened while it waited for a connection. */
+  /** Whether the attempt may still be sent: false if the circuit opened while it waited for a connection. */
   isValid(): boolean;
-  settle(verdict: Verdict): void;
+  /** Records the verdict of the attempt; call it once. */
+  record(verdict: Verdict): void;
 };
 
-/** Keeps calls from a service that fails. */
+/** Rejects calls for a few seconds when the service fails repeatedly. */
 export type CircuitBreaker = {
-  /** Null when the call must not be made now. */
+  /** Null if the call must be rejected now. */
   tryAcquire(isRead: boolean): Permit | null;
-  /** Whole seconds until it is worth another call, 1 at least. */
+  /** Whole seconds until a call may be accepted again, at least 1. */
   retryAfterSeconds(): number;
 };
 
-/** How long nothing is asked; the worst case is twice that, so recovery is seen within 10 s. */
+/** How long an open circuit rejects calls. If a trial request hangs, the next one follows after this time. */
 const COOL_DOWN_MS = 4000;
 
 /**
- * A share of the last tries, not a row of failures: a route that works must not hide one that does not, nor may
- * one caller, whose request the service cannot bear, shut out the others. A count and not a time, as a share of few
- * tries says little, and a service that is seldom asked needs no protection.
+ * The circuit opens if more than half of the last 20 attempts failed. A share, not consecutive failures: a route that
+ * works must not hide one that fails, nor one client's failures block all others. A number, not a time: a share of few
+ * attempts means little, and a service that receives few requests needs no protection.
  */
 const SAMPLE_SIZE = 20;
 
 /**
- * Builds a circuit breaker. After the cool-down the next read is the probe, and its success alone closes. A login or
- * a deletion is never the probe: it is refused in the cool-down, which begins again with every probe, and goes
- * through after it when no read came, so that a gateway that is only asked for logins is not shut for ever. It then
- * counts as it does when closed: where the service still fails, the cool-down begins again.
- *
- * The states are kept here, as cockatiel's own circuit goes by the wall clock, lets calls wait for the probe beyond
- * their deadline, closes when the probe's caller leaves, and counts what began before it opened.
+ * Creates a circuit breaker, closed at first. `clock` is monotonic time in milliseconds. After the cool-down the next
+ * read is the trial request, and only its success closes the circuit. A login or a deletion is never the trial request.
+ * It is rejected during a cool-down, which restarts with each trial request, and sent after one without any read, so
+ * that a gateway that only receives logins recovers. If it then fails, that counts as it does while closed.
  */
 export function createCircuitBreaker(
   clock: () => number,
-  onChange: (state: CircuitState) => void,
+  onState: (state: CircuitState) => void,
 ): CircuitBreaker {
   let state: CircuitState = 'closed';
   let sample: boolean[] = []; // whether each of the last attempts succeeded
-  let restsUntil = 0;
-  let era = 0; // what began before the last opening or closing says nothing any more
+  let openUntil = 0;
+  let generation = 0; // attempts that began before the circuit last opened or closed do not count
 
-  const become = (next: CircuitState) => {
-    if (next !== state) onChange(next);
+  const setState = (next: CircuitState) => {
+    if (next !== state) onState(next);
     state = next;
   };
   const open = () => {
-    era += 1;
-    restsUntil = clock() + COOL_DOWN_MS;
-    become('open');
+    generation += 1;
+    openUntil = clock() + COOL_DOWN_MS;
+    setState('open');
   };
   const close = () => {
-    era += 1;
+    generation += 1;
     sample = [];
-    become('closed');
+    setState('closed');
   };
-  const count = (verdict: 'up' | 'down') => {
-    sample.push(verdict === 'up');
+  const count = (isSuccess: boolean) => {
+    sample.push(isSuccess);
     if (sample.length > SAMPLE_SIZE) sample.shift();
-    const failures = sample.filter((isUp) => !isUp).length;
-    if (verdict === 'down' && sample.length === SAMPLE_SIZE && failures > SAMPLE_SIZE / 2) open();
+    const failures = sample.filter((succeeded) => !succeeded).length;
+    if (!isSuccess && sample.length === SAMPLE_SIZE && failures > SAMPLE_SIZE / 2) open();
   };
-  const decide = (verdict: Verdict) => {
-    if (verdict === 'up') close();
-    else if (verdict === 'down') open();
-    else become('open'); // the next read is the probe
+  const concludeTrial = (verdict: Verdict) => {
+    if (verdict === 'success') close();
+    else if (verdict === 'failure') open();
+    else setState('open'); // the next read is the next trial request
   };
 
   return {
     tryAcquire: (isRead) => {
-      if (state !== 'closed' && clock() < restsUntil) return null;
-      const isProbe = state !== 'closed' && isRead;
-      if (isProbe) {
-        restsUntil = clock() + COOL_DOWN_MS; // a probe that hangs is followed by another
-        become('half-open');
+      if (state !== 'closed' && clock() < openUntil) return null;
+      const isTrial = state !== 'closed' && isRead;
+      if (isTrial) {
+        openUntil = clock() + COOL_DOWN_MS;
+        setState('half-open');
       }
-      const begun = era;
+      const begun = generation;
       return {
-        isTrial: isProbe,
-        isValid: () => begun === era || state === 'closed',
-        settle: (verdict) => {
-          if (begun !== era) return;
-          if (isProbe) decide(verdict);
-          else if (verdict !== null && state !== 'half-open') count(verdict);
+        isTrial,
+        isValid: () => begun === generation || state === 'closed',
+        record: (verdict) => {
+          if (begun !== generation) return;
+          if (isTrial) concludeTrial(verdict);
+          else if (verdict !== 'ignored' && state !== 'half-open') count(verdict === 'success');
         },
       };
     },
-    retryAfterSeconds: () => Math.max(1, Math.ceil((restsUntil - clock()) / 1000)),
+    retryAfterSeconds: () => Math.max(1, Math.ceil((openUntil - clock()) / 1000)),
   };
 }

@@ -1,193 +1,188 @@
 import type { Dispatcher } from 'undici';
 import { type FailureReason, GatewayError } from '../errors.ts';
-import type { Path } from './path.ts';
-import { codeOf, isMisuse, isRefusal, isUnreadable } from './undici-error.ts';
+import {
+  type BodyScanner,
+  createBodyScanner,
+  type PartialBody,
+  type PrefixRequest,
+} from './partial-body.ts';
+import type { EncodedPath } from './path.ts';
+import type { Attempt } from './types.ts';
+import { codeOf, isCertificateRejection, isInvalidHttp, isMisuse } from './undici-error.ts';
 
 /** One request to the service. */
 export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: Path;
+  readonly method: Attempt['method'];
+  readonly path: EncodedPath;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Begins to look at the body of a 2xx that announces so many bytes. */
-  readonly look?: ((announced: number) => Look | undefined) | undefined;
-};
-
-/** Looks at the pieces of a body, of so many bytes together, whenever one more has come; gives what is enough once it is there. */
-export type Look = (pieces: readonly Buffer[], size: number) => Excerpt | undefined;
-
-/** What is enough of a body, decoded. */
-export type Excerpt = { readonly body: unknown };
-
-/** What a request is sent over. */
-export type HttpTransport = {
-  readonly dispatcher: Dispatcher;
-  /** The largest body taken, in bytes. */
+  /** The largest response body that is accepted, in bytes. */
   readonly maxBytes: number;
+  /** The sufficient part of a large response; the whole body if omitted. */
+  readonly prefix?: PrefixRequest | undefined;
 };
 
-/** One try of a request. */
-export type AttemptOptions = {
-  /** By which the service knows it; they are sent beside those of the request. */
+/** How one attempt of a request is sent. */
+export type SendOptions = {
+  /** Trace headers, added to those of the request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends it when the caller leaves; only a read is given one. */
+  /** Cancels a read when the client disconnects; undefined for any other request. */
   readonly signal: AbortSignal | undefined;
-  /** From this try to the last byte of the answer, waiting for a connection included; milliseconds. */
+  /** Deadline of the whole exchange in milliseconds, including the wait for a connection. */
   readonly timeoutMs: number;
-  /** Asked when the request is about to go onto a connection. */
+  /** Called when a connection is available: false if the request must no longer be sent. */
   readonly maySend: () => boolean;
 };
 
-/** The service's answer as it came. `body` is empty unless the status is 2xx, and when an excerpt of it is enough. */
+/** Sends one attempt of a request. */
+export type SendRequest = (request: HttpRequest, options: SendOptions) => Promise<RawResponse>;
+
+/** The undecoded response. `body` is empty if the status is not 2xx or there is a `partialBody`. */
 export type RawResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  readonly excerpt?: Excerpt;
+  readonly partialBody?: PartialBody;
 };
 
-/** What took the answer away: its connection, its deadline, that nobody wants it any more, or that it must not be sent. */
-export type NoResponseReason = 'connection' | 'deadline' | 'caller' | 'breaker';
+/** Why there is no response; `circuit-open`: the circuit breaker opened while the request waited for a connection. */
+export type NoResponseReason = 'connection' | 'deadline' | 'client-disconnected' | 'circuit-open';
 
-/** No answer came. Whether the request may be sent again depends on how it was lost. */
+/** The service did not respond. `isSent` decides whether the request is safe to retry. */
 export class NoResponseError extends GatewayError {
-  readonly why: NoResponseReason;
-  /** Whether the request went onto a connection that was let in; if not, the service cannot have seen it. */
+  readonly reason: NoResponseReason;
+  /** Whether the service may have received the request. */
   readonly isSent: boolean;
 
   constructor(
-    loss: NoResponseReason,
+    reason: NoResponseReason,
     { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>,
     cause?: string,
   ) {
-    const code = loss === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
+    const code = reason === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
     super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { retryable: isRead, cause });
-    this.why = loss;
+    this.reason = reason;
     this.isSent = isSent;
   }
 }
 
-/** How much of a body nobody will read is taken to keep its connection: a new one costs several times as much. */
-const DRAINED_BYTES = 131_072;
+/** How much of an unused body is downloaded to keep its connection open: a new connection costs several times as much. */
+const MAX_DISCARDED_BYTES = 131_072;
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
 const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity' };
 
-/** Ends what nobody waits for any more; one for all, as a stack trace costs more than the records of a window. */
-const ENOUGH = new Error('enough was read');
+/** Aborts a response whose rest is not needed. Shared, because capturing a stack trace costs more than parsing a page. */
+const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
 
 /**
- * Sends one request and takes its whole answer, or as much of it as is enough. It speaks to undici's dispatcher
- * directly, because only the handler is told when the request goes onto a connection: that decides whether it may have
- * been carried out.
- * @throws LostExchange when no answer came: UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE.
+ * Sends one request and reads its response, or the requested prefix of it. Uses undici's dispatcher instead of `fetch`,
+ * because only its handler learns when a request is assigned to a connection: until then it is safe to retry.
+ * @throws NoResponseError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response is malformed, truncated, too large or compressed.
  */
 export function sendRequest(
-  { dispatcher, maxBytes }: HttpTransport,
+  dispatcher: Dispatcher,
   request: HttpRequest,
-  { timeoutMs, maySend, signal, headers: own }: AttemptOptions,
+  { timeoutMs, maySend, signal, headers: traceHeaders }: SendOptions,
 ): Promise<RawResponse> {
-  const { method, path, body = null } = request;
-  const headers = { ...HEADERS, ...request.headers, ...own };
+  const { method, path, maxBytes, prefix, body = null } = request;
+  const headers = { ...HEADERS, ...request.headers, ...traceHeaders };
   return new Promise((resolve, reject) => {
     const isRead = method === 'GET';
     const chunks: Buffer[] = [];
     let size = 0;
     let isSent = false;
-    let isOver = false;
+    let isSettled = false;
     let response: Omit<RawResponse, 'body'> | undefined;
-    let look: Look | undefined;
-    let announced = Number.NaN;
-    let isEnough = false;
-    let unread = 0;
+    let contentLength = Number.NaN;
+    let scan: BodyScanner | undefined;
+    let isComplete = false; // the requested prefix
+    let discarded = 0;
     let controller: Dispatcher.DispatchController | undefined;
 
     const settle = (conclude: () => void) => {
-      isOver = true;
+      isSettled = true;
       clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', disconnect);
       conclude();
     };
     const fail = (error: Error) => {
-      if (isOver) return;
-      settle(() => reject(error)); // without effect where a failure status or an excerpt has already resolved
+      if (isSettled) return;
+      settle(() => reject(error)); // no effect after a failure status or a partial body, which have already resolved
       if (controller !== undefined) abort(controller, error);
     };
-    const lose = (loss: NoResponseReason, cause?: string) =>
-      fail(new NoResponseError(loss, { isSent, isRead }, cause));
+    const failWithoutResponse = (reason: NoResponseReason, cause?: string) =>
+      fail(new NoResponseError(reason, { isSent, isRead }, cause));
     const refuse = (reason: FailureReason) =>
       fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
-    const leave = () => lose('caller');
-    /** Undici takes what its handler throws for a failure of the connection, but this is our bug. */
-    const orFail = <T>(work: () => T): T | undefined => {
-      try {
-        return work();
-      } catch (error) {
-        fail(error as Error); // our code throws nothing else
-        return undefined;
-      }
-    };
+    const disconnect = () => failWithoutResponse('client-disconnected');
 
-    const timer = setTimeout(() => lose('deadline'), timeoutMs);
-    if (signal?.aborted) return leave();
-    signal?.addEventListener('abort', leave);
+    const timer = setTimeout(() => failWithoutResponse('deadline'), timeoutMs);
+    if (signal?.aborted) return disconnect();
+    signal?.addEventListener('abort', disconnect);
 
     dispatcher.dispatch(
       { method, path, headers, body },
       {
         onRequestStart(started) {
-          if (!isOver && !maySend()) lose('breaker');
-          // Given up while it waited for a connection: it must not be sent, and the connection goes to the next.
-          if (isOver) return started.abort(new Error('given up'));
+          if (!isSettled && !maySend()) failWithoutResponse('circuit-open');
+          // Failed while it waited for a connection: nothing is sent, and the next request gets the connection.
+          if (isSettled) return started.abort(new Error('no longer wanted'));
           controller = started;
           isSent = true;
         },
         onResponseStart(_, status, responseHeaders) {
-          if (isOver || status < 200) return;
+          if (isSettled || status < 200) return;
           response = { status, headers: responseHeaders };
-          if (status >= 300) return resolve({ ...response, body: NOTHING });
+          if (status >= 300) return resolve({ ...response, body: EMPTY });
           if (isEncoded(responseHeaders['content-encoding'])) return refuse('CONTENT_ENCODING');
-          announced = Number(responseHeaders['content-length']);
-          if (announced > maxBytes) return refuse('TOO_LARGE');
-          // Of unknown length it may be too large, which is only known at its end.
-          if (announced > 0) look = orFail(() => request.look?.(announced));
+          contentLength = Number(responseHeaders['content-length']);
+          if (contentLength > maxBytes) return refuse('TOO_LARGE');
+          // A body of unknown length may turn out to be too large, so it is read whole.
+          if (prefix !== undefined && contentLength > 0)
+            scan = createBodyScanner(prefix, contentLength);
         },
         onResponseData(_, chunk) {
-          if (isOver || response === undefined) return;
-          if (response.status >= 300 || isEnough) {
-            unread += chunk.length;
-            if (unread > DRAINED_BYTES) fail(ENOUGH);
+          if (isSettled || response === undefined) return;
+          if (response.status >= 300 || isComplete) {
+            discarded += chunk.length;
+            if (discarded > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
             return;
           }
           size += chunk.length;
           if (size > maxBytes) return refuse('TOO_LARGE');
           chunks.push(chunk);
-          const excerpt = orFail(() => look?.(chunks, size));
-          if (excerpt === undefined) return;
-          isEnough = true;
+          let partialBody: PartialBody | undefined;
+          try {
+            partialBody = scan?.(chunks, size);
+          } catch (error) {
+            // Our bug. Undici would take what its handler throws for a failed connection.
+            return fail(error as Error); // we throw nothing else
+          }
+          if (partialBody === undefined) return;
+          isComplete = true;
           chunks.length = 0;
-          signal?.removeEventListener('abort', leave); // who has his answer may leave
-          resolve({ ...response, body: NOTHING, excerpt });
-          if (announced - size > DRAINED_BYTES) fail(ENOUGH);
+          signal?.removeEventListener('abort', disconnect); // the client has its response
+          resolve({ ...response, body: EMPTY, partialBody });
+          if (contentLength - size > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
         },
         onResponseEnd() {
-          const answer = response;
-          if (isOver || answer === undefined) return;
-          const [only = NOTHING] = chunks;
-          const body = chunks.length > 1 ? Buffer.concat(chunks) : only;
-          settle(() => resolve({ ...answer, body }));
+          const head = response;
+          if (isSettled || head === undefined) return;
+          const [only = EMPTY] = chunks;
+          const whole = chunks.length > 1 ? Buffer.concat(chunks) : only;
+          settle(() => resolve({ ...head, body: whole }));
         },
         onResponseError(_, error) {
-          if (isOver) return;
-          if (isMisuse(error))
-            fail(error); // our bug, not the service's
-          else if (isUnreadable(error, response === undefined)) refuse('NOT_HTTP');
+          if (isSettled) return;
+          if (isMisuse(error)) fail(error);
+          else if (isInvalidHttp(error, response === undefined)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
           else {
-            if (isRefusal(error)) isSent = false;
-            lose('connection', codeOf(error));
+            if (isCertificateRejection(error)) isSent = false;
+            failWithoutResponse('connection', codeOf(error));
           }
         },
       },
@@ -195,7 +190,7 @@ export function sendRequest(
   });
 }
 
-/** Undici makes an error for the socket as well, whose stack nobody reads; Node prints it, which takes a fifteenth of a window. */
+/** Undici creates an error for the socket too. Without a stack trace this saves 1/15 of the CPU of reading a page. */
 function abort(controller: Dispatcher.DispatchController, error: Error): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -1,42 +1,53 @@
 import { GatewayError } from '../errors.ts';
 
-/** A body may be nested so many levels deep. */
+/** The deepest nesting of arrays and objects that is accepted. */
 export const MAX_DEPTH = 64;
 
-/**
- * Parses JSON (RFC 8259). Integers beyond 2^53 and numbers beyond a double's range become strings of their digits.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE when it is no JSON, or nested deeper than 64.
- */
-export function parseJson(text: string): unknown {
-  const value = parse(text);
-  // The reviver is several times slower, so only what has such a number is parsed again with it.
-  return losesDigits(value, MAX_DEPTH) ? JSON.parse(text, keepDigits) : value;
-}
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-function parse(text: string): unknown {
+/**
+ * Decodes a response body.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is not UTF-8.
+ */
+export function decodeUtf8(body: Buffer): string {
   try {
-    return JSON.parse(text);
+    return UTF_8.decode(body);
   } catch {
-    // V8's message quotes the text: nothing of it is kept.
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NOT_JSON' });
   }
 }
 
-/** Whether a number of it may have lost digits. Throws when it is nested deeper than so many levels. */
-function losesDigits(value: unknown, levels: number): boolean {
-  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return typeof value === 'object' && value !== null && partsLoseDigits(value, levels);
+/**
+ * Parses JSON (RFC 8259). Integers beyond 2^53 and numbers beyond the range of a double become strings of their digits.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is not JSON, or nested deeper than 64 levels.
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // V8's message quotes the text, so it is dropped.
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NOT_JSON' });
+  }
+  // Only a text with such a number is parsed again with a reviver, which is several times slower.
+  return losesDigits(value, MAX_DEPTH) ? JSON.parse(text, keepDigits) : value;
 }
 
-function partsLoseDigits(parts: object, levels: number): boolean {
+/** Whether any number in a value may have lost digits. Throws if the value is nested deeper than `levels`. */
+function losesDigits(value: unknown, levels: number): boolean {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return typeof value === 'object' && value !== null && childrenLoseDigits(value, levels);
+}
+
+function childrenLoseDigits(parent: object, levels: number): boolean {
   if (levels === 0) throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'TOO_DEEP' });
   let isLost = false;
-  if (Array.isArray(parts)) {
-    for (const part of parts) isLost = losesDigits(part, levels - 1) || isLost;
+  if (Array.isArray(parent)) {
+    for (const item of parent) isLost = losesDigits(item, levels - 1) || isLost;
     return isLost;
   }
-  const members = parts as Readonly<Record<string, unknown>>; // an object has members
-  // Without the list that Object.values makes it takes half of the time.
+  const members = parent as Readonly<Record<string, unknown>>; // any other parsed object
+  // Takes half of the time of a loop over Object.values, which creates an array.
   for (const name in members) isLost = losesDigits(members[name], levels - 1) || isLost;
   return isLost;
 }

@@ -2,81 +2,101 @@ import { GatewayError } from '../errors.ts';
 
 declare const encoded: unique symbol;
 
-/** A path of the service, with its query, in which every value is encoded. Only {@link path} and {@link withQuery} make one. */
-export type Path = string & { readonly [encoded]: true };
+/** A path with its query, in which every value is percent-encoded. Only this file creates one. */
+export type EncodedPath = string & { readonly [encoded]: true };
 
-/** One query parameter of the service. */
+/** A path of the service. */
+export type Path = {
+  /** The path with named placeholders and without a query, such as `/api/v1/secrets/{client_id}`: OpenTelemetry's `url.template`. */
+  readonly template: string;
+  /** The path to send, with its query. */
+  readonly value: EncodedPath;
+};
+
+/** One query parameter, not encoded. */
 export type QueryParameter = { readonly name: string; readonly value: string };
 
-const MAX_SEGMENT_LENGTH = 256;
+/** Up to 256 code points, without control characters. */
+const SEGMENT = /^\P{Cc}{1,256}$/u;
 
-// A URL parser reads `.` and `..` as steps, encoded or not (WHATWG URL, section 4.1).
-const STEP = /^\.{1,2}$/;
-
-const CONTROL = /\p{Cc}/u;
+/** A URL parser resolves these, encoded or not (WHATWG URL, section 4.1). */
+const DOT_SEGMENT = /^\.{1,2}$/;
 
 /**
- * A template tag: the text stands as written, each value becomes one percent-encoded segment.
+ * A template tag for paths. The text stays as written; the value of each placeholder becomes one percent-encoded segment.
  * @throws GatewayError BAD_USER_INPUT for a value that is empty, `.`, `..`, longer than 256 characters,
- * or holds a control character or a lone surrogate.
+ * or contains a control character or a lone surrogate.
+ * @example path`/api/v1/secrets/${{ client_id: clientId }}`
  */
-export function path(text: TemplateStringsArray, ...values: readonly string[]): Path {
-  const segments = values.map((value, index) => encodeSegment(value) + text[index + 1]);
-  return [text[0], ...segments].join('') as Path; // the brand is what encodeSegment does
+export function path(
+  text: TemplateStringsArray,
+  ...placeholders: readonly Readonly<Record<string, string>>[]
+): Path {
+  let [template = ''] = text;
+  let value = template;
+  for (const [index, placeholder] of placeholders.entries()) {
+    const [[name, segment] = ['', '']] = Object.entries(placeholder);
+    template += `{${name}}${text[index + 1]}`;
+    value += `${encodeSegment(segment)}${text[index + 1]}`;
+  }
+  return { template, value: value as EncodedPath }; // encodeSegment encodes every value
 }
 
 /**
- * Appends query parameters in the order given; repeated names stay repeated.
+ * Appends query parameters in the given order; repeated names stay repeated.
  * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
  */
 export function withQuery(to: Path, parameters: readonly QueryParameter[]): Path {
   if (parameters.length === 0) return to;
-  const pairs = parameters.map(({ name, value }) => `${encodeText(name)}=${encodeText(value)}`);
-  return `${to}?${pairs.join('&')}` as Path; // both sides of every pair are encoded
-}
-
-/** Replaces a query parameter, or appends it. */
-export function withParameter(to: Path, { name, value }: QueryParameter): Path {
-  const [bare = '', query = ''] = to.split('?');
-  const isOther = (pair: string) => pair !== '' && pair.split('=')[0] !== encodeText(name);
-  const others = query.split('&').filter(isOther);
-  return `${bare}?${[...others, `${encodeText(name)}=${encodeText(value)}`].join('&')}` as Path; // every pair is encoded
+  const pairs = parameters.map(encodePair);
+  return { ...to, value: `${to.value}?${pairs.join('&')}` as EncodedPath }; // every pair is encoded
 }
 
 /**
- * The path to which a link leads that was found in the answer of another: the same path with the link's query.
- * Null when it leads elsewhere, or has no query. What stands in front of the path may be missing or longer, since
- * services behind a proxy do not know their own address.
+ * Replaces a query parameter, or appends it.
+ * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
+ */
+export function withParameter(to: Path, parameter: QueryParameter): Path {
+  const [bare = '', query = ''] = to.value.split('?');
+  const name = encodeText(parameter.name);
+  const others = query.split('&').filter((pair) => pair !== '' && pair.split('=')[0] !== name);
+  const pairs = [...others, encodePair(parameter)];
+  return { ...to, value: `${bare}?${pairs.join('&')}` as EncodedPath }; // every pair is encoded
+}
+
+/**
+ * Resolves a link from the response to a path: the same path with the link's query. Null if the link leads to another
+ * path or origin, or has no query. The start of the link's path may be missing or longer than ours, because a service
+ * behind a reverse proxy does not know its public address.
  */
 export function followLink(link: string, from: Path, base: URL): Path | null {
-  const [bare = ''] = from.split('?');
+  const [bare = ''] = from.value.split('?');
   const own = new URL(`${base.pathname.replace(/\/+$/, '')}${bare}`, base);
   const url = URL.parse(link, own);
   if (url === null || url.origin !== own.origin || url.search === '') return null;
   const isSamePath = own.pathname.endsWith(url.pathname) || url.pathname.endsWith(bare);
-  return isSamePath ? (`${bare}${url.search}` as Path) : null; // a URL's query is encoded
+  const value = `${bare}${url.search}` as EncodedPath; // the URL parser has encoded the query
+  return isSamePath ? { ...from, value } : null;
 }
 
 function encodeSegment(value: string): string {
-  if (
-    value === '' ||
-    (value.length > MAX_SEGMENT_LENGTH && [...value].length > MAX_SEGMENT_LENGTH) ||
-    STEP.test(value) ||
-    CONTROL.test(value) ||
-    !value.isWellFormed()
-  ) {
+  if (!SEGMENT.test(value) || DOT_SEGMENT.test(value) || !value.isWellFormed()) {
     throw new GatewayError('BAD_USER_INPUT', {
       message:
-        'This client id cannot stand in a path: it must have 1 to 256 characters, no control characters, and be neither `.` nor `..`.',
+        'This client id cannot be sent in a path: use 1 to 256 characters without control characters, and neither `.` nor `..`.',
     });
   }
   return encodeURIComponent(value);
 }
 
+function encodePair({ name, value }: QueryParameter): string {
+  return `${encodeText(name)}=${encodeText(value)}`;
+}
+
 function encodeText(value: string): string {
   if (!value.isWellFormed()) {
     throw new GatewayError('BAD_USER_INPUT', {
-      message: 'A query parameter holds half a character (a lone surrogate).',
+      message: 'A query parameter contains a lone surrogate: send well-formed Unicode.',
     });
   }
   return encodeURIComponent(value);

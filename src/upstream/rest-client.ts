@@ -3,74 +3,64 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTickBarrier } from '../util/batch-per-tick.ts';
 import type { Bearer } from './bearer.ts';
 import { sendRequest } from './http-request.ts';
-import { createPrefixReader, type PrefixRequest } from './partial-body.ts';
-import { followLink, type Path } from './path.ts';
+import type { PrefixRequest } from './partial-body.ts';
+import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type BodyKind, readResponse, toGatewayError } from './response.ts';
-import { createRetryingCall, type TracedRequest } from './retry.ts';
-import type { Trace } from './types.ts';
-import { routeOf, type UpstreamObserver, type UpstreamResponse } from './types.ts';
+import { createRetryingCall, type RetryOptions, type UpstreamCall } from './retry.ts';
+import { failureOf } from './status.ts';
+import type { Route, Trace, UpstreamResponse } from './types.ts';
 
-/** How to reach the service. */
-export type RestClientOptions = {
-  /** Base address of the service; a path prefix is kept. */
-  readonly url: URL;
-  /** Deadline of one call in milliseconds, waiting for a connection and a second try included. */
-  readonly timeoutMs: number;
-  /** How many sockets at most. */
-  readonly connections: number;
-  /** The largest answer taken, in bytes. */
-  readonly maxBytes: number;
-  /** PEM texts: whom to trust instead of Node's own list, and the certificate to show. */
-  readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
-  /** Milliseconds since the epoch, for a Retry-After that is a date. */
-  readonly now: () => number;
-  /** Milliseconds from anywhere, never going back, for deadlines and pauses; `now` unless given. */
-  readonly clock?: (() => number) | undefined;
-  /** From 0 up to 1, without 1, to spread second tries; always in the middle unless given. */
-  readonly random?: (() => number) | undefined;
-  /** Is told what happens on the way to the service. */
-  readonly observe?: Partial<UpstreamObserver> | undefined;
-};
+/** How to reach the service. Defaults: `clock` is `now`, `random` always returns 0.5, and nothing observes. */
+export type RestClientOptions = Pick<RetryOptions, 'timeoutMs' | 'connections' | 'now'> &
+  Partial<Pick<RetryOptions, 'clock' | 'random' | 'observer'>> & {
+    /** Base URL of the service; its path is prepended to every path. */
+    readonly url: URL;
+    /** The largest response body that is accepted, in bytes. */
+    readonly maxBytes: number;
+    /** PEM texts: the CA certificates to trust instead of Node's, and the client certificate with its key. */
+    readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
+  };
 
-/** The calls that carry no token: there is no way to give them one. */
+/** Calls without a token. */
 export type UnauthenticatedCalls = {
-  post(path: Path, body: Readonly<Record<string, string>>): Promise<UpstreamResponse>;
+  /** Sends `body` as JSON. Runs to completion once it was sent, even if the client disconnects. */
+  post(route: Route, path: Path, body: Readonly<Record<string, string>>): Promise<UpstreamResponse>;
 };
 
-/** The calls that carry the caller's token: there is no way to make them without one. */
+/** Calls with the caller's token. */
 export type AuthorizedCalls = {
-  /** `signal` aborts it when the caller leaves. Where a part of an answer that is large may be enough, `need` says which. */
+  /** Cancelled by `signal`. `prefix`: the sufficient part of a large response; the whole response if omitted. */
   get(
+    route: Route,
     path: Path,
-    signal?: AbortSignal,
-    need?: () => PrefixRequest | undefined,
+    options?: { readonly signal?: AbortSignal; readonly prefix?: PrefixRequest | undefined },
   ): Promise<UpstreamResponse>;
-  /** Runs to its end once it was sent, whoever leaves. */
-  delete(path: Path): Promise<UpstreamResponse>;
+  /** Runs to completion once it was sent, even if the client disconnects. */
+  delete(route: Route, path: Path): Promise<UpstreamResponse>;
 };
 
-/** The calls that one request can make. */
+/** The calls of one GraphQL request. */
 export type Calls = {
   readonly unauthenticated: UnauthenticatedCalls;
   authorized(bearer: Bearer): AuthorizedCalls;
 };
 
-/** The service over HTTP. Disposing it closes the connections when the calls under way are done. */
+/** The service over HTTP. Disposing it closes the connections once the calls in progress have completed. */
 export type RestClient = AsyncDisposable & {
-  /** Cuts off every call under way. */
+  /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one request, which are part of its trace. */
+  /** The calls of one GraphQL request, recorded in its trace. */
   of(trace: Trace): Calls;
-  /** Where a link in the answer from a path leads; null when that is not the same path on the service's own origin. */
+  /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
   follow(link: string, from: Path): Path | null;
 };
 
-/** Larger answers are read one after the other: many at once, parsed, are many times their size. */
+/** Larger bodies skip the tick barrier: parsed in the same tick, many would take several times the memory of their text. */
 const SMALL_BYTES = 65_536;
 
 /**
- * Builds the client: one pool of connections to one origin. Every call ends with an answer of 2xx
- * or throws a GatewayError; redirects are never followed.
+ * Creates a client with one pool of HTTP/1.1 connections to one origin. Redirects are never followed.
+ * Every call resolves with a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
@@ -79,71 +69,65 @@ export function createRestClient(options: RestClientOptions): RestClient {
     connections,
     pipelining: 1,
     allowH2: false,
-    headersTimeout: 0, // the deadline of the exchange covers these two
+    headersTimeout: 0, // sendRequest has a deadline for head and body
     bodyTimeout: 0,
-    connect: (place, done) =>
-      connect(place, (...result) => {
+    connect: (target, done) =>
+      connect(target, (...result) => {
         const [, socket] = result;
-        // After an alert of TLS Node tells of the end as well, and undici would keep that alone.
+        // After a TLS alert Node also emits `end`, and undici would report only that.
         socket?.on('error', () => socket.destroy());
         done(...result);
       }),
   });
-  const aborted = Promise.withResolvers<void>();
-  const isAborted = new AbortController();
-  const prefix = url.pathname.replace(/\/+$/, '');
+  const destroyed = Promise.withResolvers<void>();
+  const shutdown = new AbortController();
+  const basePath = url.pathname.replace(/\/+$/, '');
 
+  const defaults = { clock: now, random: () => 0.5, observer: {} };
   const send = createRetryingCall(
-    {
-      timeoutMs,
-      connections,
-      now,
-      clock: options.clock ?? now,
-      random: options.random ?? (() => 0.5),
-      observe: options.observe ?? {},
-      aborted: isAborted.signal,
-    },
-    sendRequest.bind(null, { dispatcher: pool, maxBytes }),
+    { ...defaults, ...options, aborted: shutdown.signal },
+    sendRequest.bind(null, pool),
   );
-
-  const turn = createTickBarrier();
-  const call = async (request: TracedRequest, kind: BodyKind): Promise<UpstreamResponse> => {
-    const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
-    const response = await send({ ...request, path }, routeOf(request.path));
-    if (response.body.length <= SMALL_BYTES) await turn();
-    if (response.status >= 300) {
-      const isRead = request.method === 'GET';
-      const hasToken = 'authorization' in request.headers;
-      throw toGatewayError(response, { isRead, hasToken, now });
-    }
-    return readResponse(response, kind);
+  const tickBarrier = createTickBarrier();
+  const call = async (
+    path: Path,
+    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
+    kind: BodyKind,
+  ): Promise<UpstreamResponse> => {
+    const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
+    const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
+    if (response.body.length <= SMALL_BYTES) await tickBarrier();
+    const failure = failureOf(response.status);
+    if (failure === null) return readResponse(response, kind);
+    const isRead = request.method === 'GET';
+    const hasToken = 'authorization' in request.headers;
+    throw toGatewayError(response, failure, { isRead, hasToken, now });
   };
 
   return {
     of: (trace) => ({
       unauthenticated: {
-        post: (path, body) => {
+        post: (route, path, body) => {
           const headers = { 'content-type': 'application/json' };
-          return call({ method: 'POST', path, headers, trace, body: JSON.stringify(body) }, 'json');
+          const json = JSON.stringify(body);
+          return call(path, { method: 'POST', route, headers, trace, body: json }, 'json');
         },
       },
       authorized: (authorization) => {
         const headers = { authorization };
         return {
-          get: (path, signal, need) => {
-            const look = need && createPrefixReader.bind(null, need);
-            return call({ method: 'GET', path, headers, trace, signal, look }, 'json');
-          },
-          delete: (path) => call({ method: 'DELETE', path, headers, trace }, 'any'),
+          get: (route, path, { signal, prefix } = {}) =>
+            call(path, { method: 'GET', route, headers, trace, signal, prefix }, 'json'),
+          delete: (route, path) => call(path, { method: 'DELETE', route, headers, trace }, 'any'),
         };
       },
     }),
     follow: (link, from) => followLink(link, from, url),
     abort: () => {
-      isAborted.abort();
-      void pool.destroy().then(aborted.resolve);
+      shutdown.abort();
+      void pool.destroy().then(destroyed.resolve);
     },
-    // Once it was aborted there is nothing left to close, and undici says so by rejecting.
-    [Symbol.asyncDispose]: () => Promise.race([aborted.promise, pool.close().catch(() => {})]),
+    // `close` rejects if the pool was destroyed, when there is nothing left to close.
+    [Symbol.asyncDispose]: () => Promise.race([destroyed.promise, pool.close().catch(() => {})]),
   };
 }

@@ -1,170 +1,173 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import { classOf, isSpared, judge, type Outcome, resultOf } from './attempt.ts';
+import { type AttemptResult, outcomeOf, verdictOf } from './attempt.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
 import {
-  type AttemptOptions,
   type HttpRequest,
   NoResponseError,
   type RawResponse,
+  type SendRequest,
 } from './http-request.ts';
 import { readRetryAfter } from './response.ts';
-import type { Route, Trace, UpstreamObserver } from './types.ts';
+import { failureOf } from './status.ts';
+import type { Attempt, Route, Trace, UpstreamObserver } from './types.ts';
 
-/** What a call is protected by. */
+/** Limits, time and observers of all calls to the service. */
 export type RetryOptions = {
-  /** Deadline of all tries of a call together, waiting included; milliseconds. */
+  /** Deadline of a call in milliseconds: both attempts and all waiting. */
   readonly timeoutMs: number;
-  /** How many calls can go on at once. */
+  /** The size of the connection pool. */
   readonly connections: number;
   /** Milliseconds since the epoch, for a Retry-After that is a date. */
   readonly now: () => number;
-  /** Milliseconds from anywhere, never going back. */
+  /** Monotonic time in milliseconds, for deadlines and delays. */
   readonly clock: () => number;
-  /** From 0 up to 1, without 1. */
+  /** A number from 0 up to, but excluding, 1, to spread retries. */
   readonly random: () => number;
-  readonly observe: Partial<UpstreamObserver>;
-  /** Aborted when nothing should be sent any more. */
+  /** Receives events about attempts, rejected calls and the circuit breaker. */
+  readonly observer: Partial<UpstreamObserver>;
+  /** Aborted when the client shuts down: nothing is retried any more. */
   readonly aborted: AbortSignal;
 };
 
-/** Makes one try, unless it may no longer be sent when it gets a connection. */
-export type Send = (request: HttpRequest, trying: AttemptOptions) => Promise<RawResponse>;
-
-/** Makes a call: one try or two, or none. */
-export type Call = (request: TracedRequest, route: Route | null) => Promise<RawResponse>;
-
-/** A request, and what it is a part of. */
-export type TracedRequest = HttpRequest & {
+/** A request with its route and trace. */
+export type UpstreamCall = HttpRequest & {
+  readonly route: Route;
+  /** OpenTelemetry's `url.template`. */
+  readonly template: string;
   readonly trace: Trace;
-  /** Aborted when the caller leaves; only a read is given one. */
+  /** Cancels a read when the client disconnects; undefined for any other request. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Calls at once, those that wait for a connection included: the last waits for 15 others, which is 0.6 s for each in 10 s. */
+/** Concurrent calls per connection, queued ones included. With 16, the last in the queue makes a 10 s deadline if each call takes at most 0.6 s. */
 const CALLS_PER_CONNECTION = 16;
 
-/** Before the second try, at random between the two: soon enough for a caller who waits, late enough for a restart behind a balancer. */
+/** Delay before a retry, random between the two: short for a client that waits, long enough for a load balancer to pick another server. */
 const BACKOFF_MS = [10, 50] as const;
 
-/** "Later", for a read (RFC 9110, section 15.6). */
-const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
-
 /**
- * Protects the service from repetition and the callers from a service that fails. What was never sent is tried once
- * more; so is a read whose connection was lost before an answer, or that met 502, 503 or 504. A login or a
- * deletion is never repeated once it may have been seen: a refresh token sent twice can revoke all that came of it
- * (RFC 9700, section 4.14.2). All under one deadline and one budget.
- * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was not made, or what its last try threw.
+ * Adds a retry, a retry budget, a circuit breaker and a limit on concurrent calls to `send`. Any request that was never
+ * sent is retried once, and so is a read if its connection was lost before a response or the status is temporary
+ * (`repeat` in status.ts). A login or a deletion that may have been received is never retried: a refresh token sent
+ * again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one deadline.
+ * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was rejected, or the error of its last attempt.
  */
-export function createRetryingCall(options: RetryOptions, send: Send): Call {
-  const { timeoutMs, connections, now, clock, random, observe, aborted } = options;
-  const breaker = createCircuitBreaker(clock, (state) => observe.onBreaker?.(state));
-  let underWay = 0;
-  const budget = createBudget();
+export function createRetryingCall(
+  options: RetryOptions,
+  send: SendRequest,
+): (call: UpstreamCall) => Promise<RawResponse> {
+  const { timeoutMs, connections, now, clock, random, observer, aborted } = options;
+  const breaker = createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state));
+  const budget = createRetryBudget();
+  let inFlight = 0;
 
-  const reject = (route: Route | null, error: GatewayError): never => {
-    if (route !== null) observe.onRejected?.(route);
+  const reject = (route: Route, error: GatewayError): never => {
+    observer.onRejected?.(route);
     throw error;
   };
-  const spare = (route: Route | null) => reject(route, resting(breaker.retryAfterSeconds()));
+  const rejectWhileOpen = (route: Route): never => {
+    const details = { message: CIRCUIT_OPEN, retryAfterSeconds: breaker.retryAfterSeconds() };
+    return reject(route, new GatewayError('UPSTREAM_UNAVAILABLE', details));
+  };
 
-  /** Null when the breaker opened before it was sent. */
-  const attempt = async (
-    request: TracedRequest,
-    route: Route | null,
-    { pass, deadline, isRetry }: Readonly<{ pass: Permit; deadline: number; isRetry: boolean }>,
-  ): Promise<Outcome | null> => {
+  /** Null if the circuit breaker opened before the request was sent. */
+  const makeAttempt = async (
+    call: UpstreamCall,
+    { permit, deadline, isRetry }: { permit: Permit; deadline: number; isRetry: boolean },
+  ): Promise<AttemptResult | null> => {
+    const { route, method, template } = call;
     const begun = clock();
-    const traced = request.trace.begin({ method: request.method, route, isRetry });
-    const outcome: Outcome = await send(request, {
-      headers: traced.headers,
-      // A probe runs to its end, so that callers who leave cannot keep the breaker open.
-      signal: pass.isTrial ? undefined : request.signal,
+    const span = call.trace.startAttempt({ method, template, isRetry });
+    const result: AttemptResult = await send(call, {
+      headers: span.headers,
+      // A trial request is not cancelled: otherwise clients that disconnect could keep the circuit open.
+      signal: permit.isTrial ? undefined : call.signal,
       timeoutMs: deadline - begun,
-      maySend: pass.isValid,
+      maySend: permit.isValid,
     }).then(
       (response) => ({ response }),
       (error: unknown) => ({ error }),
     );
-    traced.end(resultOf(outcome));
-    if (isSpared(outcome)) return null;
-    pass.settle(judge(outcome));
-    if (route !== null) observe.onCall?.(route, classOf(outcome), (clock() - begun) / 1000);
-    return outcome;
+    const seconds = (clock() - begun) / 1000;
+    const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
+    span.end(attempt);
+    if (isUnsent(result)) return null;
+    permit.record(verdictOf(result));
+    observer.onAttempt?.(attempt);
+    return result;
   };
 
-  const waitBeforeRetry = ({ method }: HttpRequest, outcome: Outcome): number | null => {
+  /** Milliseconds to wait before a retry; null if the request must not be retried. */
+  const retryDelay = ({ method }: HttpRequest, result: AttemptResult): number | null => {
     const isRead = method === 'GET';
-    const [least, most] = BACKOFF_MS;
-    const backoff = least + (most - least) * random();
-    if ('error' in outcome) {
-      const { error } = outcome;
-      if (!(error instanceof NoResponseError) || error.why !== 'connection') return null;
+    const [min, max] = BACKOFF_MS;
+    const backoff = min + (max - min) * random();
+    if ('error' in result) {
+      const { error } = result;
+      if (!(error instanceof NoResponseError) || error.reason !== 'connection') return null;
       return isRead || !error.isSent ? backoff : null;
     }
-    const { status, headers } = outcome.response;
-    if (!isRead || !PASSING.has(status)) return null;
+    const { status, headers } = result.response;
+    if (!isRead || !failureOf(status)?.repeat) return null;
     return Math.max(backoff, 1000 * (readRetryAfter(headers['retry-after'], now) ?? 0));
   };
 
-  const tryTwice = async (request: TracedRequest, route: Route | null): Promise<Outcome> => {
+  const makeAttempts = async (call: UpstreamCall): Promise<AttemptResult> => {
     const deadline = clock() + timeoutMs;
-    const isRead = request.method === 'GET';
-    const pass = breaker.tryAcquire(isRead);
-    if (pass === null) return spare(route);
-    budget.earn();
-    const first = await attempt(request, route, { pass, deadline, isRetry: false });
-    if (first === null) return spare(route);
-    const waitMs = waitBeforeRetry(request, first);
-    if (waitMs === null || waitMs >= deadline - clock() || !budget.spend()) return first;
-    const isStillWanted = await pause(waitMs, [aborted, request.signal]);
+    const isRead = call.method === 'GET';
+    const permit = breaker.tryAcquire(isRead);
+    if (permit === null) return rejectWhileOpen(call.route);
+    budget.deposit();
+    const first = await makeAttempt(call, { permit, deadline, isRetry: false });
+    if (first === null) return rejectWhileOpen(call.route);
+    const delayMs = retryDelay(call, first);
+    if (delayMs === null || delayMs >= deadline - clock() || !budget.tryWithdraw()) return first;
+    const isStillWanted = await delay(delayMs, [aborted, call.signal]);
     if (!isStillWanted || clock() >= deadline) return first;
-    const secondPass = breaker.tryAcquire(isRead);
-    if (secondPass === null) return first;
-    if (route !== null) observe.onRetry?.(route);
-    return (await attempt(request, route, { pass: secondPass, deadline, isRetry: true })) ?? first;
+    const retryPermit = breaker.tryAcquire(isRead);
+    if (retryPermit === null) return first;
+    return (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true })) ?? first;
   };
 
-  return async (request, route) => {
-    if (underWay === connections * CALLS_PER_CONNECTION) return reject(route, crowded());
-    underWay += 1;
+  return async (call) => {
+    if (inFlight === connections * CALLS_PER_CONNECTION)
+      return reject(call.route, new GatewayError('OVERLOADED', { message: TOO_MANY_CALLS }));
+    inFlight += 1;
     try {
-      const outcome = await tryTwice(request, route);
-      if ('error' in outcome) throw outcome.error;
-      return outcome.response;
+      const result = await makeAttempts(call);
+      if ('error' in result) throw result.error;
+      return result.response;
     } finally {
-      underWay -= 1;
+      inFlight -= 1;
     }
   };
 }
 
-function crowded(): GatewayError {
-  return new GatewayError('OVERLOADED', {
-    message:
-      'Too many calls to the service are under way: this one was not sent. Try again shortly.',
-  });
+function isUnsent(result: AttemptResult): boolean {
+  const error = 'error' in result ? result.error : undefined;
+  return error instanceof NoResponseError && error.reason === 'circuit-open';
 }
 
-function resting(retryAfterSeconds: number): GatewayError {
-  return new GatewayError('UPSTREAM_UNAVAILABLE', {
-    message:
-      'The service has failed repeatedly, so the gateway spares it for a few seconds: this request was not sent. Try again after retryAfterSeconds.',
-    retryAfterSeconds,
-  });
-}
+const TOO_MANY_CALLS =
+  'Too many calls to the service are in progress: this one was not sent. Try again shortly.';
 
-/** At most ten retries in a row, and one for ten calls in the long run, so that an outage brings no second wave. */
-function createBudget() {
-  const cost = 10; // whole numbers, as ten times 0.1 is not 1
-  const most = 10 * cost;
-  let balance = most;
+const CIRCUIT_OPEN =
+  'The service has failed repeatedly, so the gateway sends nothing for a few seconds: this request was not sent. Try again after retryAfterSeconds.';
+
+/** Limits retries to a burst of 10, then one per 10 calls, so that they do not multiply the load in an outage. */
+function createRetryBudget() {
+  const cost = 10; // integers, because ten times 0.1 is not 1
+  const max = 10 * cost;
+  let balance = max;
   return {
-    earn: () => {
-      balance = Math.min(most, balance + 1);
+    /** Each call adds a tenth of a retry. */
+    deposit: () => {
+      balance = Math.min(max, balance + 1);
     },
-    spend: (): boolean => {
+    /** Takes one retry; false if there is none. */
+    tryWithdraw: (): boolean => {
       if (balance < cost) return false;
       balance -= cost;
       return true;
@@ -172,12 +175,12 @@ function createBudget() {
   };
 }
 
-/** Waits; false when it was cut short. Yoga's signals are its own, and no AbortSignal to Node 26's `AbortSignal.any`. */
-async function pause(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
-  const cut = new AbortController();
-  using listening = new DisposableStack();
+/** False if a signal aborts it. Not AbortSignal.any: in Node 26 it rejects Yoga's signals, which are no AbortSignal instances. */
+async function delay(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
+  const controller = new AbortController();
+  using listeners = new DisposableStack();
   for (const signal of signals) {
-    if (signal !== undefined) listening.use(addAbortListener(signal, () => cut.abort()));
+    if (signal !== undefined) listeners.use(addAbortListener(signal, () => controller.abort()));
   }
-  return await sleep(ms, true, { signal: cut.signal }).catch(() => false);
+  return await sleep(ms, true, { signal: controller.signal }).catch(() => false);
 }

@@ -1,66 +1,67 @@
-import type { Path } from './path.ts';
+import type { ErrorCode } from '../errors.ts';
 
-/** A route of the service, without what stands in it. */
-export type Route = 'login' | 'audit' | 'secrets';
+/** Names of the service's routes: labels of metrics and spans. */
+export const ROUTES = ['login', 'audit', 'secrets'] as const;
 
-/** The class of the status that came; `left` when the caller did; `none` when no answer came that could be taken, in time and whole. */
-export type CallOutcome = '2xx' | '3xx' | '4xx' | '5xx' | 'left' | 'none';
+/** A route of the service, without parameters. */
+export type Route = (typeof ROUTES)[number];
 
-/** `open`: calls are refused; `half-open`: a read is under way to see whether the service is back. */
+/** One HTTP request to the service, reported when it has completed. A call that is retried makes two. */
+export type Attempt = {
+  readonly route: Route;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly isRetry: boolean;
+  /** Duration, including the wait for a connection. */
+  readonly seconds: number;
+  /**
+   * The class of the response's status; `left`: the client disconnected first; `none`: no usable response, because the
+   * connection or the deadline failed, or because the response is malformed, truncated or too large.
+   */
+  readonly outcome: '2xx' | '3xx' | '4xx' | '5xx' | 'left' | 'none';
+  /** The response's HTTP status, if a response was accepted. */
+  readonly status?: number;
+  /** Why no response was accepted. */
+  readonly code?: ErrorCode;
+};
+
+/** `open`: calls are rejected; `half-open`: one trial request checks whether the service has recovered. */
 export type CircuitState = 'closed' | 'open' | 'half-open';
 
-/** Is told what happens on the way to the service, never a value that went there or came back. It must not throw. */
+/** Receives events about calls to the service, without any value sent or received. It must not throw. */
 export type UpstreamObserver = {
-  /** A try has ended: one for each request that was made, so two for a call that was retried. */
-  onCall(route: Route, outcome: CallOutcome, seconds: number): void;
-  /** A second try begins. */
-  onRetry(route: Route): void;
-  /** The circuit breaker changed; it begins closed. */
-  onBreaker(state: CircuitState): void;
-  /** A call was refused without asking the service. */
+  /** An attempt has completed. */
+  onAttempt(attempt: Attempt): void;
+  /** The circuit breaker changed its state; it starts closed. */
+  onCircuitState(state: CircuitState): void;
+  /** A call was rejected before it was sent: the circuit breaker is open, or too many calls are in progress. */
   onRejected(route: Route): void;
 };
 
-/** Tells the route from the shape of a path; null for a path that has none of these shapes, which is not observed. */
-export function routeOf(path: Path): Route | null {
-  return SHAPES.find(([shape]) => shape.test(path))?.[1] ?? null;
-}
-
-const SHAPES: readonly (readonly [RegExp, Route])[] = [
-  [/^\/api\/v1\/auth\/login$/, 'login'],
-  [/^\/api\/v1\/audit(?:\?|$)/, 'audit'],
-  [/^\/api\/v1\/secrets\/[^/?]+$/, 'secrets'],
-];
-
-/** The trace that a request belongs to. */
+/** The trace of one GraphQL request, in which every attempt is a span. */
 export type Trace = {
-  /** A try begins, which is a part of it. */
-  begin(call: TracedCall): CallTrace;
+  startAttempt(attempt: AttemptStart): AttemptSpan;
 };
 
-/** What a trace is told of a try before it is made. */
-export type TracedCall = {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** null for a path that no route is known for. */
-  readonly route: Route | null;
-  readonly isRetry: boolean;
+/** What is known of an attempt before it is sent. */
+export type AttemptStart = Pick<Attempt, 'method' | 'isRetry'> & {
+  /** The path with named placeholders: OpenTelemetry's `url.template`. */
+  readonly template: string;
 };
 
-/** One try in a trace. */
-export type CallTrace = {
-  /** By which it is found again in the logs and traces of the service. */
+/** The span of one attempt. */
+export type AttemptSpan = {
+  /** Request headers that identify the span to the service. */
   readonly headers: TraceHeaders;
-  /** It has ended: with a status, or without an answer that could be taken. */
-  end(result: { readonly status?: number; readonly failure?: string }): void;
+  end(attempt: Attempt): void;
 };
 
-/** What the service is told of the request that a try is made for. */
+/** Headers that link a request to its trace (W3C Trace Context) and to the gateway's log. */
 export type TraceHeaders = Readonly<
   Partial<Record<'x-request-id' | 'traceparent' | 'tracestate', string>>
 >;
 
-/** Of calls that nobody asked for by a request. */
-export const NO_TRACE: Trace = { begin: () => ({ headers: {}, end: () => {} }) };
+/** For calls outside a GraphQL request: sends no headers and records nothing. */
+export const NO_TRACE: Trace = { startAttempt: () => ({ headers: {}, end: () => {} }) };
 
 /** A response of the service with a 2xx status, decoded. */
 export type UpstreamResponse = {

@@ -1,12 +1,12 @@
 import errors from 'undici/lib/core/errors.js';
 
-/** We have called undici wrongly: a bug of ours, nothing of the service's. */
+/** Whether we passed invalid arguments to undici: our bug, not a failure of the service. */
 export function isMisuse(error: Error): boolean {
   return error instanceof errors.InvalidArgumentError;
 }
 
-/** What came is not HTTP as we take it. Of a head with two lengths, or a length and chunks, undici says that they differ. */
-export function isUnreadable(error: Error, isHead: boolean): boolean {
+/** Whether the response is not valid HTTP. A length mismatch in the head means two lengths; later, a truncated body. */
+export function isInvalidHttp(error: Error, isHead: boolean): boolean {
   return (
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
@@ -15,14 +15,15 @@ export function isUnreadable(error: Error, isHead: boolean): boolean {
 }
 
 /**
- * By TLS 1.3 our certificate is refused when the request is on its way already (RFC 8446, section 6.2): behind a
- * handshake that failed nothing is read of it. Node's codes for these alerts are made of OpenSSL's names.
+ * Whether the service rejected our client certificate. Under TLS 1.3 it may do so after the request was sent (RFC 8446,
+ * section 6.2). It discards what it received, so the request is safe to retry. Node derives these codes from OpenSSL's
+ * names of the alerts.
  */
-export function isRefusal(error: Error): boolean {
+export function isCertificateRejection(error: Error): boolean {
   return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
 }
 
-/** Node's code, ECONNREFUSED and its like, which says what its message does without naming a host. */
+/** Node's error code, such as ECONNREFUSED: unlike the message, it contains no host name. */
 export function codeOf(error: Error): string | undefined {
   const code = String(Object(error).code);
   return /^[A-Z\d_]+$/.test(code) ? code : undefined;

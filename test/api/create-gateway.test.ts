@@ -206,7 +206,7 @@ describe('createGateway', () => {
     await using gateway = createGateway({ upstream: { url: service.url }, contract, log });
     await gateway.fetch('http://k/graphql', post('{ audit { nodes { id } } }', CANARY));
     expect(written.map((line) => JSON.parse(line).message)).toEqual([
-      'entries of the contract lead to nothing',
+      'contract entries matched nothing in a response',
       'request',
     ]);
     expect(written.join()).not.toContain('c4n4ry');

@@ -89,7 +89,7 @@ describe('a contract', () => {
     expect(lines).toHaveLength(2);
     expect(JSON.parse(lines[1] ?? '')).toMatchObject({
       level: 40,
-      answers: { 'audit.total': 2, 'audit.event.action': 2, 'audit.event.actor.name': 2 },
+      responses: { 'audit.total': 2, 'audit.event.action': 2, 'audit.event.actor.name': 2 },
     });
     expect(lines.join()).not.toContain('CANARY');
   });

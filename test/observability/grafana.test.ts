@@ -35,13 +35,13 @@ const PANELS = DASHBOARD.panels.filter(({ type }) => type !== 'row');
 const TARGETS = PANELS.flatMap(({ title, targets = [] }) =>
   targets.map((target) => ({ title, ...target })),
 );
-/** What Prometheus adds to every metric of a replica. */
+/** The label that Prometheus adds to every metric of a replica. */
 const REPLICA = 'instance';
 
-/** The values of each label of each name that a sample may have. */
+/** Metric name -> label -> values that occur in a sample. */
 type Samples = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-/** The text of Prometheus after everything that is counted has happened. */
+/** The text of Prometheus after every kind of event has been counted. */
 async function countEverything(): Promise<string> {
   const { observer, text } = createMetrics();
   const request = { requestId: 'r', status: 200, durationMs: 1 };
@@ -49,10 +49,10 @@ async function countEverything(): Promise<string> {
   observer.onRequest({ ...request, operation: 'query', fields: 'audit' });
   observer.onRequest({ ...request, aborted: true });
   for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'left', 'none'] as const) {
-    observer.rest.onCall?.('audit', outcome, 1);
+    const attempt = { route: 'audit', method: 'GET', isRetry: true, seconds: 1, outcome } as const;
+    observer.upstream.onAttempt?.(attempt);
   }
-  observer.rest.onRetry?.('audit');
-  observer.rest.onRejected?.('audit');
+  observer.upstream.onRejected?.('audit');
   observer.login.onRefused?.('client');
   observer.onDrift(['audit.event.id']);
   return text();
@@ -76,10 +76,10 @@ const SELECTOR = /([a-zA-Z_:][\w:]*)\{((?:[^{}"]|"(?:[^"\\]|\\.)*")*)\}/g;
 const MATCHER = /(\w+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"/g;
 const GROUPING = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 const RANGE = /\[[^\]]*\]/g;
-/** What is left over and no function: a metric of all replicas, unless it is one of PromQL's words. */
+/** Any other name that is neither a function nor a keyword of PromQL: a metric without a selector. */
 const BARE = /\b(?!(?:or|and|unless|bool|offset)\b)[a-zA-Z_:][\w:]*\b(?!\s*\()/g;
 
-/** What an expression of PromQL asks for. */
+/** The metrics and labels of a PromQL expression. */
 function readExpression(expr: string) {
   const selectors = [...expr.matchAll(SELECTOR)].map(([, name = '', inBraces = '']) => ({
     name,
@@ -99,30 +99,33 @@ describe('the dashboard', async () => {
   const text = await countEverything();
   const samples = readSamples(text);
 
-  it.each(TARGETS)('asks for what there is: $title, $expr', ({ expr, legendFormat }) => {
-    const { selectors, grouping, bare } = readExpression(expr);
-    expect(selectors).not.toEqual([]);
-    expect(bare).toEqual([]);
-    for (const { name, matchers } of selectors) {
-      expect([...samples.keys()]).toContain(name);
-      const labels = new Map(samples.get(name));
-      expect(matchers).toContainEqual({ label: REPLICA, values: ['$instance'] });
-      for (const { label, values } of matchers.filter((matcher) => matcher.label !== REPLICA)) {
-        for (const value of values) {
-          const pattern = new RegExp(`^(?:${value})$`);
-          const known = [...(labels.get(label) ?? [])];
-          expect(
-            known.filter((one) => pattern.test(one)),
-            `${label}: ${value}`,
-          ).not.toEqual([]);
+  it.each(TARGETS)(
+    'queries metrics and labels that exist: $title, $expr',
+    ({ expr, legendFormat }) => {
+      const { selectors, grouping, bare } = readExpression(expr);
+      expect(selectors).not.toEqual([]);
+      expect(bare).toEqual([]);
+      for (const { name, matchers } of selectors) {
+        expect([...samples.keys()]).toContain(name);
+        const labels = new Map(samples.get(name));
+        expect(matchers).toContainEqual({ label: REPLICA, values: ['$instance'] });
+        for (const { label, values } of matchers.filter((matcher) => matcher.label !== REPLICA)) {
+          for (const value of values) {
+            const pattern = new RegExp(`^(?:${value})$`);
+            const known = [...(labels.get(label) ?? [])];
+            expect(
+              known.filter((one) => pattern.test(one)),
+              `${label}: ${value}`,
+            ).not.toEqual([]);
+          }
         }
+        expect([...labels.keys(), REPLICA]).toEqual(expect.arrayContaining(grouping));
+        const inLegend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
+        const remaining = grouping.length > 0 ? grouping : [...labels.keys(), REPLICA];
+        expect(remaining).toEqual(expect.arrayContaining(inLegend));
       }
-      expect([...labels.keys(), REPLICA]).toEqual(expect.arrayContaining(grouping));
-      const inLegend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
-      const left = grouping.length > 0 ? grouping : [...labels.keys(), REPLICA];
-      expect(left).toEqual(expect.arrayContaining(inLegend));
-    }
-  });
+    },
+  );
 
   it('shows every metric of Keytrail', () => {
     const families = [...text.matchAll(/^# TYPE (keytrail_\w+) (\w+)$/gm)].map(
@@ -133,7 +136,7 @@ describe('the dashboard', async () => {
     expect(shown.map(({ name }) => name)).toEqual(expect.arrayContaining(families));
   });
 
-  it.each(PANELS)('says to a stranger what a panel shows, and in what unit: $title', (panel) => {
+  it.each(PANELS)('describes what a panel shows, and its unit: $title', (panel) => {
     expect(panel.title).toMatch(/\S/);
     expect(panel.description).toMatch(/^[A-Z].*; .*\bwhen .+\.$/);
     const uid = expect.stringMatching(/^\$\{datasource\}$/);
@@ -142,7 +145,7 @@ describe('the dashboard', async () => {
     expect(panel.targets).not.toEqual([]);
   });
 
-  it('lays no panel over another', () => {
+  it('has no overlapping panels', () => {
     const cells = DASHBOARD.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from(
         { length: w * h },
@@ -155,7 +158,7 @@ describe('the dashboard', async () => {
     expect(new Set(DASHBOARD.panels.map(({ id }) => id)).size).toBe(DASHBOARD.panels.length);
   });
 
-  it('lets a Prometheus and replicas be chosen, and knows no installation', () => {
+  it('has variables for the data source and the replicas, and no fixed ones', () => {
     const queries = DASHBOARD.templating.list.map(({ name, query }) => [name, query]);
     expect(queries).toEqual([
       ['datasource', 'prometheus'],

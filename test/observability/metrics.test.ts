@@ -5,7 +5,7 @@ import { keytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('metrics', () => {
-  it('count requests, calls, retries, refusals and drift by few labels, and nobody’s values', async () => {
+  it('count requests, attempts, retries, rejected logins and drift, without a value of a client in any label', async () => {
     await using service = await startService(({ method, url }) => {
       if (url.includes('again')) return { status: service.seen.length === 1 ? 503 : 200, body: [] };
       return method === 'GET' ? { body: [{ id: 'c4n4ry' }] } : { status: 404 };
@@ -36,8 +36,8 @@ describe('metrics', () => {
     await ask(gateway, login);
     await ask(gateway, '{ nope }');
 
-    const told = await text();
-    const lines = told.split('\n');
+    const exposition = await text();
+    const lines = exposition.split('\n');
     for (const line of [
       'keytrail_requests_total{operation="audit",code="OK"} 1',
       'keytrail_requests_total{operation="several",code="OK"} 1',
@@ -58,34 +58,34 @@ describe('metrics', () => {
     ]) {
       expect(lines).toContain(line);
     }
-    expect(told).toContain('nodejs_eventloop_lag_seconds');
-    expect(told).not.toContain('c4n4ry');
+    expect(exposition).toContain('nodejs_eventloop_lag_seconds');
+    expect(exposition).not.toContain('c4n4ry');
   });
 
-  it('count a caller who left as such, and not as a failure of the service', async () => {
+  it('count a client disconnect as such, not as a failure of the service', async () => {
     await using service = await startService(() => new Promise(() => {}));
     const { observer, text } = createMetrics();
     await using gateway = gatewayOver(service.url, { observer });
     await using server = await onPort(gateway);
-    for (const asked of [1, 2]) {
-      const caller = new AbortController();
-      const answer = fetch(`${server.url}/graphql`, {
+    for (const count of [1, 2]) {
+      const client = new AbortController();
+      const response = fetch(`${server.url}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
         body: '{"query": "{ audit { totalCount } }"}',
-        signal: caller.signal,
+        signal: client.signal,
       });
-      await expect.poll(() => service.seen.length).toBe(asked);
-      caller.abort();
-      await expect(answer).rejects.toThrow();
+      await expect.poll(() => service.seen.length).toBe(count);
+      client.abort();
+      await expect(response).rejects.toThrow();
     }
     await expect.poll(text).toContain('requests_total{operation="audit",code="ABORTED"} 2');
-    const told = await text();
-    expect(told).toContain('upstream_calls_total{route="audit",outcome="left"} 2');
-    expect(told).not.toMatch(/code="UPSTREAM_|outcome="none"/);
+    const exposition = await text();
+    expect(exposition).toContain('upstream_calls_total{route="audit",outcome="left"} 2');
+    expect(exposition).not.toMatch(/code="UPSTREAM_|outcome="none"/);
   });
 
-  it('tell of what is rare before its first time, which would otherwise be no rise', async () => {
+  it('expose rare counters as 0 from the start, so that their first increase is visible', async () => {
     const lines = (await createMetrics().text()).split('\n');
     for (const line of [
       'keytrail_requests_total{operation="none",code="OVERLOADED"} 0',
@@ -97,7 +97,7 @@ describe('metrics', () => {
     }
   });
 
-  it('are served on loopback when a port is given, and end with the process', async () => {
+  it('are served on loopback if METRICS_PORT is set, and do not keep the process alive', async () => {
     await using process = keytrail([], { PORT: '0', METRICS_PORT: '0' });
     const [, url = ''] = await process.until(/Metrics +(http:\S+)/);
     const response = await fetch(url);

@@ -10,8 +10,8 @@ import { createTelemetry, type Telemetry } from '../helpers/telemetry.ts';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
-/** The spans as they ended, calls before their operation. */
-function told({ spans }: Telemetry) {
+/** The spans in the order of their ends: attempts before their operation. */
+function spansOf({ spans }: Telemetry) {
   return spans().map(({ name, kind, attributes, status }) => ({
     name,
     kind,
@@ -21,7 +21,7 @@ function told({ spans }: Telemetry) {
 }
 
 describe('a trace', () => {
-  it('has a span for the operation, and in it one for each request to the service', async () => {
+  it('has a span for the operation, with a child span for each request to the service', async () => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? { status: service.seen.length === 1 ? 503 : 200, body: [] } : {},
     );
@@ -39,7 +39,7 @@ describe('a trace', () => {
       'http.request.method': 'GET',
       'url.template': '/api/v1/audit',
     };
-    expect(told(telemetry)).toEqual([
+    expect(spansOf(telemetry)).toEqual([
       {
         name: 'GET /api/v1/audit',
         kind: SpanKind.CLIENT,
@@ -82,13 +82,13 @@ describe('a trace', () => {
     }
   });
 
-  it('names the code of what failed, and no client', async () => {
+  it('contains the code of a failure, and no client id', async () => {
     await using service = await startService((_, response) => void response.destroy());
     const telemetry = createTelemetry();
     await using gateway = gatewayOver(service.url, telemetry.parts);
     await ask(gateway, DeleteApiKeyDocument, { clientId: 'c4n4ry' }, { token: 'c4n4ry' });
     await ask(gateway, '{ c4n4ry }');
-    expect(told(telemetry)).toMatchObject([
+    expect(spansOf(telemetry)).toMatchObject([
       {
         name: 'DELETE /api/v1/secrets/{client_id}',
         attributes: { 'error.type': 'OUTCOME_UNKNOWN' },
@@ -104,7 +104,7 @@ describe('a trace', () => {
     expect(await telemetry.text()).not.toContain('c4n4ry');
   });
 
-  it('begins in the gateway when the caller has none, and goes on to the service', async () => {
+  it('starts in the gateway if the client sends none, and continues in the service', async () => {
     await using service = await startService({ body: [] });
     const telemetry = createTelemetry();
     await using gateway = gatewayOver(service.url, telemetry.parts);
@@ -115,7 +115,7 @@ describe('a trace', () => {
     expect(service.seen[0]?.headers['traceparent']).toBe(`00-${traceId}-${spanId}-01`);
   });
 
-  it('that is not recorded is passed on as such', async () => {
+  it('that is not sampled is forwarded as not sampled', async () => {
     await using service = await startService({ body: [] });
     const telemetry = createTelemetry(new AlwaysOffSampler());
     await using gateway = gatewayOver(service.url, telemetry.parts);
@@ -126,7 +126,7 @@ describe('a trace', () => {
     expect(service.seen[0]?.headers['traceparent']).toMatch(/-00$/);
   });
 
-  it('has no part in probes of health', async () => {
+  it('has no span for health checks', async () => {
     const telemetry = createTelemetry();
     await using gateway = gatewayOver('http://127.0.0.1:1', telemetry.parts);
     await gateway.fetch('http://gateway.test/health/live');
@@ -142,7 +142,7 @@ describe('a traceparent', () => {
       .map((digits) => digits.join(''));
   const isZero = (digits: string) => /^0+$/.test(digits);
 
-  it('that is well-formed reaches the service as it came, where nothing records', async () => {
+  it('that is well-formed is forwarded unchanged if nothing records spans', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     await fc.assert(
@@ -155,7 +155,7 @@ describe('a traceparent', () => {
     );
   });
 
-  it('of a later version is understood by its first four fields', async () => {
+  it('of a later version is parsed by its first four fields', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     for (const traceparent of ['01', '01-more', '01-'].map(
@@ -166,7 +166,7 @@ describe('a traceparent', () => {
     }
   });
 
-  it('that is anything else does not', async () => {
+  it('that is malformed is not forwarded', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const anything = fc.oneof(

@@ -260,10 +260,10 @@ describe('a partial response', () => {
     await using gateway = over(service, {
       ...telemetry.parts,
       upstream: {
-        observe: {
-          onCall: (route, outcome) => void calls.push(`${route} ${outcome}`),
-          onRetry: () => void calls.push('again'),
-          onBreaker: (state) => void calls.push(state),
+        observer: {
+          onAttempt: ({ route, outcome, isRetry }) =>
+            void calls.push(`${isRetry ? 'retry ' : ''}${route} ${outcome}`),
+          onCircuitState: (state) => void calls.push(state),
         },
       },
     });
@@ -366,8 +366,8 @@ describe('a partial response', () => {
     await using gateway = over(service, { contract });
     await read(gateway);
     expect(await isWhole(service)).toBe(false);
-    const [drift] = gateway.logged.filter((line) => line.includes('lead to nothing'));
-    expect(JSON.parse(drift ?? '{}').answers).toEqual({ 'audit.event.action': 1 });
+    const [drift] = gateway.logged.filter((line) => line.includes('matched nothing'));
+    expect(JSON.parse(drift ?? '{}').responses).toEqual({ 'audit.event.action': 1 });
   });
 });
 

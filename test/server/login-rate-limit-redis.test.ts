@@ -58,8 +58,8 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     expect(await codes(one, 'c', 2)).toEqual(['', '']);
     expect(await codes(other, 'c', 1)).toEqual(['RATE_LIMITED']);
     const said = one.logged.filter((line) => line.includes('Redis'));
-    expect(said.at(-2)).toContain('Redis does not answer: each replica counts logins by itself');
-    expect(said.at(-1)).toContain('Redis answers again: replicas share the count of logins');
+    expect(said.at(-2)).toContain('Redis does not respond: each replica counts its own logins');
+    expect(said.at(-1)).toContain('Redis responds again: replicas share the login count');
   }, 30_000);
 
   it('that hangs holds up no login for longer than its time-out', async () => {

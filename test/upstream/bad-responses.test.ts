@@ -14,7 +14,7 @@ it.each<readonly [string, string, string, unknown]>([
   ['NaN', `[{"id": NaN, "time": "${time}"}]`, 'UPSTREAM_BAD_RESPONSE', null],
   ['no records', '{"items": []}', '', { nodes: [], totalCount: 0 }],
   [
-    'no records beside what was asked for and counts',
+    'no records next to an echoed filter and counts',
     '{"events": [], "filter": {"outcome": "failure"}, "meta": {"failed": 3}, "errorMessage": "Nothing was found"}',
     '',
     { nodes: [], totalCount: 0 },
@@ -32,7 +32,7 @@ it.each<readonly [string, string, string, unknown]>([
     { nodes: [{ id: digits, occurredAt: null, action: '1e999' }], totalCount: null },
   ],
   [
-    'names that JavaScript keeps for itself',
+    'keys that are special in JavaScript',
     `[{"__proto__": {"id": "x"}, "constructor": {"name": "y"}, "id": 1, "time": "${time}"}]`,
     '',
     { nodes: [{ id: '1', occurredAt: '2026-11-21T00:00:00.000Z', actor: null }] },
@@ -44,31 +44,31 @@ it.each<readonly [string, string, string, unknown]>([
     { nodes: [{ id: '0' }, { id: '1' }], totalCount: 1e6, pageInfo: { hasNextPage: true } },
   ],
   [
-    'a record of a hundred thousand names',
+    'a record with 100,000 keys',
     `[{"id": 1, "time": "${time}", ${Array.from({ length: 1e5 }, (_, n) => `"user${n}": ${n}`)}}]`,
     '',
     { nodes: [{ id: '1' }] },
   ],
   [
-    'a name of a million letters',
+    'a key of more than a million letters',
     `[{"id": 1, "${'userid'.repeat(2e5)}": 1, "time": "${time}"}]`,
     '',
     { nodes: [{ id: '1' }] },
   ],
   [
-    'names that can be taken apart in many ways',
+    'keys that can be split into words in many ways',
     `[{"id": 1, "time": "${time}", ${Array.from({ length: 5000 }, (_, n) => `"${'login'.repeat(15)}q${n}": 1`)}}]`,
     '',
     { nodes: [{ id: '1' }] },
   ],
   [
-    'a name and a kind of seven million letters',
+    'values of seven million letters',
     `[{"id": 1, "time": "${time}", "actor": "${'a'.repeat(7e6)}", "target": "${'Aa'.repeat(35e5)}"}, {"id": 2, "actor": "b"}]`,
     '',
     { nodes: [{ id: '1', actor: null }, { id: '2' }] },
   ],
 ])(
-  'an answer of %s is read or refused with a code',
+  'a response with %s is read, or rejected with a code',
   async (_, body, code, expected) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url, { upstream: { maxBytes: 2 ** 26 } });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseBearer } from '../../src/upstream/bearer.ts';
 
-describe('readBearer', () => {
-  it('gives back unchanged what it lets through, and lets through nothing that could end a header', () => {
+describe('parseBearer', () => {
+  it('returns a valid header unchanged, and rejects every character that could end a header', () => {
     const header = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'binary' }).map((text) => `Bearer ${text}`),

@@ -3,7 +3,7 @@ import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/cl
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
-/** Headers that HTTP itself or the gateway needs, and the request's id; whatever else arrives was taken from the caller. */
+/** Headers that the gateway may send; any other was forwarded from the client. */
 const OWN_HEADERS = [
   'accept',
   'accept-encoding',
@@ -17,20 +17,20 @@ const NOISE = {
   cookie: 'session=1',
   'x-forwarded-for': '192.0.2.1',
   'x-api-key': 'k',
-  'user-agent': 'caller/1',
+  'user-agent': 'client/1',
   'accept-language': 'de',
-  'x-request-id': 'from-the-caller',
+  'x-request-id': 'from-the-client',
 };
 
 describe('login', () => {
-  it('posts the client id with the secret, and never the caller’s Authorization', async () => {
+  it('posts the client id with the secret, and never the client’s Authorization', async () => {
     await using service = await startService({ body: { access_token: 'a', refresh_token: 'r' } });
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(
       gateway,
       LoginDocument,
       { clientId: 'c 1', credential: { clientSecret: 's"é' } },
-      { token: 'callers', headers: NOISE },
+      { token: 'from-the-client', headers: NOISE },
     );
     expect(data?.login).toMatchObject({ accessToken: 'a', refreshToken: 'r', tokenType: 'Bearer' });
     expect(service.seen).toHaveLength(1);
@@ -43,7 +43,7 @@ describe('login', () => {
     expect(seen?.headers['content-type']).toBe('application/json');
   });
 
-  it('posts the refresh token when that is the credential', async () => {
+  it('posts the refresh token if that is the credential', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(gateway, LoginDocument, {
@@ -55,7 +55,7 @@ describe('login', () => {
   });
 
   it.each(['{}', '{clientSecret: "a", refreshToken: "b"}', '{clientSecret: null}'])(
-    'refuses the credential %s before anything is sent',
+    'rejects the credential %s, and nothing is sent',
     async (credential) => {
       await using service = await startService({ body: {} });
       await using gateway = gatewayOver(service.url);
@@ -72,11 +72,11 @@ describe('login', () => {
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 describe('the trace of a request', () => {
-  it('goes to the service: its id, given or made, and what W3C Trace Context says', async () => {
+  it('is forwarded to the service: x-request-id, given or created, and the W3C trace headers', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const traced = {
-      'x-request-id': 'from-the-caller',
+      'x-request-id': 'from-the-client',
       traceparent: TRACEPARENT,
       tracestate: 'a=1,b=2',
     };
@@ -92,7 +92,7 @@ describe('the trace of a request', () => {
     { traceparent: TRACEPARENT.toUpperCase() },
     { tracestate: 'a=1' },
     { traceparent: `${TRACEPARENT}-more`, tracestate: 'a=1' },
-  ])('is left out when it is %j', async (headers) => {
+  ])('is not forwarded if its headers are %j', async (headers) => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     await ask(gateway, AuditDocument, {}, { token: 't', headers });
@@ -100,7 +100,7 @@ describe('the trace of a request', () => {
     expect(Object.keys(seen?.headers ?? {}).filter((name) => name.startsWith('trace'))).toEqual([]);
   });
 
-  it('keeps its parent without a state that is too long', async () => {
+  it('is forwarded without a tracestate that is too long', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const headers = { traceparent: TRACEPARENT, tracestate: 'a'.repeat(513) };
@@ -111,7 +111,7 @@ describe('the trace of a request', () => {
 });
 
 describe('audit', () => {
-  it('gets the trail with the caller’s token and nothing else of the caller', async () => {
+  it('gets the trail with the client’s token and no other header of the client', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     await ask(gateway, AuditDocument, {}, { token: 'abc', headers: NOISE });
@@ -140,7 +140,7 @@ describe('audit', () => {
     expect([...searchParams].map(([name, value]) => ({ name, value }))).toEqual(parameters);
   });
 
-  it('refuses a parameter with a lone surrogate before anything is sent', async () => {
+  it('rejects a parameter with a lone surrogate, and nothing is sent', async () => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     const parameters = [{ name: 'q', value: '\ud800' }];
@@ -179,7 +179,7 @@ describe('deleteApiKey', () => {
   });
 
   it.each(['', '.', '..', 'a\u0000b', 'a\nb', 'a\u0085b', '\ud800', 'x\udc00', 'k'.repeat(257)])(
-    'refuses the client id %j before anything is sent',
+    'rejects the client id %j, and nothing is sent',
     async (clientId) => {
       await using service = await startService({ status: 204 });
       await using gateway = gatewayOver(service.url);
@@ -190,7 +190,7 @@ describe('deleteApiKey', () => {
   );
 });
 
-describe('the base address', () => {
+describe('the base URL', () => {
   it.each(['', '/', '/prefix', '/prefix/', '/two/steps', '/with%20blank'])(
     'keeps its path prefix %j',
     async (prefix) => {
@@ -216,7 +216,7 @@ describe('the bearer token', () => {
 
   describe.each(operations)('of %s', (_, send) => {
     it.each(['Bearer abc', 'bearer abc==', 'BEARER a.b-c_d~e+f/g', `Bearer ${'x'.repeat(8185)}`])(
-      'goes through byte for byte',
+      'is forwarded byte for byte',
       async (authorization) => {
         await using service = await startService({ body: [] });
         await using gateway = gatewayOver(service.url);
@@ -237,7 +237,7 @@ describe('the bearer token', () => {
       'Bearer ä',
       'abc',
       `Bearer ${'x'.repeat(8186)}`,
-    ])('is refused as %j and nothing is sent', async (authorization) => {
+    ])('%j is rejected, and nothing is sent', async (authorization) => {
       await using service = await startService({ body: [] });
       await using gateway = gatewayOver(service.url);
       const result = await send(gateway, authorization === undefined ? {} : { authorization });
@@ -254,10 +254,10 @@ describe('the bearer token', () => {
     });
     await using gateway = gatewayOver(service.url, { upstream: { connections: 16 } });
     const tokens = Array.from({ length: 200 }, (_, index) => `token-${index}`);
-    const answers = await Promise.all(
+    const results = await Promise.all(
       tokens.map((token) => ask(gateway, AuditDocument, {}, { token })),
     );
-    expect(answers.map(({ data }) => data?.audit?.nodes[0]?.id)).toEqual(
+    expect(results.map(({ data }) => data?.audit?.nodes[0]?.id)).toEqual(
       tokens.map((token) => `Bearer ${token}`),
     );
     expect(service.seen).toHaveLength(200);

@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { parseJson } from '../../src/upstream/parse-json.ts';
 
 describe('parseJson', () => {
-  it('reads what JSON.parse reads, where no digit is at stake', () => {
+  it('returns what JSON.parse returns, if no number could lose digits', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false, maxDepth: 10 }), (text) => {
         fc.pre(!/\d{16}|[eE]/.test(text));
@@ -13,7 +13,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('keeps every digit of every integer, as a number where that is exact', () => {
+  it('keeps every digit of every integer, as a number if that is exact', () => {
     fc.assert(
       fc.property(fc.bigInt(), (integer) => {
         const [value] = parseJson(`[${integer}]`) as unknown[];
@@ -35,12 +35,12 @@ describe('parseJson', () => {
     ['0.1234567890123456789', 0.12345678901234568],
     ['"1234567890123456789"', '1234567890123456789'],
     ['"\\":12345678901234567890"', '":12345678901234567890'],
-  ])('reads %s as %j', (text, value) => {
+  ])('parses %s as %j', (text, value) => {
     expect(parseJson(text)).toBe(value);
   });
 
   it.each(['', ' ', '{', '[1,]', 'NaN', '{"a":Infinity}', "{'a':1}", '1 2', '\u0000'])(
-    'refuses %j without quoting it',
+    'rejects %j without quoting it',
     (text) => {
       let message = '';
       try {
@@ -57,16 +57,13 @@ describe('parseJson', () => {
   it.each([
     ['[', ']'],
     ['{"a":', '}'],
-  ])(
-    'reads 64 levels of %s and refuses more, to any depth, with long numbers in them too',
-    (open, close) => {
-      const nest = (depth: number, core: string) => open.repeat(depth) + core + close.repeat(depth);
-      for (const core of ['1', '12345678901234567890', '"[{12345678901234567890"']) {
-        expect(parseJson(nest(64, core))).toBeDefined();
-        for (const depth of [65, 1000, 100_000]) {
-          expect(() => parseJson(nest(depth, core))).toThrow(GatewayError);
-        }
+  ])('parses 64 levels of %s and rejects more, with long numbers in them too', (open, close) => {
+    const nest = (depth: number, core: string) => open.repeat(depth) + core + close.repeat(depth);
+    for (const core of ['1', '12345678901234567890', '"[{12345678901234567890"']) {
+      expect(parseJson(nest(64, core))).toBeDefined();
+      for (const depth of [65, 1000, 100_000]) {
+        expect(() => parseJson(nest(depth, core))).toThrow(GatewayError);
       }
-    },
-  );
+    }
+  });
 });

@@ -8,16 +8,15 @@ import { sufficientPrefix } from '../../src/inference/records.ts';
 import { readTrail, type Trail } from '../../src/mapping/trail.ts';
 import { resolveConnection } from '../../src/pagination/connection.ts';
 import { decodeCursor, findItem } from '../../src/pagination/cursor.ts';
-import type { Look } from '../../src/upstream/http-request.ts';
-import { createPrefixReader } from '../../src/upstream/partial-body.ts';
+import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-body.ts';
 import { readResponse } from '../../src/upstream/response.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { jsonText, listText, objectText } from '../helpers/json-text.ts';
 
-/** Whitespace behind an answer, so that it is large enough to be looked at, and most of it is not needed. */
+/** Whitespace after a body, which makes it large enough to be scanned. */
 const TAIL = Buffer.alloc(70_000, ' ');
 
-/** Few records, many times over, in any order: many are equal. */
+/** A few different records, repeated in any order. */
 const records = fc
   .tuple(
     fc.array(
@@ -36,7 +35,7 @@ const records = fc
   )
   .map(([kinds, order]) => order.map((kind) => kinds[kind % kinds.length] ?? '{}'));
 
-/** Answers around a list of records, and where the list is. */
+/** Bodies around a list of records, and the pointer of the list. */
 const WRAPPERS: readonly (readonly [(list: string, other: string) => string, string])[] = [
   [(list) => list, ''],
   [(list) => `{"events": ${list}}`, '/events'],
@@ -47,7 +46,7 @@ const WRAPPERS: readonly (readonly [(list: string, other: string) => string, str
   [(list) => `{"results":[{"events":${list}}],"page":1}`, '/results/0/events'],
 ];
 
-const answers = fc
+const bodies = fc
   .record({
     items: records,
     wrap: fc.constantFrom(...WRAPPERS),
@@ -59,24 +58,24 @@ const answers = fc
     pointer,
   }));
 
-/** Feeds a body in pieces with these borders, and gives what is enough of it. */
-function feed(look: Look, bytes: Buffer, borders: readonly number[]) {
-  const pieces: Buffer[] = [];
+/** Passes a body to a scanner in chunks that end at these offsets; returns its partial body. */
+function feed(scan: BodyScanner, bytes: Buffer, offsets: readonly number[]) {
+  const chunks: Buffer[] = [];
   let size = 0;
-  for (const border of [...new Set(borders)].sort((a, b) => a - b).concat(bytes.length)) {
-    pieces.push(bytes.subarray(size, border));
-    size = border;
-    const excerpt = look(pieces, size);
-    if (excerpt !== undefined) return excerpt;
+  for (const offset of [...new Set(offsets)].sort((a, b) => a - b).concat(bytes.length)) {
+    chunks.push(bytes.subarray(size, offset));
+    size = offset;
+    const partialBody = scan(chunks, size);
+    if (partialBody !== undefined) return partialBody;
   }
   return undefined;
 }
 
-/** A window as callers see it, or the code of why there is none. */
-async function open(answer: () => UpstreamResponse, first: number, contract: object) {
+/** The first page of a response as clients see it, or the code of its error. */
+async function open(read: () => UpstreamResponse, first: number, contract: object) {
   try {
-    const read = answer();
-    const trail = readTrail(completeAudit(read, contract), read);
+    const response = read();
+    const trail = readTrail(completeAudit(response, contract), response);
     const { edges, hasNextPage, endCursor } = await resolveConnection(async () => trail, { first });
     const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.item(index)[field]));
     return { trail, endCursor: endCursor(), nodes, hasNextPage: hasNextPage() };
@@ -86,59 +85,59 @@ async function open(answer: () => UpstreamResponse, first: number, contract: obj
   }
 }
 
-/** Lists in as many objects, cut behind their first items, for each number of these. */
-function cutsOf(text: string, depths: readonly number[], size: number): unknown[] {
+/** All truncated bodies that a scanner parses for lists at these depths, with 1, 2 and 3 items. */
+function truncationsOf(text: string, depths: readonly number[], size: number): unknown[] {
   const start = Buffer.from(text);
   const bytes = Buffer.concat([start, Buffer.alloc(start.length, ' ')]);
-  const borders = Array.from({ length: Math.ceil(start.length / size) }, (_, i) => (i + 1) * size);
+  const offsets = Array.from({ length: Math.ceil(start.length / size) }, (_, i) => (i + 1) * size);
   return [1, 2, 3].flatMap((items) => {
-    const cuts: unknown[] = [];
+    const truncations: unknown[] = [];
     const suffices = (body: unknown) => {
-      if (!cuts.some((cut) => isDeepStrictEqual(cut, body))) cuts.push(body);
+      if (!truncations.some((one) => isDeepStrictEqual(one, body))) truncations.push(body);
       return false;
     };
-    const look = createPrefixReader(() => ({ items, depths, suffices }), 1_000_000);
-    if (look !== undefined) expect(feed(look, bytes, borders)).toBeUndefined();
-    return cuts;
+    const scan = createBodyScanner({ items, depths, suffices }, 1_000_000);
+    if (scan !== undefined) expect(feed(scan, bytes, offsets)).toBeUndefined();
+    return truncations;
   });
 }
 
-describe('an excerpt of an answer', () => {
-  it('gives the window that the whole answer gives, wherever its pieces end', async () => {
-    let cuts = 0;
+describe('a partial body', () => {
+  it('yields the same page as the whole body, wherever its chunks end', async () => {
+    let partialBodies = 0;
     await fc.assert(
       fc.asyncProperty(
-        answers,
+        bodies,
         fc.integer({ min: 1, max: 70 }),
         fc.boolean(),
         fc.boolean(),
         fc.array(fc.nat()),
-        async ({ text, pointer }, first, isConfigured, isLonger, borders) => {
+        async ({ text, pointer }, first, isConfigured, isLonger, numbers) => {
           const bytes = Buffer.concat([Buffer.from(text), TAIL]);
           const contract = isConfigured ? { records: pointer } : {};
-          const need = sufficientPrefix(first + 1, contract.records);
-          const look = createPrefixReader(() => need, bytes.length * (isLonger ? 9 : 1));
-          if (look === undefined) throw new Error('The answer is large enough to be cut.');
-          const within = borders.map((border) => border % (bytes.length - TAIL.length + 1));
-          const excerpt = feed(look, bytes, within);
-          if (excerpt === undefined) return;
-          cuts += 1;
+          const prefix = sufficientPrefix(first + 1, contract.records);
+          const scan = createBodyScanner(prefix, bytes.length * (isLonger ? 9 : 1));
+          if (scan === undefined) throw new Error('The body is large enough to be scanned.');
+          const offsets = numbers.map((number) => number % (bytes.length - TAIL.length + 1));
+          const partialBody = feed(scan, bytes, offsets);
+          if (partialBody === undefined) return;
+          partialBodies += 1;
           const whole = { status: 200, headers: {}, body: bytes };
           const expected = await open(() => readResponse(whole, 'json'), first, contract);
           const actual = await open(
-            () => readResponse({ ...whole, body: Buffer.alloc(0), excerpt }, 'json'),
+            () => readResponse({ ...whole, body: Buffer.alloc(0), partialBody }, 'json'),
             first,
             contract,
           );
           expect(actual).toMatchObject({ nodes: expected.nodes, hasNextPage: true });
           expect(expected.hasNextPage).toBe(true);
           const position = decodeCursor(actual.endCursor ?? '');
-          expect(findItem(expected.trail as Trail, position)).toBe(first - 1); // it was read
+          expect(findItem(expected.trail as Trail, position)).toBe(first - 1); // the cursor of the partial body finds its event in the whole one
         },
       ),
       { numRuns: 200 },
     );
-    expect(cuts).toBeGreaterThan(20);
+    expect(partialBodies).toBeGreaterThan(20);
   });
 
   it.each<readonly [string, readonly number[], readonly string[]]>([
@@ -160,24 +159,29 @@ describe('an excerpt of an answer', () => {
       [String.raw`{"a\\": ["\"[{", {"\\\"{": "}]\u005d\\"}]}`],
     ],
     ['{"a": 1}', [0, 1], []],
-  ])('of %s is cut behind each object and list in %j objects', (text, depths, expected) => {
-    for (let size = 1; size <= text.length; size += 1) {
-      expect(cutsOf(text, depths, size)).toStrictEqual(expected.map((cut) => JSON.parse(cut)));
-    }
-  });
+  ])(
+    'of %s is truncated after each object and array of lists at depths %j',
+    (text, depths, expected) => {
+      for (let size = 1; size <= text.length; size += 1) {
+        expect(truncationsOf(text, depths, size)).toStrictEqual(
+          expected.map((text) => JSON.parse(text)),
+        );
+      }
+    },
+  );
 
   it.each<readonly [string, string, number, number]>([
-    ['in three lists at most', `{${'"a":[{}],'.repeat(9)}${' '.repeat(900)}`, 99, 3],
-    ['again when twice as much has come', `[{},${'1,'.repeat(2000)}`, 1, 10],
-  ])('is sought %s', (_, text, size, expected) => {
-    let tries = 0;
+    ['in at most three lists', `{${'"a":[{}],'.repeat(9)}${' '.repeat(900)}`, 99, 3],
+    ['again only when twice as many bytes have arrived', `[{},${'1,'.repeat(2000)}`, 1, 10],
+  ])('is searched for %s', (_, text, size, expected) => {
+    let attempts = 0;
     const suffices = () => {
-      tries += 1;
+      attempts += 1;
       return false;
     };
-    const look = createPrefixReader(() => ({ items: 1, depths: [0, 1], suffices }), 1_000_000);
-    const borders = Array.from({ length: text.length / size }, (_, i) => (i + 1) * size);
-    if (look !== undefined) feed(look, Buffer.from(text), borders);
-    expect(tries).toBe(expected);
+    const scan = createBodyScanner({ items: 1, depths: [0, 1], suffices }, 1_000_000);
+    const offsets = Array.from({ length: text.length / size }, (_, i) => (i + 1) * size);
+    if (scan !== undefined) feed(scan, Buffer.from(text), offsets);
+    expect(attempts).toBe(expected);
   });
 });

@@ -3,19 +3,19 @@ import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/cl
 import { ask, codeOf, gatewayOver, type Result } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 
-/** Stands in every body and header the service sends; it must never come back or be logged. */
+/** Part of every body that the service sends; it must never be returned or logged. */
 const CANARY = 'internal-host-7f3a';
 
-type Send = (gateway: ReturnType<typeof gatewayOver>) => Promise<Result<unknown>>;
+type Operation = (gateway: ReturnType<typeof gatewayOver>) => Promise<Result<unknown>>;
 
-const OPERATIONS: Readonly<Record<string, Send>> = {
+const OPERATIONS: Readonly<Record<string, Operation>> = {
   login: (gateway) =>
     ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
   audit: (gateway) => ask(gateway, AuditDocument, {}, { token: 't' }),
   deleteApiKey: (gateway) => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
 };
 
-/** Every kind of body a failing service, or a proxy in front of it, may send. */
+/** Kinds of bodies that a failing service, or a proxy before it, may send. */
 const BODIES: Readonly<Record<string, ServiceResponse>> = {
   empty: { body: '' },
   'JSON object': { body: { message: CANARY, error: { code: CANARY } } },
@@ -58,12 +58,12 @@ const STATUSES: Readonly<Record<number, string>> = {
   599: 'UPSTREAM_ERROR',
 };
 
-/** A read that meets one of these is tried once more. */
-const PASSING: ReadonlySet<number> = new Set([502, 503, 504]);
+/** The gateway repeats a read once after one of these. */
+const REPEATED: ReadonlySet<number> = new Set([502, 503, 504]);
 
 describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
   it.each(Object.entries(STATUSES))(
-    'answers status %s with %s, whatever the body, and repeats nothing of it',
+    'maps status %s to %s, whatever the body, and returns nothing of the body',
     async (status, code) => {
       let body: ServiceResponse = {};
       await using service = await startService(() => ({ ...body, status: Number(status) }));
@@ -77,12 +77,12 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
         expect(result.text).not.toContain(CANARY);
       }
       expect(gateway.logged.join()).not.toContain(CANARY);
-      const tries = operation === 'audit' && PASSING.has(Number(status)) ? 2 : 1;
-      expect(service.seen).toHaveLength(Object.keys(BODIES).length * tries);
+      const attempts = operation === 'audit' && REPEATED.has(Number(status)) ? 2 : 1;
+      expect(service.seen).toHaveLength(Object.keys(BODIES).length * attempts);
     },
   );
 
-  it.each([502, 503, 504, 408])('may be repeated after %s only if it reads', async (status) => {
+  it.each([502, 503, 504, 408])('is retryable after %s only if it is a read', async (status) => {
     await using service = await startService({ status });
     await using gateway = gatewayOver(service.url);
     const { errors } = await send(gateway);
@@ -97,7 +97,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
     ['soon', undefined],
     ['-1', undefined],
     ['1.5', undefined],
-  ])('passes on Retry-After: %s as %s seconds', async (header, seconds) => {
+  ])('forwards Retry-After: %s as %s seconds', async (header, seconds) => {
     await using service = await startService({ status: 429, headers: { 'retry-after': header } });
     const now = () => new Date(Date.UTC(2026, 10, 21, 12));
     await using gateway = gatewayOver(service.url, { now });
@@ -106,7 +106,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
     expect(errors?.[0]?.extensions.retryAfterSeconds).toBe(seconds);
   });
 
-  it.each(['HTML', 'truncated JSON'])('cannot read %s at status 200', async (kind) => {
+  it.each(['HTML', 'truncated JSON'])('rejects a 200 response that is %s', async (kind) => {
     await using service = await startService(BODIES[kind] ?? {});
     await using gateway = gatewayOver(service.url);
     const result = await send(gateway);
@@ -115,7 +115,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
     expect(gateway.logged.join()).not.toContain(CANARY);
   });
 
-  it('cannot read bytes that are not UTF-8', async () => {
+  it('rejects bytes that are not UTF-8', async () => {
     await using service = await startService((_, response) => {
       response.end(Buffer.from('{"access_token":"\xff"}', 'latin1'));
       return undefined;
@@ -125,7 +125,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
   });
 });
 
-describe('an answer of 200', () => {
+describe('a 2xx response', () => {
   it.each([
     ['login', 'empty', 'UPSTREAM_BAD_RESPONSE'],
     ['login', 'text', 'UPSTREAM_BAD_RESPONSE'],
@@ -139,7 +139,7 @@ describe('an answer of 200', () => {
     ['deleteApiKey', 'text', ''],
     ['deleteApiKey', 'JSON array', ''],
     ['deleteApiKey', 'JSON that says it is HTML', ''],
-  ])('to %s with a body that is %s gives %j', async (operation, kind, code) => {
+  ])('to %s with body %s gives the code %j', async (operation, kind, code) => {
     await using service = await startService(BODIES[kind] ?? {});
     await using gateway = gatewayOver(service.url);
     expect(codeOf((await OPERATIONS[operation]?.(gateway)) ?? {})).toBe(code);
@@ -186,7 +186,7 @@ describe('an answer of 200', () => {
     { status: 'NOT_EXIST' },
     { client_id: 'k', status: 'invalid', message: 'x' },
     false,
-  ])('that says %j is a failed deletion', async (body) => {
+  ])('with body %j is a failed deletion', async (body) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
@@ -210,7 +210,7 @@ describe('an answer of 200', () => {
     { id: 'k', name: 'CI', status: 'not_active' },
     { id: 'task', status: 'notStarted' },
     { job: { state: 'queued', result: 'not_available' } },
-  ])('that says %j is no failed deletion', async (body) => {
+  ])('with body %j is a successful deletion', async (body) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
@@ -231,8 +231,8 @@ describe('an answer of 200', () => {
     [{ status: 202, body: '' }, 'ACCEPTED', null],
     [{ status: 202, body: { task: 1 } }, 'ACCEPTED', { task: 1 }],
     [{ status: 204 }, 'DELETED', null],
-  ])('or another 2xx, %j, ends a deletion as %s', async (answer, outcome, raw) => {
-    await using service = await startService(answer);
+  ])('%j gives a deletion the outcome %s', async (response, outcome, raw) => {
+    await using service = await startService(response);
     await using gateway = gatewayOver(service.url);
     const { data } = await ask(
       gateway,

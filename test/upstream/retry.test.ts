@@ -7,17 +7,17 @@ import { startRaw } from '../helpers/raw-socket.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 
 type TestGateway = ReturnType<typeof gatewayOver>;
-type Send = (gateway: TestGateway) => Promise<Result<unknown>>;
+type Operation = (gateway: TestGateway) => Promise<Result<unknown>>;
 
-const READ: Send = (gateway) => ask(gateway, AuditDocument, {}, { token: 't' });
-const LOG_IN: Send = (gateway) =>
+const READ: Operation = (gateway) => ask(gateway, AuditDocument, {}, { token: 't' });
+const LOG_IN: Operation = (gateway) =>
   ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
-const REFRESH: Send = (gateway) =>
+const REFRESH: Operation = (gateway) =>
   ask(gateway, LoginDocument, { clientId: 'c', credential: { refreshToken: 'once-only' } });
-const DELETE: Send = (gateway) =>
+const DELETE: Operation = (gateway) =>
   ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
 
-const ALL: readonly (readonly [string, Send])[] = [
+const ALL: readonly (readonly [string, Operation])[] = [
   ['an audit', READ],
   ['a first login', LOG_IN],
   ['a later login', REFRESH],
@@ -25,11 +25,11 @@ const ALL: readonly (readonly [string, Send])[] = [
 ];
 const WRITES = ALL.slice(1);
 
-/** What every operation can read. */
-const WELL: ServiceResponse = { body: { access_token: 'a', items: [] } };
-const WELL_BYTES = `HTTP/1.1 200 OK\r\ncontent-length: 31\r\n\r\n{"access_token":"a","items":[]}`;
+/** A response that every operation accepts. */
+const OK: ServiceResponse = { body: { access_token: 'a', items: [] } };
+const OK_BYTES = `HTTP/1.1 200 OK\r\ncontent-length: 31\r\n\r\n{"access_token":"a","items":[]}`;
 
-/** A gateway whose breaker goes by a clock that the test turns, and all that it told its observer. */
+/** A gateway with a clock that the test sets, and the events that its observer received. */
 function observed(url: string, upstream: Overrides['upstream'] = {}) {
   const events: string[] = [];
   const time = { ms: 0 };
@@ -37,10 +37,10 @@ function observed(url: string, upstream: Overrides['upstream'] = {}) {
     upstream: {
       random: () => 0,
       clock: () => time.ms,
-      observe: {
-        onCall: (route, outcome) => void events.push(`${route} ${outcome}`),
-        onRetry: (route) => void events.push(`${route} again`),
-        onBreaker: (state) => void events.push(state),
+      observer: {
+        onAttempt: ({ route, outcome, isRetry }) =>
+          void events.push(`${route} ${isRetry ? 'retry ' : ''}${outcome}`),
+        onCircuitState: (state) => void events.push(state),
         onRejected: (route) => void events.push(`${route} rejected`),
       },
       ...upstream,
@@ -49,7 +49,7 @@ function observed(url: string, upstream: Overrides['upstream'] = {}) {
   return { gateway, events, time };
 }
 
-async function times(count: number, gateway: TestGateway, send: Send): Promise<string[]> {
+async function repeat(count: number, gateway: TestGateway, send: Operation): Promise<string[]> {
   const results = await Promise.all(Array.from({ length: count }, () => send(gateway)));
   return results.map((result) => codeOf(result) ?? '');
 }
@@ -58,7 +58,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** A read whose caller may leave. */
+/** A read that its client can cancel. */
 function read(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
   return gateway.fetch('http://gateway.test/graphql', {
     method: 'POST',
@@ -68,8 +68,8 @@ function read(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
   });
 }
 
-describe('a second try', () => {
-  it.each(ALL)('is made of %s that met a refused connection', async (_, send) => {
+describe('a retry', () => {
+  it.each(ALL)('is made if the connection for %s was refused', async (_, send) => {
     const free = createServer().listen(0, '127.0.0.1');
     await once(free, 'listening');
     const address = free.address();
@@ -81,9 +81,9 @@ describe('a second try', () => {
     await using gateway = gatewayOver(`http://127.0.0.1:${port}`, {
       upstream: {
         random: () => 0.999,
-        observe: {
-          onCall: (_route, outcome) => {
-            if (outcome === 'none') service = startRaw((socket) => socket.end(WELL_BYTES), port);
+        observer: {
+          onAttempt: ({ outcome }) => {
+            if (outcome === 'none') service = startRaw((socket) => socket.end(OK_BYTES), port);
           },
         },
       },
@@ -93,44 +93,47 @@ describe('a second try', () => {
     expect(started?.requests()).toBe(1);
   });
 
-  it.each(ALL)('is made of %s only once where nobody listens', async (_, send) => {
+  it.each(ALL)('is made once for %s if nothing listens on the port', async (_, send) => {
     const gone = await startService({});
     await gone[Symbol.asyncDispose]();
     const { gateway, events } = observed(gone.url);
     await using _gateway = gateway;
     const result = await send(gateway);
     expect(codeOf(result)).toBe('UPSTREAM_UNAVAILABLE');
-    expect(events.map((event) => event.split(' ')[1])).toEqual(['none', 'again', 'none']);
+    expect(events.map((event) => event.replace(/^\w+ /, ''))).toEqual(['none', 'retry none']);
   });
 
-  it('is made of an audit that was reset before its answer', async () => {
+  it('is made if the connection for an audit was reset before the response', async () => {
     await using service = await startRaw((socket) => {
       if (service.requests() === 1) socket.resetAndDestroy();
-      else socket.end(WELL_BYTES);
+      else socket.end(OK_BYTES);
     });
     await using gateway = gatewayOver(service.url);
     expect(codeOf(await READ(gateway))).toBe('');
     expect(service.requests()).toBe(2);
   });
 
-  it.each(WRITES)('is never made of %s that was reset after it was sent', async (_, send) => {
-    await using service = await startRaw((socket) => {
-      if (service.requests() === 1) socket.resetAndDestroy();
-      else socket.end(WELL_BYTES);
-    });
-    await using gateway = gatewayOver(service.url);
-    const { errors } = await send(gateway);
-    expect(errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN', retryable: false });
-    expect(codeOf(await READ(gateway))).toBe('');
-    expect(service.requests()).toBe(2);
-  });
+  it.each(WRITES)(
+    'is never made if the connection for %s was reset after the request was sent',
+    async (_, send) => {
+      await using service = await startRaw((socket) => {
+        if (service.requests() === 1) socket.resetAndDestroy();
+        else socket.end(OK_BYTES);
+      });
+      await using gateway = gatewayOver(service.url);
+      const { errors } = await send(gateway);
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN', retryable: false });
+      expect(codeOf(await READ(gateway))).toBe('');
+      expect(service.requests()).toBe(2);
+    },
+  );
 
   it.each([502, 503, 504])(
-    'is made of an audit that met %s, and of nothing else',
+    'is made for an audit after status %s, and for no other operation',
     async (status) => {
       for (const [name, send] of ALL) {
         await using service = await startService(() =>
-          service.seen.length === 1 ? { status } : WELL,
+          service.seen.length === 1 ? { status } : OK,
         );
         await using gateway = gatewayOver(service.url);
         const isRead = name === 'an audit';
@@ -141,7 +144,7 @@ describe('a second try', () => {
   );
 
   it.each([302, 400, 401, 404, 408, 425, 429, 500, 501])(
-    'is not made of an audit that met %s',
+    'is not made for an audit after status %s',
     async (status) => {
       await using service = await startService({ status });
       await using gateway = gatewayOver(service.url);
@@ -150,7 +153,7 @@ describe('a second try', () => {
     },
   );
 
-  it('is not made of an audit whose answer had begun', async () => {
+  it('is not made for an audit whose response was truncated', async () => {
     await using service = await startRaw((socket) => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[');
     });
@@ -159,10 +162,10 @@ describe('a second try', () => {
     expect(service.requests()).toBe(1);
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits until Retry-After has passed', async () => {
     let isBusy = true;
     await using service = await startService(() => {
-      if (!isBusy) return WELL;
+      if (!isBusy) return OK;
       setTimeout(() => {
         isBusy = false;
       }, 900);
@@ -177,7 +180,7 @@ describe('a second try', () => {
     ['5', 5],
     ['2147483647', 2_147_483_647],
     ['Sat, 21 Nov 2026 12:01:00 GMT', 60],
-  ])('is left to the caller when Retry-After: %s is past the deadline', async (header, seconds) => {
+  ])('is left to the client if Retry-After: %s exceeds the deadline', async (header, seconds) => {
     await using service = await startService({ status: 503, headers: { 'retry-after': header } });
     const now = () => new Date(Date.UTC(2026, 10, 21, 12));
     await using gateway = gatewayOver(service.url, { now });
@@ -186,7 +189,7 @@ describe('a second try', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  it('has the same deadline as the first', async () => {
+  it('shares the deadline of the first attempt', async () => {
     await using service = await startService(async () => {
       if (service.seen.length > 1) await new Promise(() => {});
       await new Promise((resolve) => setTimeout(resolve, 600));
@@ -200,66 +203,76 @@ describe('a second try', () => {
     expect(service.seen).toHaveLength(2);
   });
 
-  it('is not made when the caller leaves while it waits', async () => {
-    const caller = new AbortController();
-    const events: string[] = [];
+  it('is not made if the client disconnects during the delay', async () => {
+    const client = new AbortController();
+    let attempts = 0;
     await using service = await startService({ status: 503 });
     await using gateway = gatewayOver(service.url, {
       upstream: {
-        observe: { onCall: () => caller.abort(), onRetry: (route) => void events.push(route) },
+        observer: {
+          onAttempt: () => {
+            attempts += 1;
+            client.abort();
+          },
+        },
       },
     });
-    await expect(read(gateway, caller.signal)).rejects.toThrow('aborted');
-    await new Promise((resolve) => setTimeout(resolve, 100)); // longer than any second try waits
-    expect(events).toEqual([]);
+    await expect(read(gateway, client.signal)).rejects.toThrow('aborted');
+    await new Promise((resolve) => setTimeout(resolve, 100)); // longer than the longest delay
+    expect(attempts).toBe(1);
     expect(service.seen).toHaveLength(1);
   });
 
-  it('is not waited for when the gateway is cut off', async () => {
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-    const events: string[] = [];
+  it('is not waited for if the gateway is aborted', async () => {
+    const { promise: responded, resolve: respond } = Promise.withResolvers<void>();
+    let attempts = 0;
     await using service = await startService({ status: 503, headers: { 'retry-after': '4' } });
     await using gateway = gatewayOver(service.url, {
       upstream: {
-        observe: { onCall: () => answer(), onRetry: (route) => void events.push(route) },
+        observer: {
+          onAttempt: () => {
+            attempts += 1;
+            respond();
+          },
+        },
       },
     });
     const reading = READ(gateway);
-    await answered;
+    await responded;
     gateway.abort();
     expect(codeOf(await reading)).toBe('UPSTREAM_ERROR');
-    expect(events).toEqual([]);
+    expect(attempts).toBe(1);
   });
 
-  it('is made ten times in a row, and for one call in ten in the long run', async () => {
+  it('is limited to a burst of 10, then to one per 10 calls', async () => {
     await using service = await startService(({ method }) =>
-      method === 'GET' ? { status: 503 } : WELL,
+      method === 'GET' ? { status: 503 } : OK,
     );
     const { gateway, events } = observed(service.url);
     await using _gateway = gateway;
     const rounds = 40;
     for (let round = 0; round < rounds; round += 1) {
       await READ(gateway);
-      await times(3, gateway, DELETE); // they keep the breaker closed
+      await repeat(3, gateway, DELETE); // successes, which keep the circuit closed
     }
     expect(events).not.toContain('open');
-    const again = events.filter((event) => event === 'audit again').length;
-    expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(rounds + again);
-    expect(again).toBeGreaterThan(10);
-    expect(again).toBeLessThanOrEqual(10 + (4 * rounds) / 10);
+    const retries = events.filter((event) => event.startsWith('audit retry')).length;
+    expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(rounds + retries);
+    expect(retries).toBeGreaterThan(10);
+    expect(retries).toBeLessThanOrEqual(10 + (4 * rounds) / 10);
   });
 });
 
-describe('calls that wait for a connection', () => {
-  it('are at most fifteen for one, and those beyond are refused unsent', async () => {
+describe('calls that are queued for a connection', () => {
+  it('are at most 15 per connection; further calls are rejected before they are sent', async () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     await using service = await startService(async () => {
       await go;
-      return WELL;
+      return OK;
     });
     const { gateway, events } = observed(service.url, { connections: 1 });
     await using _gateway = gateway;
-    const served = times(16, gateway, DELETE);
+    const served = repeat(16, gateway, DELETE);
     await until(() => service.seen.length === 1);
     const refused = await DELETE(gateway);
     expect(refused.errors?.[0]?.extensions).toMatchObject({ code: 'OVERLOADED', retryable: true });
@@ -273,11 +286,11 @@ describe('calls that wait for a connection', () => {
 });
 
 describe('the observer', () => {
-  it('is told of routes and classes of status, and of no value', async () => {
+  it('receives routes and classes of status, and no value', async () => {
     const statuses = [200, 204, 302, 404, 503, 503, 200];
     await using service = await startService(({ method }) => {
       const status = statuses.shift() ?? 200;
-      return method === 'DELETE' || status > 299 ? { status } : { ...WELL, status };
+      return method === 'DELETE' || status > 299 ? { status } : { ...OK, status };
     });
     const { gateway, events } = observed(`${service.url}/prefix/api/v1/audit`);
     await using _gateway = gateway;
@@ -300,34 +313,33 @@ describe('the observer', () => {
       'secrets 3xx',
       'secrets 4xx',
       'audit 5xx',
-      'audit again',
-      'audit 5xx',
+      'audit retry 5xx',
       'audit 2xx',
     ]);
   });
 });
 
-describe('a service that has failed repeatedly', () => {
-  /** Enough failures to open the breaker. */
-  const ENOUGH = 20;
+describe('the circuit breaker', () => {
+  /** The number of failures that opens the circuit. */
+  const FAILURES = 20;
 
-  /** A gateway whose breaker has opened, over a service that answers as `now.answer` says. */
+  /** A gateway whose circuit is open. The service then sends `current.response`; null: it never responds. */
   async function opened() {
-    const now: { answer: ServiceResponse | null } = { answer: { status: 500 } }; // null: it never answers
-    const service = await startService(() => now.answer ?? new Promise(() => {}));
+    const current: { response: ServiceResponse | null } = { response: { status: 500 } };
+    const service = await startService(() => current.response ?? new Promise(() => {}));
     const { gateway, events, time } = observed(service.url);
-    await times(ENOUGH, gateway, DELETE);
+    await repeat(FAILURES, gateway, DELETE);
     events.length = 0;
-    const asked = () => service.seen.length - ENOUGH;
+    const received = () => service.seen.length - FAILURES;
     const close = async () => {
       gateway.abort();
       await gateway[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
     };
-    return { gateway, events, time, now, asked, [Symbol.asyncDispose]: close };
+    return { gateway, events, time, current, received, [Symbol.asyncDispose]: close };
   }
 
-  it.each(ALL)('is spared %s, and the caller is told when to come back', async (_, send) => {
+  it.each(ALL)('rejects %s while open, with retryAfterSeconds', async (_, send) => {
     await using bed = await opened();
     bed.time.ms += 1500;
     const { errors } = await send(bed.gateway);
@@ -337,46 +349,46 @@ describe('a service that has failed repeatedly', () => {
       retryAfterSeconds: 3,
     });
     expect(errors?.[0]?.message).toMatch(/failed repeatedly.*not sent.*retryAfterSeconds/);
-    expect(bed.asked()).toBe(0);
+    expect(bed.received()).toBe(0);
     expect(bed.events).toEqual([expect.stringContaining('rejected')]);
   });
 
   it.each<[string, (socket: Socket) => void]>([
-    ['by 5xx', (socket) => socket.end('HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n')],
-    ['by lost connections', (socket) => socket.resetAndDestroy()],
-    ['by not answering in time', () => {}],
+    ['5xx', (socket) => socket.end('HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n')],
+    ['lost connections', (socket) => socket.resetAndDestroy()],
+    ['timeouts', () => {}],
     [
-      'by answers cut short',
+      'truncated responses',
       (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'),
     ],
-    ['by not speaking HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
-  ])('%s opens the breaker', async (_, onRequest) => {
+    ['responses that are not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
+  ])('opens after %s', async (_, onRequest) => {
     await using service = await startRaw(onRequest);
     const { gateway, events } = observed(service.url, { timeoutMs: 250 });
     await using _gateway = gateway;
-    await times(ENOUGH - 1, gateway, DELETE);
+    await repeat(FAILURES - 1, gateway, DELETE);
     expect(events).not.toContain('open');
     await DELETE(gateway);
     expect(events.filter((event) => event === 'open')).toHaveLength(1);
   });
 
-  it('by refusing connections opens the breaker', async () => {
+  it('opens after refused connections', async () => {
     const gone = await startService({});
     await gone[Symbol.asyncDispose]();
     const { gateway, events } = observed(gone.url);
     await using _gateway = gateway;
-    for (let turn = 0; turn < ENOUGH; turn += 1) await LOG_IN(gateway);
+    for (let call = 0; call < FAILURES; call += 1) await LOG_IN(gateway);
     expect(events).toContain('open');
     expect(events.at(-1)).toBe('login rejected');
   });
 
-  it('is sent nothing any more that waited for a connection meanwhile', async () => {
+  it('rejects calls that were queued for a connection when it opened', async () => {
     await using service = await startService({ status: 500 });
     const { gateway, events } = observed(service.url, { connections: 1 });
     await using _gateway = gateway;
-    await times(ENOUGH - 5, gateway, DELETE);
-    const codes = await times(10, gateway, DELETE);
-    expect(service.seen).toHaveLength(ENOUGH);
+    await repeat(FAILURES - 5, gateway, DELETE);
+    const codes = await repeat(10, gateway, DELETE);
+    expect(service.seen).toHaveLength(FAILURES);
     expect(codes.toSorted()).toEqual([
       ...Array(5).fill('UPSTREAM_ERROR'),
       ...Array(5).fill('UPSTREAM_UNAVAILABLE'),
@@ -384,119 +396,116 @@ describe('a service that has failed repeatedly', () => {
     expect(events.filter((event) => event === 'secrets rejected')).toHaveLength(5);
   });
 
-  it('is asked by the next read after the cool-down, and by all when that went well', async () => {
+  it('sends the next read after the cool-down, and everything once that has succeeded', async () => {
     await using bed = await opened();
-    bed.now.answer = WELL;
+    bed.current.response = OK;
     bed.time.ms += 3999;
     expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
     bed.time.ms += 1;
     expect(codeOf(await READ(bed.gateway))).toBe('');
     for (const [, send] of ALL) expect(codeOf(await send(bed.gateway))).toBe('');
     expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'closed', 'audit 2xx']);
-    expect(bed.asked()).toBe(5);
+    expect(bed.received()).toBe(5);
   });
 
-  it('is asked nothing else while that read is under way', async () => {
+  it('rejects everything else while the trial request is in progress', async () => {
     await using bed = await opened();
     bed.time.ms += 4000;
-    bed.now.answer = null;
-    const probe = READ(bed.gateway);
-    await until(() => bed.asked() === 1);
+    bed.current.response = null;
+    const trial = READ(bed.gateway);
+    await until(() => bed.received() === 1);
     for (const [, send] of ALL) {
       expect(codeOf(await send(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
     }
-    expect(bed.asked()).toBe(1);
+    expect(bed.received()).toBe(1);
     bed.gateway.abort();
-    await probe;
+    await trial;
   });
 
-  it('is left alone again when that read fails, which is not repeated', async () => {
+  it('opens again if the trial request fails, which is not retried', async () => {
     await using bed = await opened();
     bed.time.ms += 4000;
-    bed.now.answer = { status: 503 };
+    bed.current.response = { status: 503 };
     expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_ERROR');
     expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
-    expect(bed.asked()).toBe(1);
+    expect(bed.received()).toBe(1);
     expect(bed.events).toEqual(['half-open', 'open', 'audit 5xx', 'audit rejected']);
   });
 
-  it('is asked by another read when that one hangs for as long as the cool-down', async () => {
+  it('sends another trial request if the first hangs for as long as the cool-down', async () => {
     await using bed = await opened();
     bed.time.ms += 4000;
-    bed.now.answer = null;
+    bed.current.response = null;
     const hanging = READ(bed.gateway);
-    await until(() => bed.asked() === 1);
+    await until(() => bed.received() === 1);
     bed.time.ms += 4000;
-    bed.now.answer = WELL;
+    bed.current.response = OK;
     expect(codeOf(await READ(bed.gateway))).toBe('');
     expect(codeOf(await LOG_IN(bed.gateway))).toBe('');
     bed.gateway.abort();
     await hanging;
   });
 
-  it('is known to be back although the caller of that read has left', async () => {
+  it('closes after a successful trial request whose client has disconnected', async () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     let arrived = false;
     await using service = await startService(async ({ method }) => {
       if (method !== 'GET') return { status: 500 };
       arrived = true;
       await go;
-      return WELL;
+      return OK;
     });
     const { gateway, events, time } = observed(service.url);
     await using _gateway = gateway;
-    await times(ENOUGH, gateway, DELETE);
+    await repeat(FAILURES, gateway, DELETE);
     time.ms += 4000;
-    const caller = new AbortController();
-    const left = read(gateway, caller.signal);
+    const client = new AbortController();
+    const cancelled = read(gateway, client.signal);
     await until(() => arrived);
-    caller.abort();
+    client.abort();
     release();
-    await expect(left).rejects.toThrow('aborted');
+    await expect(cancelled).rejects.toThrow('aborted');
     await until(() => events.at(-1) === 'audit 2xx');
     expect(events.slice(-3)).toEqual(['half-open', 'closed', 'audit 2xx']);
   });
 
-  it.each(WRITES)(
-    'is sent %s after the cool-down when no read came, which decides nothing',
-    async (_, send) => {
-      await using bed = await opened();
-      bed.now.answer = WELL;
-      bed.time.ms += 4000;
-      expect(codeOf(await send(bed.gateway))).toBe('');
-      expect(bed.events.some((event) => /open|closed/.test(event))).toBe(false);
-      expect(codeOf(await READ(bed.gateway))).toBe('');
-      expect(bed.events).toContain('half-open');
-    },
-  );
+  it.each(WRITES)('sends %s after a cool-down without a read, and stays open', async (_, send) => {
+    await using bed = await opened();
+    bed.current.response = OK;
+    bed.time.ms += 4000;
+    expect(codeOf(await send(bed.gateway))).toBe('');
+    expect(bed.events.some((event) => /open|closed/.test(event))).toBe(false);
+    expect(codeOf(await READ(bed.gateway))).toBe('');
+    expect(bed.events).toContain('half-open');
+  });
 
-  it('and still does so is left alone again, though no read came', async () => {
+  it('starts another cool-down if a login fails after a cool-down without a read', async () => {
     await using bed = await opened();
     bed.time.ms += 4000;
     expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_ERROR');
     expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
-    expect(bed.asked()).toBe(1);
+    expect(bed.received()).toBe(1);
   });
 
-  it('is known to be back by the read, whatever a login that went before it ends with', async () => {
+  it('closes after a successful trial request, although a login sent before it fails', async () => {
     const held = new Map<string, () => void>();
     await using service = await startService(async ({ method }) => {
       if (method === 'DELETE') return { status: 500 };
       await new Promise<void>((resolve) => held.set(method, resolve));
-      return method === 'GET' ? WELL : { status: 500 };
+      return method === 'GET' ? OK : { status: 500 };
     });
     const { gateway, events, time } = observed(service.url);
     await using _gateway = gateway;
-    await times(ENOUGH, gateway, DELETE);
+    await repeat(FAILURES, gateway, DELETE);
     time.ms += 4000;
     const login = LOG_IN(gateway);
     await until(() => held.has('POST'));
-    const probe = READ(gateway);
+    const trial = READ(gateway);
     await until(() => held.has('GET'));
     held.get('POST')?.();
     expect(codeOf(await login)).toBe('UPSTREAM_ERROR');
     held.get('GET')?.();
-    expect(codeOf(await probe)).toBe('');
+    expect(codeOf(await trial)).toBe('');
     expect(events.filter((event) => /open|closed/.test(event))).toEqual([
       'open',
       'half-open',
@@ -504,19 +513,19 @@ describe('a service that has failed repeatedly', () => {
     ]);
   });
 
-  it('is not held against it later what began before', async () => {
+  it('ignores failures of attempts that began before it opened', async () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     await using service = await startService(async ({ method, headers }) => {
       if (headers.authorization === 'Bearer slow') await go;
-      return method === 'GET' ? WELL : { status: 500 };
+      return method === 'GET' ? OK : { status: 500 };
     });
     const { gateway, events, time } = observed(service.url, { connections: 64 });
     await using _gateway = gateway;
-    const slow: Send = (over) =>
+    const slow: Operation = (over) =>
       ask(over, DeleteApiKeyDocument, { clientId: 'k' }, { token: 'slow' });
-    const begunBefore = times(30, gateway, slow);
+    const begunBefore = repeat(30, gateway, slow);
     await until(() => service.seen.length === 30);
-    await times(ENOUGH, gateway, DELETE);
+    await repeat(FAILURES, gateway, DELETE);
     expect(events).toContain('open');
     time.ms += 4000;
     expect(codeOf(await READ(gateway))).toBe('');
@@ -528,62 +537,65 @@ describe('a service that has failed repeatedly', () => {
   });
 });
 
-describe('the breaker stays closed', () => {
-  it.each([302, 400, 401, 403, 404, 409, 429])('whatever number of %s comes', async (status) => {
-    await using service = await startService({ status });
-    const { gateway, events } = observed(service.url);
-    await using _gateway = gateway;
-    for (const [, send] of ALL) await times(15, gateway, send);
-    expect(service.seen).toHaveLength(60);
-    expect(events.filter((event) => /open|rejected/.test(event))).toEqual([]);
-  });
+describe('the circuit stays closed', () => {
+  it.each([302, 400, 401, 403, 404, 409, 429])(
+    'however many responses have status %s',
+    async (status) => {
+      await using service = await startService({ status });
+      const { gateway, events } = observed(service.url);
+      await using _gateway = gateway;
+      for (const [, send] of ALL) await repeat(15, gateway, send);
+      expect(service.seen).toHaveLength(60);
+      expect(events.filter((event) => /open|rejected/.test(event))).toEqual([]);
+    },
+  );
 
-  it('whatever number of callers leaves', async () => {
+  it('however many clients disconnect', async () => {
     await using service = await startService(async () => {
-      if (!isWell) {
+      if (!isUp) {
         await new Promise(() => {});
       }
-      return WELL;
+      return OK;
     });
-    let isWell = false;
+    let isUp = false;
     const { gateway, events } = observed(service.url, { connections: 64 });
     await using _gateway = gateway;
-    const callers = Array.from({ length: 40 }, () => new AbortController());
-    const left = callers.map(({ signal }) => read(gateway, signal));
+    const clients = Array.from({ length: 40 }, () => new AbortController());
+    const cancelled = clients.map(({ signal }) => read(gateway, signal));
     await until(() => service.seen.length === 40);
-    for (const caller of callers) caller.abort();
-    await Promise.allSettled(left);
+    for (const client of clients) client.abort();
+    await Promise.allSettled(cancelled);
     await until(() => events.length === 40);
-    isWell = true;
+    isUp = true;
     expect(codeOf(await READ(gateway))).toBe('');
     expect(new Set(events)).toEqual(new Set(['audit left', 'audit 2xx']));
   });
 
-  it('no longer than without callers who leave, as they say nothing for the service', async () => {
+  it('until 20 attempts have failed, not counting clients that disconnected', async () => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? new Promise(() => {}) : { status: 500 },
     );
     const { gateway, events } = observed(service.url, { connections: 64 });
     await using _gateway = gateway;
-    const callers = Array.from({ length: 40 }, () => new AbortController());
-    const left = callers.map(({ signal }) => read(gateway, signal));
+    const clients = Array.from({ length: 40 }, () => new AbortController());
+    const cancelled = clients.map(({ signal }) => read(gateway, signal));
     await until(() => service.seen.length === 40);
-    for (const caller of callers) caller.abort();
-    await Promise.allSettled(left);
+    for (const client of clients) client.abort();
+    await Promise.allSettled(cancelled);
     await until(() => events.length === 40);
-    await times(19, gateway, DELETE);
+    await repeat(19, gateway, DELETE);
     expect(events).not.toContain('open');
     await DELETE(gateway);
     expect(events).toContain('open');
   });
 
-  it('for half of the calls that fail, however many', async () => {
+  it('if half of the calls fail, however many', async () => {
     await using service = await startService(({ method }) =>
-      method === 'DELETE' ? { status: 500 } : WELL,
+      method === 'DELETE' ? { status: 500 } : OK,
     );
     const { gateway, events } = observed(service.url);
     await using _gateway = gateway;
-    for (let turn = 0; turn < 40; turn += 1) {
+    for (let call = 0; call < 40; call += 1) {
       await LOG_IN(gateway);
       await DELETE(gateway);
     }
@@ -591,11 +603,11 @@ describe('the breaker stays closed', () => {
     expect(events).not.toContain('open');
   });
 
-  it('for answers that the gateway does not take', async () => {
+  it('however many responses the gateway refuses', async () => {
     await using service = await startService({ headers: { 'content-encoding': 'br' } });
     const { gateway, events } = observed(service.url);
     await using _gateway = gateway;
-    await times(40, gateway, DELETE);
+    await repeat(40, gateway, DELETE);
     expect(events).not.toContain('open');
   });
 });

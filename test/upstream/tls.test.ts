@@ -8,13 +8,13 @@ import { describe, expect, it } from 'vitest';
 import { ask as askGateway, gatewayOver } from '../helpers/gateway.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 
-/** An authority and two certificates of it for 127.0.0.1, made with openssl for a hundred years; its key is gone. */
+/** A CA and two certificates for 127.0.0.1 that it issued, created with openssl, valid for 100 years. The CA's key was deleted. */
 const file = (name: string) =>
   fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
 
 const OWN = { UPSTREAM_CERT_FILE: file('client'), UPSTREAM_KEY_FILE: file('client-key') };
 
-/** A service over TLS that answers with whom it took the caller for. */
+/** A service over TLS that responds with the name in the client certificate. */
 async function startTls(requestCert: boolean) {
   const server = createServer(
     {
@@ -57,7 +57,7 @@ async function ask(
 }
 
 describe('a service over TLS', () => {
-  it('is not spoken to unless its authority is trusted', async () => {
+  it('is sent nothing unless its CA is trusted', async () => {
     await using service = await startTls(false);
     expect(await ask({ UPSTREAM_URL: service.url })).toBe('UPSTREAM_UNAVAILABLE');
     expect(await ask({ UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') })).toBe(
@@ -65,9 +65,9 @@ describe('a service over TLS', () => {
     );
   });
 
-  it('that is not trusted is named in the log by what Node says of its certificate', async () => {
+  it('that is not trusted is logged with Node’s code of the reason', async () => {
     await using service = await startTls(false);
-    const far = service.url.replace('127.0.0.1', 'localhost'); // the certificate is for the address alone
+    const far = service.url.replace('127.0.0.1', 'localhost'); // the certificate is valid for the IP address only
     const ca = readFileSync(file('ca'), 'utf8');
     await using unknown = gatewayOver(service.url);
     await using elsewhere = gatewayOver(far, { upstream: { tls: { ca } } });
@@ -78,26 +78,26 @@ describe('a service over TLS', () => {
     expect(causes).toEqual(['SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID']);
   });
 
-  it('is shown the certificate that was set', async () => {
+  it('receives the configured client certificate', async () => {
     await using service = await startTls(true);
     const environment = { UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca'), ...OWN };
     expect(await ask(environment)).toBe('client');
   });
 
-  it('that wants a certificate and gets none has not seen the request', async () => {
+  it('that rejects a connection without a client certificate has not received the request', async () => {
     await using service = await startTls(true);
     const environment = { UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') };
     const deletion = 'mutation { deleteApiKey(clientId: "k") { outcome } }';
     expect(await ask(environment, deletion)).toBe('UPSTREAM_UNAVAILABLE');
   });
 
-  it('is not started for with a file that is no PEM', async () => {
+  it('is not used if a file is not a PEM file: Keytrail does not start', async () => {
     await using process = keytrailInProcess([], { ...OWN, UPSTREAM_KEY_FILE: file('client') });
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must be the path of a PEM file');
   });
 
-  it('is not started for with the key of another certificate', async () => {
+  it('is not used if the key belongs to another certificate: Keytrail does not start', async () => {
     await using process = keytrailInProcess([], { ...OWN, UPSTREAM_KEY_FILE: file('service-key') });
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain('UPSTREAM_KEY_FILE must hold the key of');
