@@ -1,10 +1,9 @@
 import { defineConfig } from '@graphql-hive/gateway';
-import type { TrailRecord } from '../records.ts';
+import type { TrailRecord } from '../loads.ts';
 
 type Trail = { readonly events: readonly TrailRecord[] };
 
-/** What the `hive-gateway` command reads; paths are relative to the folder of the benchmark. */
-
+/** The configuration of the `hive-gateway` command. Paths are relative to the folder of the benchmark. */
 export const gatewayConfig = defineConfig({
   supergraph: './results/supergraph.graphql',
   propagateHeaders: {
