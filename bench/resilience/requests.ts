@@ -1,0 +1,277 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client, ExpectedResponse, GraphQLRequest, GraphQLResponse } from './client.ts';
+import { LARGE_BYTES, RECORDS } from './service.ts';
+
+/** A request for one operation, with the data of its success. */
+export type OperationRequest = GraphQLRequest & {
+  readonly field: 'audit' | 'deleteApiKey' | 'login';
+  readonly data: unknown;
+};
+
+/**
+ * Creates a request from an id, which is also its token and its client id. The part before the dot selects how the
+ * service behaves.
+ */
+export type Operation = (id: string) => OperationRequest;
+
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+const authorization = (id: string) => ['authorization', `Bearer ${id}`] as const;
+
+const auditPage: Operation = (id) =>
+  operation(
+    id,
+    'audit',
+    'query ($first: Int) { audit(first: $first) { totalCount nodes { id outcome actor { name } } pageInfo { hasNextPage } } }',
+    { first: 5 },
+    {
+      totalCount: RECORDS,
+      nodes: [0, 1, 2, 3, 4].map((index) => ({
+        id: `${id}.${index}`,
+        outcome: 'SUCCESS',
+        actor: { name: index % 2 === 0 ? 'even' : 'odd' },
+      })),
+      pageInfo: { hasNextPage: true },
+    },
+  );
+
+const filteredAudit: Operation = (id) =>
+  operation(
+    id,
+    'audit',
+    'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id occurredAt } } }',
+    { filter: { actor: 'odd', actions: ['key.delete'] } },
+    {
+      nodes: Array.from({ length: RECORDS / 2 }, (_, index) => ({
+        id: `${id}.${2 * index + 1}`,
+        occurredAt: '2026-11-21T06:20:33.156Z',
+      })),
+    },
+  );
+
+const deleteApiKey: Operation = (id) =>
+  operation(
+    id,
+    'deleteApiKey',
+    'mutation ($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome apiKey { clientId } raw } }',
+    { clientId: id },
+    { outcome: 'DELETED', apiKey: { clientId: id }, raw: { deleted: id, by: id } },
+  );
+
+const login: Operation = (id) =>
+  operation(
+    id,
+    'login',
+    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken tokenType expiresAt } }',
+    { clientId: id, clientSecret: `secret.${id}` },
+    {
+      accessToken: `access.${id}`,
+      refreshToken: `refresh.secret.${id}`,
+      tokenType: 'Bearer',
+      expiresAt: null,
+    },
+  );
+
+/** All operations. */
+export const OPERATIONS: readonly Operation[] = [auditPage, filteredAudit, deleteApiKey, login];
+const AUDITS = [auditPage, filteredAudit];
+const MUTATIONS = [deleteApiKey, login];
+
+function operation(
+  id: string,
+  field: OperationRequest['field'],
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+  data: unknown,
+): OperationRequest {
+  const headers = [...JSON_TYPE, ...(field === 'login' ? [] : authorization(id))];
+  return {
+    id,
+    field,
+    headers,
+    body: JSON.stringify({ query, variables }),
+    data: { [field]: data },
+  };
+}
+
+/** A kind of request. */
+export type RequestKind = {
+  readonly name: string;
+  /** Sends a request; its id contains the number. Resolves with null if the client disconnects by itself. */
+  readonly send: (client: Client, number: number) => Promise<Exchange | null>;
+};
+
+/** A response, and the one that is correct. */
+export type Exchange = { readonly response: GraphQLResponse; readonly expected: ExpectedResponse };
+
+/** Requests that succeed. */
+export const NORMAL: readonly RequestKind[] = [
+  succeeds('audit with a page', 'normal', [auditPage]),
+  succeeds('audit with a filter', 'normal', [filteredAudit]),
+  succeeds('deleteApiKey', 'normal', [deleteApiKey]),
+  succeeds('login', 'normal', [login]),
+];
+
+/** Requests that Keytrail refuses, and documents that differ in every request. */
+const INVALID: readonly RequestKind[] = [
+  changed('malformed JSON', { status: 400, code: 'BAD_REQUEST' }, (_, { body }) => ({
+    body: body.slice(0, -1),
+  })),
+  changed('wrong content type', { status: 415, code: 'BAD_REQUEST' }, (id) => ({
+    headers: ['content-type', 'text/plain', ...authorization(id)],
+  })),
+  changed('unparsable document', { code: 'GRAPHQL_PARSE_FAILED' }, () => document('{ audit {')),
+  changed('invalid document', { code: 'GRAPHQL_VALIDATION_FAILED' }, () =>
+    document('{ audit(first: "five") { totalCount } }'),
+  ),
+  changed('unknown field', { code: 'GRAPHQL_VALIDATION_FAILED' }, () =>
+    document('{ audit { nodes { colour } } }'),
+  ),
+  changed('document that is too deep', { code: 'OPERATION_TOO_COMPLEX' }, () =>
+    document(`${'{ audit '.repeat(50)}${'}'.repeat(50)}`),
+  ),
+  changed('wrong variables', { code: 'BAD_USER_INPUT' }, () =>
+    document('query ($first: Int) { audit(first: $first) { totalCount } }', { first: 'five' }),
+  ),
+  changed(
+    'no token',
+    { data: { audit: null }, code: 'UNAUTHENTICATED', reason: 'TOKEN_MISSING' },
+    () => ({ headers: JSON_TYPE }),
+  ),
+  changed(
+    'two Authorization headers',
+    { status: 400, code: 'BAD_REQUEST', hasRequestId: false },
+    (id, { headers }) => ({ headers: [...headers, ...authorization(id)] }),
+  ),
+  changed('distinct documents of 3 KB', { data: { audit: { nodes: [] } } }, (id) =>
+    document(`{ audit(filter: {actor: "${id.padEnd(3000, id)}"}) { nodes { id } } }`),
+  ),
+  changed('distinct unparsable documents of 30 KB', { code: 'GRAPHQL_PARSE_FAILED' }, (id) =>
+    document(`{ audit(filter: {actor: "${id.padEnd(30_000, id)}`),
+  ),
+];
+
+/** Clients that disconnect before they have a response. */
+const DISCONNECTING: readonly RequestKind[] = [
+  disconnects('client sends a part of a request', async ({ url }, number) => {
+    const { body, headers } = auditPage(`normal.${number}`);
+    const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+    const text = `POST /graphql HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n${body}`;
+    const socket = connect(Number(url.port), url.hostname);
+    await once(socket, 'connect');
+    socket.on('error', () => {}); // Keytrail may close the connection first
+    socket.write(text.slice(0, Math.ceil(Math.random() * (text.length - 1))));
+    await wait(Math.random() * 50);
+    if (Math.random() < 0.5) socket.resetAndDestroy();
+    else socket.destroy();
+  }),
+  disconnects('client disconnects while it waits', async ({ post }, number) => {
+    const signal = AbortSignal.timeout(Math.floor(Math.random() * 300));
+    const response = await post(pick(OPERATIONS)(`late.${number}`), signal).catch(() => null);
+    if (response !== null) throw new Error('Keytrail responded before the service.');
+  }),
+  disconnects('client disconnects during a response of 5 MB', ({ postAndDisconnect }, number) =>
+    postAndDisconnect({
+      ...auditPage(`large.${number}`),
+      ...document('{ audit(first: 1) { raw } }'),
+    }),
+  ),
+];
+
+/** Requests whose response from the service is a failure, succeeds at the second attempt, or has 5 MB. */
+const FAILING_SERVICE: readonly RequestKind[] = [
+  fails('truncated response', 'truncate', 'UPSTREAM_BAD_RESPONSE', 'TRUNCATED'),
+  fails('status 500', '500', 'UPSTREAM_ERROR'),
+  fails('status 503', '503', 'UPSTREAM_ERROR'),
+  fails('HTML', 'html', 'UPSTREAM_BAD_RESPONSE', 'NOT_JSON'),
+  fails('not HTTP', 'ssh', 'UPSTREAM_BAD_RESPONSE', 'NOT_HTTP'),
+  failsByType('connection reset', 'reset', 'UPSTREAM_UNAVAILABLE'),
+  failsByType('slow body until the deadline', 'drip', 'UPSTREAM_TIMEOUT'),
+  succeeds('read with one connection reset', 'reset-once', AUDITS),
+  succeeds('read with one status 503', '503-once', AUDITS),
+  succeeds(`response of ${LARGE_BYTES / 1e6} MB`, 'large', [filteredAudit]),
+];
+
+/** Requests with a fault of the client or of the service. */
+export const FAULTY: readonly RequestKind[] = [...INVALID, ...DISCONNECTING, ...FAILING_SERVICE];
+
+function succeeds(name: string, behaviour: string, operations: readonly Operation[]): RequestKind {
+  return {
+    name,
+    send: async ({ post }, number) => {
+      const request = pick(operations)(`${behaviour}.${number}`);
+      return { response: await post(request), expected: { data: request.data } };
+    },
+  };
+}
+
+function fails(name: string, behaviour: string, code: string, reason?: string): RequestKind {
+  return {
+    name,
+    send: ({ post }, number) =>
+      expectFailure(post, pick(OPERATIONS)(`${behaviour}.${number}`), code, reason),
+  };
+}
+
+/** A read fails with a code of its own; a login or a deletion that was sent, with OUTCOME_UNKNOWN. */
+function failsByType(name: string, behaviour: string, readCode: string): RequestKind {
+  return {
+    name,
+    send: ({ post }, number) => {
+      const isRead = Math.random() < 0.5;
+      const request = pick(isRead ? AUDITS : MUTATIONS)(`${behaviour}.${number}`);
+      return expectFailure(post, request, isRead ? readCode : 'OUTCOME_UNKNOWN');
+    },
+  };
+}
+
+async function expectFailure(
+  post: Client['post'],
+  request: OperationRequest,
+  code: string,
+  reason?: string,
+): Promise<Exchange> {
+  const data = { [request.field]: null };
+  const expected = { data, code, ...(reason !== undefined && { reason }) };
+  return { response: await post(request), expected };
+}
+
+function changed(
+  name: string,
+  expected: ExpectedResponse,
+  change: (id: string, valid: GraphQLRequest) => Partial<GraphQLRequest>,
+): RequestKind {
+  return {
+    name,
+    send: async ({ post }, number) => {
+      const id = `invalid.${number}`;
+      const valid = auditPage(id);
+      return { response: await post({ ...valid, ...change(id, valid) }), expected };
+    },
+  };
+}
+
+function disconnects(
+  name: string,
+  send: (client: Client, number: number) => Promise<void>,
+): RequestKind {
+  return {
+    name,
+    send: async (client, number) => {
+      await send(client, number);
+      return null;
+    },
+  };
+}
+
+function document(query: string, variables = {}): Pick<GraphQLRequest, 'body'> {
+  return { body: JSON.stringify({ query, variables }) };
+}
+
+/** One item at random. */
+export function pick<T>(items: readonly T[]): T {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new RangeError('The list is empty.');
+  return item;
+}
