@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { type Load, makeTrail } from './loads.ts';
 
@@ -114,12 +111,12 @@ type PeerResponse = {
   readonly status: number;
   /** Parsed JSON; undefined if there is no body. */
   readonly body: unknown;
-  /** Bytes received, head included. */
+  /** Length of the body in bytes. */
   readonly bytes: number;
 };
 
 /**
- * Requests a load once and compares every value of the response. Returns its bytes, head included.
+ * Requests a load once and compares every value of the response. Returns the length of its body in bytes.
  * @throws Error if the response is wrong or there is none.
  */
 export async function checkResponse(port: number, api: Api, load: Load): Promise<number> {
@@ -159,33 +156,21 @@ async function send(
   authorization: string | null,
 ): Promise<PeerResponse> {
   const fill = (part: string) => part.replaceAll(PLACEHOLDER, '00000000');
-  // Keep-alive as with wrk: servers send other headers without it, and the size is compared.
-  const agent = new Agent({ keepAlive: true });
-  try {
-    const sent = request({
-      agent,
-      port,
-      method,
-      path: fill(path),
-      headers: {
-        ...(body !== '' && { 'content-type': 'application/json' }),
-        ...(authorization !== null && { authorization: fill(authorization) }),
-      },
-      signal: AbortSignal.timeout(30_000),
-    });
-    sent.end(fill(body));
-    const [response]: IncomingMessage[] = await once(sent, 'response');
-    if (response === undefined) throw new Error('no response');
-    const { socket, statusCode = 0 } = response;
-    const json = await text(response);
-    return {
-      status: statusCode,
-      body: json === '' ? undefined : JSON.parse(json),
-      bytes: socket.bytesRead,
-    };
-  } finally {
-    agent.destroy();
-  }
+  const response = await fetch(`http://127.0.0.1:${port}${fill(path)}`, {
+    method,
+    headers: {
+      ...(body !== '' && { 'content-type': 'application/json' }),
+      ...(authorization !== null && { authorization: fill(authorization) }),
+    },
+    body: body === '' ? null : fill(body),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: text === '' ? undefined : JSON.parse(text),
+    bytes: Buffer.byteLength(text),
+  };
 }
 
 function describe({ status, body }: PeerResponse): string {

@@ -27,8 +27,6 @@ const USAGE = `npm run bench -- [--full] [--peer a,b] [--load a,b] [--against fo
   --seconds  length of each measurement
 `;
 
-type Options = ReturnType<typeof readOptions>;
-
 // After the first signal the run reports what it has measured. A second one ends it without a report.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -169,29 +167,20 @@ function describeMachine(): Machine {
   };
 }
 
-function parse(args: readonly string[]): Options {
+function parse(args: readonly string[]): ReturnType<typeof readOptions> {
   try {
     return readOptions(args);
   } catch (error) {
-    if (error instanceof TypeError) fail(`${error.message}\n\n${USAGE}`, 2);
-    throw error;
+    fail(`${reasonOf(error)}\n\n${USAGE}`, 2);
   }
 }
 
 /** @throws TypeError if an option is wrong. */
 function readOptions(args: readonly string[]) {
   const string = { type: 'string' } as const;
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      full: { type: 'boolean', default: false },
-      peer: string,
-      load: string,
-      against: string,
-      rounds: string,
-      seconds: string,
-    },
-  });
+  const names = { peer: string, load: string, against: string, rounds: string, seconds: string };
+  const options = { full: { type: 'boolean', default: false }, ...names } as const;
+  const { values } = parseArgs({ args: [...args], options });
   const { full: isFull, against } = values;
   const isShort = !isFull && against === undefined;
   const peers = select('--peer', PEERS, values.peer);
@@ -220,8 +209,9 @@ function select<T extends { readonly name: string }>(
 
 function readCount(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new TypeError(`${option} must be a whole number from 1 to 9999.`);
+  if (!/^[1-9]\d{0,3}$/.test(text))
+    throw new TypeError(`${option} must be a whole number from 1 to 9999.`);
+  return Number(text);
 }
 
 function reasonOf(error: unknown): string {

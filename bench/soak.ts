@@ -117,7 +117,7 @@ async function send(client: Client, kind: RequestKind, number: number): Promise<
   count(kind, 'sent');
   try {
     const exchange = await kind.send(client, number);
-    if (exchange === null) return count(kind, 'disconnected');
+    if (exchange === undefined) return count(kind, 'disconnected');
     const { response, expected } = exchange;
     increment(codes, response.error?.code ?? 'OK');
     if (isExpected(response, expected)) return count(kind, 'correct');

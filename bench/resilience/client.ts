@@ -31,7 +31,7 @@ export type Client = AsyncDisposable & {
   /** Rejects if there is no JSON response within 30 s, or if the signal is aborted. */
   post(request: GraphQLRequest, signal?: AbortSignal): Promise<GraphQLResponse>;
   /** Disconnects once the response has begun. Rejects if it does not begin with data. */
-  postAndDisconnect(request: GraphQLRequest): Promise<void>;
+  postAndDisconnect(request: GraphQLRequest): Promise<undefined>;
 };
 
 /** Three times Keytrail's default deadline. */
@@ -72,6 +72,7 @@ export function createClient(address: string): Client {
         if (!String(chunk).startsWith('{"data":{')) throw new Error('The response has no data.');
         break;
       }
+      return undefined;
     },
     [Symbol.asyncDispose]: () => pool.destroy(),
   };

@@ -76,7 +76,6 @@ const login: Operation = (id) =>
 /** All operations. */
 export const OPERATIONS: readonly Operation[] = [auditPage, filteredAudit, deleteApiKey, login];
 const AUDITS = [auditPage, filteredAudit];
-const MUTATIONS = [deleteApiKey, login];
 
 function operation(
   id: string,
@@ -98,8 +97,8 @@ function operation(
 /** A kind of request. */
 export type RequestKind = {
   readonly name: string;
-  /** Sends a request; its id contains the number. Resolves with null if the client disconnects by itself. */
-  readonly send: (client: Client, number: number) => Promise<Exchange | null>;
+  /** Sends a request; its id contains the number. Resolves without a response if the client disconnects. */
+  readonly send: (client: Client, number: number) => Promise<Exchange | undefined>;
 };
 
 /** A response, and the one that is correct. */
@@ -154,40 +153,54 @@ const INVALID: readonly RequestKind[] = [
 
 /** Clients that disconnect before they have a response. */
 const DISCONNECTING: readonly RequestKind[] = [
-  disconnects('client sends a part of a request', async ({ url }, number) => {
-    const { body, headers } = auditPage(`normal.${number}`);
-    const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`));
-    const text = `POST /graphql HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n${body}`;
-    const socket = connect(Number(url.port), url.hostname);
-    await once(socket, 'connect');
-    socket.on('error', () => {}); // Keytrail may close the connection first
-    socket.write(text.slice(0, Math.ceil(Math.random() * (text.length - 1))));
-    await wait(Math.random() * 50);
-    if (Math.random() < 0.5) socket.resetAndDestroy();
-    else socket.destroy();
-  }),
-  disconnects('client disconnects while it waits', async ({ post }, number) => {
-    const signal = AbortSignal.timeout(Math.floor(Math.random() * 300));
-    const response = await post(pick(OPERATIONS)(`late.${number}`), signal).catch(() => null);
-    if (response !== null) throw new Error('Keytrail responded before the service.');
-  }),
-  disconnects('client disconnects during a response of 5 MB', ({ postAndDisconnect }, number) =>
-    postAndDisconnect({
-      ...auditPage(`large.${number}`),
-      ...document('{ audit(first: 1) { raw } }'),
-    }),
-  ),
+  {
+    name: 'client sends a part of a request',
+    send: async ({ url }, number) => {
+      const { body, headers } = auditPage(`normal.${number}`);
+      const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+      const text = `POST /graphql HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n${body}`;
+      const socket = connect(Number(url.port), url.hostname);
+      await once(socket, 'connect');
+      socket.on('error', () => {}); // Keytrail may close the connection first
+      socket.write(text.slice(0, Math.ceil(Math.random() * (text.length - 1))));
+      await wait(Math.random() * 50);
+      if (Math.random() < 0.5) socket.resetAndDestroy();
+      else socket.destroy();
+      return undefined;
+    },
+  },
+  {
+    name: 'client disconnects while it waits',
+    send: async ({ post }, number) => {
+      const signal = AbortSignal.timeout(Math.floor(Math.random() * 300));
+      const response = await post(pick(OPERATIONS)(`late.${number}`), signal).catch(() => null);
+      if (response !== null) throw new Error('Keytrail responded before the service.');
+      return undefined;
+    },
+  },
+  {
+    name: 'client disconnects during a response of 5 MB',
+    send: ({ postAndDisconnect }, number) => {
+      const query = document('{ audit(first: 1) { raw } }');
+      return postAndDisconnect({ ...auditPage(`large.${number}`), ...query });
+    },
+  },
 ];
 
 /** Requests whose response from the service is a failure, succeeds at the second attempt, or has 5 MB. */
 const FAILING_SERVICE: readonly RequestKind[] = [
-  fails('truncated response', 'truncate', 'UPSTREAM_BAD_RESPONSE', 'TRUNCATED'),
-  fails('status 500', '500', 'UPSTREAM_ERROR'),
-  fails('status 503', '503', 'UPSTREAM_ERROR'),
-  fails('HTML', 'html', 'UPSTREAM_BAD_RESPONSE', 'NOT_JSON'),
-  fails('not HTTP', 'ssh', 'UPSTREAM_BAD_RESPONSE', 'NOT_HTTP'),
-  failsByType('connection reset', 'reset', 'UPSTREAM_UNAVAILABLE'),
-  failsByType('slow body until the deadline', 'drip', 'UPSTREAM_TIMEOUT'),
+  fails(
+    'truncated response',
+    'truncate',
+    ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'],
+    'TRUNCATED',
+  ),
+  fails('status 500', '500', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
+  fails('status 503', '503', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
+  fails('HTML', 'html', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_JSON'),
+  fails('not HTTP', 'ssh', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_HTTP'),
+  fails('connection reset', 'reset', ['UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']),
+  fails('slow body until the deadline', 'drip', ['UPSTREAM_TIMEOUT', 'OUTCOME_UNKNOWN']),
   succeeds('read with one connection reset', 'reset-once', AUDITS),
   succeeds('read with one status 503', '503-once', AUDITS),
   succeeds(`response of ${LARGE_BYTES / 1e6} MB`, 'large', [filteredAudit]),
@@ -206,35 +219,19 @@ function succeeds(name: string, behaviour: string, operations: readonly Operatio
   };
 }
 
-function fails(name: string, behaviour: string, code: string, reason?: string): RequestKind {
-  return {
-    name,
-    send: ({ post }, number) =>
-      expectFailure(post, pick(OPERATIONS)(`${behaviour}.${number}`), code, reason),
-  };
-}
+/** The code of a failed read and that of a failed login or deletion. */
+type Codes = readonly [read: string, mutation: string];
 
-/** A read fails with a code of its own; a login or a deletion that was sent, with OUTCOME_UNKNOWN. */
-function failsByType(name: string, behaviour: string, readCode: string): RequestKind {
+function fails(name: string, behaviour: string, codes: Codes, reason?: string): RequestKind {
   return {
     name,
-    send: ({ post }, number) => {
-      const isRead = Math.random() < 0.5;
-      const request = pick(isRead ? AUDITS : MUTATIONS)(`${behaviour}.${number}`);
-      return expectFailure(post, request, isRead ? readCode : 'OUTCOME_UNKNOWN');
+    send: async ({ post }, number) => {
+      const request = pick(OPERATIONS)(`${behaviour}.${number}`);
+      const code = codes[request.field === 'audit' ? 0 : 1];
+      const expected = { data: { [request.field]: null }, code, ...(reason && { reason }) };
+      return { response: await post(request), expected };
     },
   };
-}
-
-async function expectFailure(
-  post: Client['post'],
-  request: OperationRequest,
-  code: string,
-  reason?: string,
-): Promise<Exchange> {
-  const data = { [request.field]: null };
-  const expected = { data, code, ...(reason !== undefined && { reason }) };
-  return { response: await post(request), expected };
 }
 
 function changed(
@@ -248,19 +245,6 @@ function changed(
       const id = `invalid.${number}`;
       const valid = auditPage(id);
       return { response: await post({ ...valid, ...change(id, valid) }), expected };
-    },
-  };
-}
-
-function disconnects(
-  name: string,
-  send: (client: Client, number: number) => Promise<void>,
-): RequestKind {
-  return {
-    name,
-    send: async (client, number) => {
-      await send(client, number);
-      return null;
     },
   };
 }
