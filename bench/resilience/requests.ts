@@ -73,9 +73,16 @@ const login: Operation = (id) =>
     },
   );
 
-/** All operations. */
-export const OPERATIONS: readonly Operation[] = [auditPage, filteredAudit, deleteApiKey, login];
 const AUDITS = [auditPage, filteredAudit];
+const OPERATION_BY_NAME = {
+  'audit with a page': auditPage,
+  'audit with a filter': filteredAudit,
+  deleteApiKey,
+  login,
+};
+
+/** All operations. */
+export const OPERATIONS: readonly Operation[] = Object.values(OPERATION_BY_NAME);
 
 function operation(
   id: string,
@@ -105,12 +112,9 @@ export type RequestKind = {
 export type Exchange = { readonly response: GraphQLResponse; readonly expected: ExpectedResponse };
 
 /** Requests that succeed. */
-export const NORMAL: readonly RequestKind[] = [
-  succeeds('audit with a page', 'normal', [auditPage]),
-  succeeds('audit with a filter', 'normal', [filteredAudit]),
-  succeeds('deleteApiKey', 'normal', [deleteApiKey]),
-  succeeds('login', 'normal', [login]),
-];
+export const NORMAL: readonly RequestKind[] = Object.entries(OPERATION_BY_NAME).map(
+  ([name, operation]) => succeeds(name, 'normal', [operation]),
+);
 
 /** Requests that Keytrail refuses, and documents that differ in every request. */
 const INVALID: readonly RequestKind[] = [
