@@ -1,129 +1,126 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Dialect, graph, mirrored, projected, rest } from './dialects.ts';
+import { type Api, graph, keytrailGraph, projected, rest, restNamed } from './apis.ts';
+import { type Load, PAGES } from './loads.ts';
+import type { Command } from './processes.ts';
 
-/** Something that stands before the service, measured as users run it. */
+/** A gateway in front of the service, set up as its users run it. */
 export type Peer = {
   /** As `--peer` takes it. */
   readonly name: string;
   /** For tables. */
   readonly title: string;
-  readonly isJavaScript: boolean;
-  readonly dialect: Dialect;
-  /** Is called once, before all measurements; gives the reason why it cannot run here, or null. */
+  /** Whether it is another gateway in JavaScript; Keytrail has to be ahead of those. */
+  readonly isJavaScriptGateway: boolean;
+  readonly api: Api;
+  /** Builds it, once per run. Returns why it cannot run on this machine, or null. */
   readonly prepare?: () => Promise<string | null>;
-  /** How it starts, on a loopback port. */
-  readonly command: (at: Place) => Command;
+  /** How it starts on a loopback port. */
+  readonly command: (options: CommandOptions) => Command;
 };
 
-/** Where a peer stands. */
-export type Place = { readonly port: number; readonly upstreamUrl: string };
-
-/** A program with its arguments and, besides NODE_ENV=production, its environment. */
-export type Command = {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-};
+type CommandOptions = { readonly port: number; readonly upstreamUrl: string };
 
 /** This folder. */
 export const BENCH = fileURLToPath(new URL('.', import.meta.url));
 /** The repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-const own = (file: string): Pick<Peer, 'command'> => ({
-  command: ({ port, upstreamUrl }) => ({
+const exec = promisify(execFile);
+
+/** A program of the folder `peers`. */
+function script(file: string, ...args: readonly string[]): Peer['command'] {
+  return ({ port, upstreamUrl }) => ({
     file: process.execPath,
-    args: [`${BENCH}peers/${file}`],
+    args: [`${BENCH}peers/${file}`, ...args],
     environment: { PORT: String(port), UPSTREAM_URL: upstreamUrl },
-  }),
-});
+  });
+}
+
+function bareNode(name: string, title: string, api: Api): Peer {
+  return { name, title, isJavaScriptGateway: false, api, command: script('bare-node.ts', name) };
+}
+
+function library(name: string, title: string, file: string): Peer {
+  return { name, title, isJavaScriptGateway: true, api: graph, command: script(file) };
+}
+
+/** Keytrail from a checkout, built and started as its image does it. */
+export function keytrail(name: string, title: string, folder: string): Peer {
+  const checkout = resolve(folder);
+  const readDockerfile = (instruction: string) => {
+    const dockerfile = readFileSync(`${checkout}/deploy/Dockerfile`, 'utf8');
+    return new RegExp(`^${instruction} (.*)$`, 'm').exec(dockerfile)?.[1] ?? '';
+  };
+  return {
+    name,
+    title,
+    isJavaScriptGateway: false,
+    api: keytrailGraph,
+    prepare: async () => {
+      await exec('npm', ['run', '--silent', 'build'], { cwd: checkout });
+      return null;
+    },
+    command: ({ port, upstreamUrl }) => {
+      const entrypoint: readonly string[] = JSON.parse(readDockerfile('ENTRYPOINT'));
+      const variables = readDockerfile('ENV').split(' ');
+      return {
+        file: process.execPath,
+        args: [...entrypoint.slice(1, -1), `${checkout}/dist/image/main.js`],
+        environment: {
+          ...Object.fromEntries(variables.map((variable) => variable.split('='))),
+          HOST: '127.0.0.1',
+          PORT: String(port),
+          METRICS_PORT: '0',
+          UPSTREAM_URL: upstreamUrl,
+        },
+      };
+    },
+  };
+}
 
 const TAILCALL = `${BENCH}node_modules/@tailcallhq/core-linux-x64-gnu/bin/tailcall`;
 
-/** Tailcall wants glibc 2.39; where the machine's own is older, this may name a folder with another one. */
+/** A folder with glibc 2.39 or newer, if the machine's is older. */
 const GLIBC = process.env['TAILCALL_GLIBC'];
 
-/** The program and how it is called, with another glibc if there is one. */
 const [tailcall = '', ...tailcallArgs] =
   GLIBC === undefined
     ? [TAILCALL]
     : [`${GLIBC}/ld-linux-x86-64.so.2`, '--library-path', GLIBC, TAILCALL];
 
-/** All peers in the order of tables; the first is the measure of the others. */
+/** All peers in the order of tables. Ratios are relative to the first. */
 export const PEERS: readonly Peer[] = [
+  bareNode('l0', 'L0', rest),
+  bareNode('l1', 'L1', projected),
+  bareNode('l2', 'L2', graph),
+  keytrail('keytrail', 'Keytrail', ROOT),
   {
-    name: 'l0',
-    title: 'L0',
-    isJavaScript: false, // it does less than any gateway, so none has to be ahead of it
-    dialect: rest,
-    ...own('l0.ts'),
+    name: 'npm-start',
+    title: 'Keytrail, `npm start`',
+    isJavaScriptGateway: false,
+    api: keytrailGraph,
+    command: ({ port, upstreamUrl }) => ({
+      file: 'npm',
+      args: ['start', '--silent', '--prefix', ROOT],
+      environment: { HOST: '127.0.0.1', PORT: String(port), UPSTREAM_URL: upstreamUrl },
+    }),
   },
-  {
-    name: 'l1',
-    title: 'L1',
-    isJavaScript: false,
-    dialect: projected,
-    ...own('l1.ts'),
-  },
-  {
-    name: 'l2',
-    title: 'L2',
-    isJavaScript: false,
-    dialect: graph,
-    ...own('l2.ts'),
-  },
-  {
-    name: 'keytrail',
-    title: 'Keytrail',
-    isJavaScript: true,
-    dialect: graph,
-    prepare: async () => {
-      await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT });
-      return null;
-    },
-    command: ({ port, upstreamUrl }) => {
-      const image = readImage();
-      const here = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
-      return {
-        file: process.execPath,
-        args: [...image.options, `${ROOT}dist/image/main.js`],
-        environment: { ...image.environment, ...here, UPSTREAM_URL: upstreamUrl },
-      };
-    },
-  },
-  {
-    name: 'mercurius',
-    title: 'Mercurius + JIT',
-    isJavaScript: true,
-    dialect: graph,
-    ...own('mercurius.ts'),
-  },
-  {
-    name: 'apollo',
-    title: 'Apollo Server + RESTDataSource',
-    isJavaScript: true,
-    dialect: graph,
-    ...own('apollo.ts'),
-  },
-  {
-    name: 'yoga',
-    title: 'Yoga + Pothos, defaults',
-    isJavaScript: true,
-    dialect: graph,
-    ...own('yoga-pothos.ts'),
-  },
+  library('mercurius', 'Mercurius + JIT', 'mercurius.ts'),
+  library('apollo', 'Apollo Server + RESTDataSource', 'apollo.ts'),
+  library('yoga', 'Yoga + Pothos, defaults', 'yoga-pothos.ts'),
   {
     name: 'hive',
     title: 'Hive Gateway + Mesh OpenAPI',
-    isJavaScript: true,
-    dialect: mirrored({ deleted: '', window: 'first' }),
+    isJavaScriptGateway: true,
+    api: restNamed('', 'first'),
     prepare: async () => {
       const compose = `${BENCH}node_modules/@graphql-mesh/compose-cli/esm/bin.js`;
       const args = ['-c', 'peers/mesh.config.ts', '-o', 'results/supergraph.graphql'];
-      await promisify(execFile)(process.execPath, [compose, ...args], { cwd: BENCH });
+      await exec(process.execPath, [compose, ...args], { cwd: BENCH });
       return null;
     },
     command: ({ port, upstreamUrl }) => ({
@@ -139,8 +136,8 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'tailcall',
     title: 'Tailcall (Rust)',
-    isJavaScript: false,
-    dialect: mirrored({ deleted: null, window: null }),
+    isJavaScriptGateway: false,
+    api: restNamed(null),
     prepare: async () => {
       const { error, stderr } = spawnSync(tailcall, [...tailcallArgs, '--version'], {
         encoding: 'utf8',
@@ -155,7 +152,7 @@ export const PEERS: readonly Peer[] = [
         links: [{ type: 'Config', src: `${BENCH}peers/tailcall.graphql` }],
       };
       writeFileSync(config, JSON.stringify(settings));
-      // It would otherwise tell its makers of each start.
+      // disables telemetry
       const environment = { TAILCALL_TRACKER: 'false', TC_TRACKER: 'false' };
       return {
         file: tailcall,
@@ -166,22 +163,8 @@ export const PEERS: readonly Peer[] = [
   },
 ];
 
-/** Node's options, and the environment, that the image gives Keytrail. */
-function readImage() {
-  const dockerfile = readFileSync(`${ROOT}deploy/Dockerfile`, 'utf8');
-  const read = (instruction: string) =>
-    new RegExp(`^${instruction} (.*)$`, 'm').exec(dockerfile)?.[1] ?? '';
-  const entrypoint: readonly string[] = JSON.parse(read('ENTRYPOINT'));
-  const variables = read('ENV').split(' ');
-  const environment: Readonly<Record<string, string>> = Object.fromEntries(
-    variables.map((variable) => variable.split('=')),
-  );
-  return { options: entrypoint.slice(1, -1), environment };
+/** Whether a peer runs a load. `npm start` is measured for its cold start, and only Keytrail runs {@link PAGES}. */
+export function runsLoad({ name }: Peer, load: Load): boolean {
+  if (PAGES.includes(load)) return name === 'keytrail';
+  return name !== 'npm-start' || load.name === 'small';
 }
-
-/** `npm start`: Keytrail from source. */
-export const NPM_START: Peer['command'] = ({ port, upstreamUrl }) => ({
-  file: 'npm',
-  args: ['start', '--silent', '--prefix', ROOT],
-  environment: { HOST: '127.0.0.1', PORT: String(port), UPSTREAM_URL: upstreamUrl },
-});

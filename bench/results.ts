@@ -1,109 +1,130 @@
-import type { LoadName } from './loads.ts';
 import type { Sample } from './measure.ts';
 
-/** All that a run found. */
+/** The results of a run, as written to results/latest.json. */
 export type Results = {
   readonly date: string;
   readonly machine: Machine;
   readonly options: {
-    readonly isFull: boolean;
     readonly rounds: number;
     readonly seconds: number;
     readonly warmUpSeconds: number;
   };
-  /** Requests a second that the stub answers without anything before it, on the core that it shares with wrk. */
-  readonly stub: Partial<Record<LoadName, number>>;
+  /** Requests per second of the stub alone, on the core that it shares with wrk, by load. */
+  readonly stub: Readonly<Record<string, number>>;
   readonly measurements: readonly Measurement[];
-  /** Why a peer could not be run at all, by its name. */
+  /** Why a peer cannot run on this machine, by its name. */
   readonly skipped: Readonly<Record<string, string>>;
-  /** CPU time of `first: 50` by length of the trail; null if not measured, or the reason why it failed. */
-  readonly largeTrails: readonly LargeTrail[] | string | null;
-  /** Start of `npm start` to its first correct response, by round; null or a reason as above. */
-  readonly npmStartMs: readonly number[] | string | null;
-  /** How much more is alive after the documents, in bytes; null or a reason as above. */
+  /** Growth of the memory in use after 5,000 documents, in bytes; the reason if it failed, null if not measured. */
   readonly documentBytes: number | string | null;
 };
 
 /** One peer under one load in one round. */
 export type Measurement = {
   readonly peer: string;
-  readonly load: LoadName;
+  readonly load: string;
   readonly round: number;
-  /** Or why there is none. */
+  /** Or why it failed. */
   readonly sample: Sample | string;
 };
 
-/** Keytrail's CPU time for `first: 50` of a trail, in microseconds per request. */
-export type LargeTrail = {
-  readonly round: number;
-  readonly records: number;
-  readonly cpuMicros: number;
-};
-
-/** Where it ran, and what. */
+/** The machine and the versions that were measured. */
 export type Machine = {
   readonly cpu: string;
   readonly kernel: string;
   readonly node: string;
-  /** Of Keytrail. */
+  /** Keytrail's commit, from `git describe`. */
   readonly commit: string;
-  /** Of the peers' packages. */
+  /** Versions of the peers' packages. */
   readonly versions: Readonly<Record<string, string>>;
 };
 
-/** Smallest, middle and largest of some numbers. */
+/** Minimum, median and maximum. */
 export type Spread = { readonly min: number; readonly median: number; readonly max: number };
 
-/** Null for no numbers. */
+/** The spread of some numbers; null if there are none. */
 export function spreadOf(numbers: readonly number[]): Spread | null {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const { length } = sorted;
-  const [min, max] = [sorted[0], sorted.at(-1)];
-  const [low, high] = [sorted[Math.floor((length - 1) / 2)], sorted[Math.ceil((length - 1) / 2)]];
-  if (min === undefined || max === undefined || low === undefined || high === undefined)
-    return null;
-  return { min, median: (low + high) / 2, max };
+  if (numbers.length === 0) return null;
+  const median =
+    (quantile(numbers, 0.5) -
+      quantile(
+        numbers.map((number) => -number),
+        0.5,
+      )) /
+    2;
+  return { min: Math.min(...numbers), median, max: Math.max(...numbers) };
 }
 
-/** Reads something of all rounds of a peer under a load. */
+/** The smallest value that is at least as large as this share of all values; NaN if there are none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** The spread of a figure over all rounds of a peer under a load; null if it was not measured. */
 export function spread(
-  { measurements }: Results,
+  measurements: readonly Measurement[],
   peer: string,
-  load: LoadName,
+  load: string,
   of: (sample: Sample) => number | null,
 ): Spread | null {
-  const numbers = measurements.flatMap((one) =>
-    one.peer === peer && one.load === load && typeof one.sample === 'object'
-      ? (of(one.sample) ?? [])
-      : [],
+  return spreadOf(
+    measurements.flatMap((one) =>
+      one.peer === peer && one.load === load && typeof one.sample === 'object'
+        ? (of(one.sample) ?? [])
+        : [],
+    ),
   );
-  return spreadOf(numbers);
 }
 
-/** Compares two peers under a load round by round, since a neighbour may slow both of one round. */
-export function compare(
-  { measurements }: Results,
-  peer: string,
-  other: string,
-  load: LoadName,
-  how: (sample: Sample, other: Sample) => number | null,
-): Spread | null {
-  const numbers = measurements.flatMap((one) => {
-    if (one.peer !== peer || one.load !== load || typeof one.sample === 'string') return [];
-    const same = measurements.find(
-      (each) => each.peer === other && each.load === load && each.round === one.round,
-    );
-    return typeof same?.sample === 'object' ? (how(one.sample, same.sample) ?? []) : [];
-  });
-  return spreadOf(numbers);
-}
-
-/** Requests a second, relative to another peer. */
+/**
+ * The spread of the ratio of two peers, requests per second by default. Compares within each round, because other
+ * work on the machine slows whole rounds. Null if not measured.
+ */
 export function ratio(
-  results: Results,
+  measurements: readonly Measurement[],
   peer: string,
   other: string,
-  load: LoadName,
+  load: string,
+  of: (sample: Sample) => number = (sample) => sample.requestsPerSecond,
 ): Spread | null {
-  return compare(results, peer, other, load, (a, b) => a.requestsPerSecond / b.requestsPerSecond);
+  return spreadOf(
+    measurements.flatMap((one) => {
+      if (one.peer !== peer || one.load !== load || typeof one.sample === 'string') return [];
+      const { sample } =
+        measurements.find(
+          (each) => each.peer === other && each.load === load && each.round === one.round,
+        ) ?? {};
+      return typeof sample === 'object' ? of(one.sample) / of(sample) : [];
+    }),
+  );
+}
+
+/** A Markdown table; the first row is its head. */
+export function toTable([head = [], ...rows]: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |\n`;
+  return [head, head.map(() => '---'), ...rows].map(line).join('');
+}
+
+/** "median (min to max)", or the median alone if all are equal. Without a spread, an empty text. */
+export function formatSpread(spread: Spread | null, format: (number: number) => string): string {
+  if (spread === null) return '';
+  const [low, median, high] = [spread.min, spread.median, spread.max].map(format);
+  return low === high ? String(median) : `${median} (${low} to ${high})`;
+}
+
+const integer = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+/** With thousands separators. */
+export function formatInteger(number: number): string {
+  return integer.format(number);
+}
+
+/** With two decimals. */
+export function formatRatio(number: number): string {
+  return number.toFixed(2);
+}
+
+/** Bytes in MB with one decimal. */
+export function formatMegabytes(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(1);
 }

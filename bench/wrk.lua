@@ -1,7 +1,7 @@
--- What wrk sends stands in the environment. In each request the mark is replaced by another number of eight digits, so
--- that no two are the same. When as many as BENCH_LIMIT were sent it says so.
+-- The request is in the environment. Every placeholder is replaced with the number of the request, eight digits, so that
+-- no two requests are the same. Writes "sent" after BENCH_LIMIT requests, and the results as JSON at the end.
 
-local MARK = 'XXXXXXXX'
+local PLACEHOLDER = 'XXXXXXXX'
 local limit = tonumber(os.getenv('BENCH_LIMIT'))
 
 wrk.method = os.getenv('BENCH_METHOD')
@@ -15,7 +15,7 @@ end
 function init()
   local sent = 0
   local parts = {}
-  for part in (wrk.format() .. MARK):gmatch('(.-)' .. MARK) do
+  for part in (wrk.format() .. PLACEHOLDER):gmatch('(.-)' .. PLACEHOLDER) do
     parts[#parts + 1] = part
   end
   function request()

@@ -2,10 +2,10 @@ import { type AugmentedRequest, RESTDataSource } from '@apollo/datasource-rest';
 import { ApolloServer } from '@apollo/server';
 import fastifyApollo, { fastifyApolloDrainPlugin } from '@as-integrations/fastify';
 import Fastify from 'fastify';
-import type { TrailRecord } from '../records.ts';
-import { type Context, RESOLVERS, TYPE_DEFS } from './graph.ts';
+import type { TrailRecord } from '../loads.ts';
+import { type Context, RESOLVERS, TYPE_DEFS } from './schema.ts';
 
-/* Apollo Server in Fastify, one of the frameworks that its documentation asks for in production. */
+/* Apollo Server on Fastify: its documentation recommends a framework for production. */
 class ServiceApi extends RESTDataSource {
   override readonly baseURL = process.env['UPSTREAM_URL'] ?? '';
   private readonly authorization: string | undefined;

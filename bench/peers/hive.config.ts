@@ -1,10 +1,9 @@
 import { defineConfig } from '@graphql-hive/gateway';
-import type { TrailRecord } from '../records.ts';
+import type { TrailRecord } from '../loads.ts';
 
 type Trail = { readonly events: readonly TrailRecord[] };
 
-/** What the `hive-gateway` command reads; paths are relative to the folder of the benchmark. */
-
+/** The configuration of the `hive-gateway` command. Paths are relative to the folder of the benchmark. */
 export const gatewayConfig = defineConfig({
   supergraph: './results/supergraph.graphql',
   propagateHeaders: {
@@ -16,7 +15,7 @@ export const gatewayConfig = defineConfig({
     Trail: {
       first: {
         selectionSet:
-          '{ events { id occurred_at action outcome ip_address user_agent actor { identifier name type } target { identifier name type } } }',
+          '{ events { id occurred_at action outcome ip_address user_agent actor { id name type } target { id name type } } }',
         resolve: ({ events }: Trail, { count }: { readonly count: number }) =>
           events.slice(0, count),
       },

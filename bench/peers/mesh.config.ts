@@ -1,7 +1,7 @@
 import { defineConfig } from '@graphql-mesh/compose-cli';
 import { loadOpenAPISubgraph } from '@omnigraph/openapi';
 
-/** Composes the one REST service into a supergraph; paths are relative to the folder of the benchmark. */
+/** Composes the REST service into a supergraph. Paths are relative to the folder of the benchmark. */
 export const composeConfig = defineConfig({
   subgraphs: [
     {

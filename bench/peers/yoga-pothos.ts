@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import SchemaBuilder from '@pothos/core';
 import { createYoga } from 'graphql-yoga';
 import { fetch } from 'undici';
-import type { TrailRecord } from '../records.ts';
-import { check } from './service.ts';
+import type { TrailRecord } from '../loads.ts';
+import { checkStatus } from './schema.ts';
 
-/* Yoga with a schema by Pothos, both as they are without options, over undici's fetch. */
+/* Yoga and Pothos without options, with undici's fetch. */
 type Context = { readonly request: Request };
 
 const builder = new SchemaBuilder<{ Context: Context }>({});
@@ -80,7 +80,7 @@ async function call(path: string, method: 'GET' | 'DELETE', { request }: Context
     method,
     ...(authorization !== null && { headers: { authorization } }),
   });
-  check(response.status);
+  checkStatus(response.status);
   return response;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startServiceProcess } from '../../bench/lib/service.ts';
+import { startServiceProcess } from '../../bench/resilience/service.ts';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startRaw } from '../helpers/raw-socket.ts';
@@ -68,12 +68,12 @@ describe('a service that', () => {
         return codeOf(result);
       }),
     );
-    service.goOn();
+    service.resume();
     const inDoubt = names.filter((_, number) => codes[number] === 'OUTCOME_UNKNOWN');
     expect(inDoubt.length).toBeGreaterThan(0);
-    const countSeen = async () => (await service.seen()).size;
-    await expect.poll(countSeen, { timeout: 5000 }).toBe(inDoubt.length);
-    expect(await service.seen()).toEqual(new Map(inDoubt.map((name) => [name, 1])));
+    const countReceived = async () => (await service.received()).size;
+    await expect.poll(countReceived, { timeout: 5000 }).toBe(inDoubt.length);
+    expect(await service.received()).toEqual(new Map(inDoubt.map((name) => [name, 1])));
   });
 
   it.each([

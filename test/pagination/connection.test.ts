@@ -237,19 +237,22 @@ describe('pages of the service', () => {
     [{ items: [record(1)], has_more: true }, 'audit.paging.parameter'],
     [{ items: [record(1)], next: 'https://elsewhere.test/api/v1/audit?page=2' }, 'audit.paging'],
     [{ items: [record(1)], next: '/api/v1/secrets/k1?page=2' }, 'audit.paging'],
-  ])('that cannot be requested set hasNextPage, and for %j the error names %s', async (body, entry) => {
-    await using service = await startService({ body });
-    await using gateway = gatewayOver(service.url);
-    const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, AS_T);
-    expect(first.data?.audit.nodes).toEqual([{ id: '1' }]);
-    expect(first.data?.audit.pageInfo.hasNextPage).toBe(true);
-    const after = first.data?.audit.pageInfo.endCursor;
-    const second = await ask(gateway, QUERY, { after }, AS_T);
-    expect(codeOf(second)).toBe('UPSTREAM_BAD_RESPONSE');
-    expect(second.errors?.[0]?.extensions.reason).toBe('PAGING_UNKNOWN');
-    expect(second.errors?.[0]?.message).toContain(`\`${entry}\``);
-    expect(service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit']);
-  });
+  ])(
+    'that cannot be requested set hasNextPage, and for %j the error names %s',
+    async (body, entry) => {
+      await using service = await startService({ body });
+      await using gateway = gatewayOver(service.url);
+      const first = await ask<{ audit: Window }, object>(gateway, QUERY, {}, AS_T);
+      expect(first.data?.audit.nodes).toEqual([{ id: '1' }]);
+      expect(first.data?.audit.pageInfo.hasNextPage).toBe(true);
+      const after = first.data?.audit.pageInfo.endCursor;
+      const second = await ask(gateway, QUERY, { after }, AS_T);
+      expect(codeOf(second)).toBe('UPSTREAM_BAD_RESPONSE');
+      expect(second.errors?.[0]?.extensions.reason).toBe('PAGING_UNKNOWN');
+      expect(second.errors?.[0]?.message).toContain(`\`${entry}\``);
+      expect(service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit']);
+    },
+  );
 
   it.each(['https://elsewhere.test/api/v1/audit?a=b', '/api/v1/secrets/k1?a=b', 'x', '//h/?a'])(
     'are never asked for elsewhere: a cursor that names %s is refused and nothing is sent',

@@ -177,16 +177,19 @@ describe('of a large response', () => {
       { 'a/b': { x: [[{}]], c: { events: MANY } } },
       { records: '/a~1b/c/events' },
     ],
-  ])('only the beginning is read if the list of records %s, with the same result', async (_, body, audit) => {
-    await using service = await startLarge(body);
-    await using gateway = over(service, { contract: { audit } });
-    const part = await read(gateway);
-    expect(await isWhole(service)).toBe(false);
-    const whole = await read(gateway, `{ audit(first: 7) { totalCount ${WINDOW} } }`);
-    expect(whole.data?.audit.totalCount).toBe(MANY.length);
-    expect(part.data?.audit.nodes).toEqual(whole.data?.audit.nodes);
-    expect(part.data?.audit.pageInfo.hasNextPage).toBe(true);
-  });
+  ])(
+    'only the beginning is read if the list of records %s, with the same result',
+    async (_, body, audit) => {
+      await using service = await startLarge(body);
+      await using gateway = over(service, { contract: { audit } });
+      const part = await read(gateway);
+      expect(await isWhole(service)).toBe(false);
+      const whole = await read(gateway, `{ audit(first: 7) { totalCount ${WINDOW} } }`);
+      expect(whole.data?.audit.totalCount).toBe(MANY.length);
+      expect(part.data?.audit.nodes).toEqual(whole.data?.audit.nodes);
+      expect(part.data?.audit.pageInfo.hasNextPage).toBe(true);
+    },
+  );
 
   it('all is read without content-length, as it may be too large', async () => {
     await using service = await startLarge(MANY, { isAnnounced: false });
@@ -238,20 +241,23 @@ describe('a partial response', () => {
   it.each([
     ['at once where much is left', MANY, 60_000, 0],
     ['at the deadline where little is left', records(1000), 1000, 1],
-  ])('closes its connection %s, if the rest does not arrive', async (_, all, timeoutMs, sockets) => {
-    const body = JSON.stringify(all);
-    await using service = await startService((_, response) => {
-      response.writeHead(200, { 'content-length': body.length });
-      response.write(body.slice(0, 80_000));
-      return undefined;
-    });
-    await using gateway = gatewayOver(service.url, {
-      upstream: { maxBytes: body.length, timeoutMs },
-    });
-    expect((await read(gateway)).data?.audit.nodes).toHaveLength(7);
-    await expect.poll(service.sockets, POLL).toBe(sockets);
-    await expect.poll(service.sockets, POLL).toBe(0);
-  });
+  ])(
+    'closes its connection %s, if the rest does not arrive',
+    async (_, all, timeoutMs, sockets) => {
+      const body = JSON.stringify(all);
+      await using service = await startService((_, response) => {
+        response.writeHead(200, { 'content-length': body.length });
+        response.write(body.slice(0, 80_000));
+        return undefined;
+      });
+      await using gateway = gatewayOver(service.url, {
+        upstream: { maxBytes: body.length, timeoutMs },
+      });
+      expect((await read(gateway)).data?.audit.nodes).toHaveLength(7);
+      await expect.poll(service.sockets, POLL).toBe(sockets);
+      await expect.poll(service.sockets, POLL).toBe(0);
+    },
+  );
 
   it('is a success for metrics, traces and the circuit breaker', async () => {
     await using service = await startLarge(MANY);

@@ -23,7 +23,7 @@ export type FastPathOptions = {
 /** A question that is about to be answered. */
 type Begun = {
   readonly requestId: string;
-  readonly context: { forget(): void };
+  readonly context: { release(): void };
   readonly report: OngoingRequest;
   /** Aborted when the caller leaves. */
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ export function createFastPath({
     const result = toCoded(await execute(context), requestId);
     const text = JSON.stringify(result);
     result.data = null; // a promise that has waited would keep it, see Context
-    context.forget();
+    context.release();
     if (!response.destroyed) {
       // In V8's heap a large one would wait, and be collected around, until its caller has taken it.
       const answer = text.length > 2 ** 16 ? Buffer.from(text) : text;

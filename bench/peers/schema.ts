@@ -1,6 +1,7 @@
-import type { TrailRecord } from '../records.ts';
+import { GraphQLError } from 'graphql';
+import type { TrailRecord } from '../loads.ts';
 
-/** The part of Keytrail's schema that the loads ask for, for peers that are written schema first. */
+/** The part of Keytrail's schema that the loads query, for schema-first peers. */
 export const TYPE_DEFS = `
   type Query {
     audit(first: Int = 50): AuditConnection
@@ -45,13 +46,13 @@ export const TYPE_DEFS = `
   }
 `;
 
-/** What a resolver of those peers is given of the service. */
+/** The context of {@link RESOLVERS}: calls of the service with the client's token. */
 export type Context = {
   readAudit(): Promise<readonly TrailRecord[]>;
   deleteKey(clientId: string): Promise<unknown>;
 };
 
-/** Resolvers of {@link TYPE_DEFS}; where names are the same the default does. */
+/** Resolvers of {@link TYPE_DEFS}; fields with the service's names use the default resolver. */
 export const RESOLVERS = {
   Query: {
     audit: async (_: unknown, { first }: { first: number }, service: Context) => ({
@@ -71,3 +72,10 @@ export const RESOLVERS = {
     userAgent: (event: TrailRecord) => event.user_agent,
   },
 };
+
+/** @throws GraphQLError if the service's status is not a success. */
+export function checkStatus(status: number): void {
+  if (status < 300) return;
+  const code = status === 401 ? 'UNAUTHENTICATED' : 'UPSTREAM_ERROR';
+  throw new GraphQLError(`The service responded with status ${status}.`, { extensions: { code } });
+}

@@ -1,39 +1,39 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { setup as build } from '../../test/helpers/build-package.ts';
 import { keytrail, type Process } from '../../test/helpers/process.ts';
-import { countSockets } from './sockets.ts';
 
-/** What can be seen of the process from outside. Sizes are bytes, times milliseconds. */
-export type Look = {
-  /** Objects that are alive after a collection. */
+/** The resources of the process. Sizes in bytes, times in milliseconds. */
+export type ResourceUsage = {
+  /** Heap in use after a garbage collection. */
   readonly heap: number;
-  /** Buffers outside of the heap that are alive after it. */
+  /** Buffers outside the heap after the collection. */
   readonly buffers: number;
-  /** Memory of the whole process, before the collection. */
+  /** Resident memory before the collection. */
   readonly rss: number;
   readonly socketsToService: number;
-  readonly socketsFromCallers: number;
+  readonly socketsFromClients: number;
   readonly files: number;
-  /** From one look of the event loop at the clock to the next, since the last time, 10 when it has nothing to do. */
+  /** Iterations of the event loop since the last measurement; 10 when idle. */
   readonly loopP99: number;
   readonly loopMax: number;
   readonly inFlight: number;
 };
 
-/** Keytrail from the bundle, as production runs it: only what a load needs is set. */
+/** Keytrail from the bundle with production settings. */
 export type KeytrailProcess = Process & {
-  /** Where GraphQL is. */
+  /** The GraphQL endpoint. */
   readonly url: string;
-  look(): Promise<Look>;
-  /** What it wrote that it should not have: bugs in the log, and all on stderr but the greeting. */
+  measure(): Promise<ResourceUsage>;
+  /** Bugs in the log, and all of stderr but the startup message. */
   complaints(): readonly string[];
-  /** Asks it to stop, and gives its exit status. */
+  /** Sends SIGTERM and returns the exit status. */
   stop(): Promise<number | null>;
 };
 
 /**
- * Loaded into the process before anything else, as plain JavaScript, since Node's way to read TypeScript would take
- * 20 MB more. When it is signalled it collects garbage, a second time for what finalizers let go, and says what is left.
+ * Preloaded into the process. On SIGUSR2 it collects garbage twice, as finalizers release memory after the first
+ * collection, and writes the memory usage. Plain JavaScript: loading Node's TypeScript support would take 20 MB.
  */
 const PROBE = `process.on('SIGUSR2', () => {
   gc();
@@ -43,7 +43,7 @@ const PROBE = `process.on('SIGUSR2', () => {
   });
 })`;
 
-/** Builds the bundle and starts it over a service, on free loopback ports. */
+/** Builds the bundle and starts it on free loopback ports. */
 export async function startKeytrail(
   serviceUrl: string,
   environment: Readonly<Record<string, string>> = {},
@@ -69,31 +69,31 @@ export async function startKeytrail(
   const probed: string[] = [];
   const scrape = async () => {
     const response = await fetch(metricsUrl).catch(() => null);
-    if (response === null) throw new Error(`Keytrail is gone: ${output.stderr}`);
+    if (response === null) throw new Error(`Keytrail has exited: ${output.stderr}`);
     return response.text();
   };
 
   return {
     ...process,
     url,
-    look: async () => {
+    measure: async () => {
       const metrics = await scrape();
       const metric = (name: string) =>
         Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
-      const socketsToService = await countSockets('other', Number(new URL(serviceUrl).port));
-      const socketsFromCallers = await countSockets('own', Number(new URL(url).port));
-      const said = once(child.stderr, 'data');
+      const socketsToService = await countSockets('remote', serviceUrl);
+      const socketsFromClients = await countSockets('local', url);
+      const written = once(child.stderr, 'data');
       child.kill('SIGUSR2');
-      const line = String((await said)[0]);
-      const { heapUsed, external } = JSON.parse(line);
+      const line = String((await written)[0]);
       probed.push(line);
-      await scrape(); // it begins to watch the event loop anew, so that the collection does not count
+      await scrape(); // resets the event-loop metrics, to exclude the collection
+      const { heapUsed, external } = JSON.parse(line);
       return {
         heap: heapUsed,
         buffers: external,
         rss: metric('process_resident_memory_bytes'),
         socketsToService,
-        socketsFromCallers,
+        socketsFromClients,
         files: metric('process_open_fds'),
         loopP99: metric('nodejs_eventloop_lag_p99_seconds') * 1000,
         loopMax: metric('nodejs_eventloop_lag_max_seconds') * 1000,
@@ -112,4 +112,17 @@ export async function startKeytrail(
       return process.status;
     },
   };
+}
+
+const LISTENING = '0A';
+
+/** Counts this machine's open TCP sockets with the URL's port at one end, listening ones excluded. Linux only. */
+async function countSockets(end: 'local' | 'remote', url: string): Promise<number> {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
+  const [, ...lines] = (await readFile('/proc/net/tcp', 'utf8')).trimEnd().split('\n');
+  return lines.filter((line) => {
+    const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/);
+    const address = end === 'local' ? local : remote;
+    return address?.endsWith(`:${port}`) && state !== LISTENING && inode !== '0'; // inode 0: closed by its process
+  }).length;
 }

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type Dispatcher, Pool } from 'undici';
+import type { TrailRecord } from '../loads.ts';
+
+/*
+ * Reverse proxies without a framework, by the first argument:
+ * - `l0`: streams the body, the practical limit of Node.
+ * - `l1`: JSON.parse, the requested fields of the `first` records, JSON.stringify.
+ * - `l2`: Keytrail's two operations as POST, without a GraphQL document: what JSON requests and responses leave of L0.
+ */
+const { UPSTREAM_URL = '', PORT } = process.env;
+const pool = new Pool(UPSTREAM_URL, { connections: 64 });
+
+const respond = { l0: stream, l1: project, l2: execute }[process.argv[2] ?? ''];
+if (respond === undefined) throw new TypeError('The argument must be l0, l1 or l2.');
+createServer((request, response) => {
+  void respond(request, response)?.catch(() => response.destroy());
+}).listen(Number(PORT), '127.0.0.1');
+
+function stream(request: IncomingMessage, response: ServerResponse): undefined {
+  let body: Dispatcher.DispatchController | undefined;
+  response.on('drain', () => body?.resume());
+  response.on('close', () => {
+    if (!response.writableFinished) body?.abort(new Error('The client has disconnected.'));
+  });
+  pool.dispatch(
+    {
+      path: request.url ?? '',
+      method: request.method === 'DELETE' ? 'DELETE' : 'GET',
+      headers: { authorization: request.headers.authorization },
+    },
+    {
+      onRequestStart: (controller) => {
+        body = controller;
+      },
+      onResponseStart: (_, status, headers) => void response.writeHead(status, headers),
+      onResponseData: (controller, chunk) => {
+        if (!response.write(chunk)) controller.pause();
+      },
+      onResponseEnd: () => void response.end(),
+      onResponseError: () => void response.destroy(),
+    },
+  );
+}
+
+async function project(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path = '', first = ''] = (request.url ?? '').split('?first=');
+  const { statusCode, body } = await pool.request({
+    path,
+    method: request.method === 'DELETE' ? 'DELETE' : 'GET',
+    headers: { authorization: request.headers.authorization },
+  });
+  if (statusCode !== 200) {
+    await body.dump();
+    response.writeHead(statusCode).end();
+    return;
+  }
+  send(response, { nodes: toNodes(await body.json(), Number(first)) });
+}
+
+function execute(request: IncomingMessage, response: ServerResponse): undefined {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const { variables } = JSON.parse(String(Buffer.concat(chunks)));
+    callService(variables, request.headers.authorization, response);
+  });
+}
+
+function callService(
+  { first = 0, clientId }: { readonly first?: number; readonly clientId?: string },
+  authorization: string | undefined,
+  response: ServerResponse,
+): void {
+  const chunks: Buffer[] = [];
+  let status = 0;
+  const isDeletion = clientId !== undefined;
+  pool.dispatch(
+    {
+      path: isDeletion ? `/api/v1/secrets/${encodeURIComponent(clientId)}` : '/api/v1/audit',
+      method: isDeletion ? 'DELETE' : 'GET',
+      headers: { authorization },
+    },
+    {
+      onRequestStart: () => {},
+      onResponseStart: (_, code) => {
+        status = code;
+      },
+      onResponseData: (_, chunk) => void chunks.push(chunk),
+      onResponseEnd: () => {
+        if (status >= 300) return send(response, { errors: [{ message: String(status) }] });
+        if (isDeletion) return send(response, { data: { deleteApiKey: { outcome: 'DELETED' } } });
+        const trail: unknown = JSON.parse(String(Buffer.concat(chunks)));
+        send(response, { data: { audit: { nodes: toNodes(trail, first) } } });
+      },
+      onResponseError: () => void response.destroy(),
+    },
+  );
+}
+
+/** The first records with the fields of Keytrail's schema. */
+function toNodes(trail: unknown, first: number): readonly unknown[] {
+  const { events } = trail as { readonly events: readonly TrailRecord[] }; // as the service documents it
+  return events.slice(0, first).map(({ id, action, actor, target, ...record }) => ({
+    id,
+    occurredAt: record.occurred_at,
+    action,
+    outcome: record.outcome === 'success' ? 'SUCCESS' : 'FAILURE',
+    ipAddress: record.ip_address,
+    userAgent: record.user_agent,
+    actor: { id: actor.id, name: actor.name, type: actor.type },
+    target: { id: target.id, name: target.name, type: target.type },
+  }));
+}
+
+function send(response: ServerResponse, result: object): void {
+  const body = JSON.stringify(result);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  response.writeHead(200, headers).end(body);
+}

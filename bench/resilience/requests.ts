@@ -1,0 +1,265 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client, ExpectedResponse, GraphQLRequest, GraphQLResponse } from './client.ts';
+import { LARGE_BYTES, RECORDS } from './service.ts';
+
+/** A request for one operation, with the data of its success. */
+export type OperationRequest = GraphQLRequest & {
+  readonly field: 'audit' | 'deleteApiKey' | 'login';
+  readonly data: unknown;
+};
+
+/**
+ * Creates a request from an id, which is also its token and its client id. The part before the dot selects how the
+ * service behaves.
+ */
+export type Operation = (id: string) => OperationRequest;
+
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+const authorization = (id: string) => ['authorization', `Bearer ${id}`] as const;
+
+const auditPage: Operation = (id) =>
+  operation(
+    id,
+    'audit',
+    'query ($first: Int) { audit(first: $first) { totalCount nodes { id outcome actor { name } } pageInfo { hasNextPage } } }',
+    { first: 5 },
+    {
+      totalCount: RECORDS,
+      nodes: [0, 1, 2, 3, 4].map((index) => ({
+        id: `${id}.${index}`,
+        outcome: 'SUCCESS',
+        actor: { name: index % 2 === 0 ? 'even' : 'odd' },
+      })),
+      pageInfo: { hasNextPage: true },
+    },
+  );
+
+const filteredAudit: Operation = (id) =>
+  operation(
+    id,
+    'audit',
+    'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id occurredAt } } }',
+    { filter: { actor: 'odd', actions: ['key.delete'] } },
+    {
+      nodes: Array.from({ length: RECORDS / 2 }, (_, index) => ({
+        id: `${id}.${2 * index + 1}`,
+        occurredAt: '2026-11-21T06:20:33.156Z',
+      })),
+    },
+  );
+
+const deleteApiKey: Operation = (id) =>
+  operation(
+    id,
+    'deleteApiKey',
+    'mutation ($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome apiKey { clientId } raw } }',
+    { clientId: id },
+    { outcome: 'DELETED', apiKey: { clientId: id }, raw: { deleted: id, by: id } },
+  );
+
+const login: Operation = (id) =>
+  operation(
+    id,
+    'login',
+    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken tokenType expiresAt } }',
+    { clientId: id, clientSecret: `secret.${id}` },
+    {
+      accessToken: `access.${id}`,
+      refreshToken: `refresh.secret.${id}`,
+      tokenType: 'Bearer',
+      expiresAt: null,
+    },
+  );
+
+const AUDITS = [auditPage, filteredAudit];
+const OPERATION_BY_NAME = {
+  'audit with a page': auditPage,
+  'audit with a filter': filteredAudit,
+  deleteApiKey,
+  login,
+};
+
+/** All operations. */
+export const OPERATIONS: readonly Operation[] = Object.values(OPERATION_BY_NAME);
+
+function operation(
+  id: string,
+  field: OperationRequest['field'],
+  query: string,
+  variables: Readonly<Record<string, unknown>>,
+  data: unknown,
+): OperationRequest {
+  const headers = [...JSON_TYPE, ...(field === 'login' ? [] : authorization(id))];
+  return {
+    id,
+    field,
+    headers,
+    body: JSON.stringify({ query, variables }),
+    data: { [field]: data },
+  };
+}
+
+/** A kind of request. */
+export type RequestKind = {
+  readonly name: string;
+  /** Sends a request; its id contains the number. Resolves without a response if the client disconnects. */
+  readonly send: (client: Client, number: number) => Promise<Exchange | undefined>;
+};
+
+/** A response, and the one that is correct. */
+export type Exchange = { readonly response: GraphQLResponse; readonly expected: ExpectedResponse };
+
+/** Requests that succeed. */
+export const NORMAL: readonly RequestKind[] = Object.entries(OPERATION_BY_NAME).map(
+  ([name, operation]) => succeeds(name, 'normal', [operation]),
+);
+
+/** Requests that Keytrail refuses, and documents that differ in every request. */
+const INVALID: readonly RequestKind[] = [
+  changed('malformed JSON', { status: 400, code: 'BAD_REQUEST' }, (_, { body }) => ({
+    body: body.slice(0, -1),
+  })),
+  changed('wrong content type', { status: 415, code: 'BAD_REQUEST' }, (id) => ({
+    headers: ['content-type', 'text/plain', ...authorization(id)],
+  })),
+  changed('unparsable document', { code: 'GRAPHQL_PARSE_FAILED' }, () => document('{ audit {')),
+  changed('invalid document', { code: 'GRAPHQL_VALIDATION_FAILED' }, () =>
+    document('{ audit(first: "five") { totalCount } }'),
+  ),
+  changed('unknown field', { code: 'GRAPHQL_VALIDATION_FAILED' }, () =>
+    document('{ audit { nodes { colour } } }'),
+  ),
+  changed('document that is too deep', { code: 'OPERATION_TOO_COMPLEX' }, () =>
+    document(`${'{ audit '.repeat(50)}${'}'.repeat(50)}`),
+  ),
+  changed('wrong variables', { code: 'BAD_USER_INPUT' }, () =>
+    document('query ($first: Int) { audit(first: $first) { totalCount } }', { first: 'five' }),
+  ),
+  changed(
+    'no token',
+    { data: { audit: null }, code: 'UNAUTHENTICATED', reason: 'TOKEN_MISSING' },
+    () => ({ headers: JSON_TYPE }),
+  ),
+  changed(
+    'two Authorization headers',
+    { status: 400, code: 'BAD_REQUEST', hasRequestId: false },
+    (id, { headers }) => ({ headers: [...headers, ...authorization(id)] }),
+  ),
+  changed('distinct documents of 3 KB', { data: { audit: { nodes: [] } } }, (id) =>
+    document(`{ audit(filter: {actor: "${id.padEnd(3000, id)}"}) { nodes { id } } }`),
+  ),
+  changed('distinct unparsable documents of 30 KB', { code: 'GRAPHQL_PARSE_FAILED' }, (id) =>
+    document(`{ audit(filter: {actor: "${id.padEnd(30_000, id)}`),
+  ),
+];
+
+/** Clients that disconnect before they have a response. */
+const DISCONNECTING: readonly RequestKind[] = [
+  {
+    name: 'client sends a part of a request',
+    send: async ({ url }, number) => {
+      const { body, headers } = auditPage(`normal.${number}`);
+      const lines = headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`));
+      const text = `POST /graphql HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n${body}`;
+      const socket = connect(Number(url.port), url.hostname);
+      await once(socket, 'connect');
+      socket.on('error', () => {}); // Keytrail may close the connection first
+      socket.write(text.slice(0, Math.ceil(Math.random() * (text.length - 1))));
+      await wait(Math.random() * 50);
+      if (Math.random() < 0.5) socket.resetAndDestroy();
+      else socket.destroy();
+      return undefined;
+    },
+  },
+  {
+    name: 'client disconnects while it waits',
+    send: async ({ post }, number) => {
+      const signal = AbortSignal.timeout(Math.floor(Math.random() * 300));
+      const response = await post(pick(OPERATIONS)(`late.${number}`), signal).catch(() => null);
+      if (response !== null) throw new Error('Keytrail responded before the service.');
+      return undefined;
+    },
+  },
+  {
+    name: 'client disconnects during a response of 5 MB',
+    send: ({ postAndDisconnect }, number) => {
+      const query = document('{ audit(first: 1) { raw } }');
+      return postAndDisconnect({ ...auditPage(`large.${number}`), ...query });
+    },
+  },
+];
+
+/** Requests whose response from the service is a failure, succeeds at the second attempt, or has 5 MB. */
+const FAILING_SERVICE: readonly RequestKind[] = [
+  fails(
+    'truncated response',
+    'truncate',
+    ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'],
+    'TRUNCATED',
+  ),
+  fails('status 500', '500', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
+  fails('status 503', '503', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
+  fails('HTML', 'html', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_JSON'),
+  fails('not HTTP', 'ssh', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_HTTP'),
+  fails('connection reset', 'reset', ['UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']),
+  fails('slow body until the deadline', 'drip', ['UPSTREAM_TIMEOUT', 'OUTCOME_UNKNOWN']),
+  succeeds('read with one connection reset', 'reset-once', AUDITS),
+  succeeds('read with one status 503', '503-once', AUDITS),
+  succeeds(`response of ${LARGE_BYTES / 1e6} MB`, 'large', [filteredAudit]),
+];
+
+/** Requests with a fault of the client or of the service. */
+export const FAULTY: readonly RequestKind[] = [...INVALID, ...DISCONNECTING, ...FAILING_SERVICE];
+
+function succeeds(name: string, behaviour: string, operations: readonly Operation[]): RequestKind {
+  return {
+    name,
+    send: async ({ post }, number) => {
+      const request = pick(operations)(`${behaviour}.${number}`);
+      return { response: await post(request), expected: { data: request.data } };
+    },
+  };
+}
+
+/** The code of a failed read and that of a failed login or deletion. */
+type Codes = readonly [read: string, mutation: string];
+
+function fails(name: string, behaviour: string, codes: Codes, reason?: string): RequestKind {
+  return {
+    name,
+    send: async ({ post }, number) => {
+      const request = pick(OPERATIONS)(`${behaviour}.${number}`);
+      const code = codes[request.field === 'audit' ? 0 : 1];
+      const expected = { data: { [request.field]: null }, code, ...(reason && { reason }) };
+      return { response: await post(request), expected };
+    },
+  };
+}
+
+function changed(
+  name: string,
+  expected: ExpectedResponse,
+  change: (id: string, valid: GraphQLRequest) => Partial<GraphQLRequest>,
+): RequestKind {
+  return {
+    name,
+    send: async ({ post }, number) => {
+      const id = `invalid.${number}`;
+      const valid = auditPage(id);
+      return { response: await post({ ...valid, ...change(id, valid) }), expected };
+    },
+  };
+}
+
+function document(query: string, variables = {}): Pick<GraphQLRequest, 'body'> {
+  return { body: JSON.stringify({ query, variables }) };
+}
+
+/** One item at random. */
+export function pick<T>(items: readonly T[]): T {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new RangeError('The list is empty.');
+  return item;
+}
