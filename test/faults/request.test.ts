@@ -89,7 +89,7 @@ describe('a request at the front door', () => {
           const { code, errors, text } = await run(bench, 'login');
           expect(code).toBe('INTERNAL_SERVER_ERROR');
           expect(errors[0]?.message).toBe(
-            'The gateway failed. Please report it with the requestId.',
+            'Internal error of the gateway: report it with the `requestId`.',
           );
           expect(text).not.toMatch(/\.ts|\.js|stack/);
         },
