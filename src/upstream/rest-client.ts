@@ -1,6 +1,6 @@
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { createTickBarrier } from '../util/batch-per-tick.ts';
+import { batchPerTick } from '../util/batch-per-tick.ts';
 import type { Bearer } from './bearer.ts';
 import { sendRequest } from './http-request.ts';
 import { createPrefixReader, type PrefixRequest } from './partial-body.ts';
@@ -106,7 +106,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     sendRequest.bind(null, { dispatcher: pool, maxBytes }),
   );
 
-  const turn = createTickBarrier();
+  const turn = batchPerTick();
   const call = async (request: TracedRequest, kind: BodyKind): Promise<UpstreamResponse> => {
     const path = `${prefix}${request.path}` as Path; // the prefix comes from a URL, so it is encoded
     const response = await send({ ...request, path }, routeOf(request.path));

@@ -379,7 +379,7 @@ describe('a mistake in the variables', () => {
       const body = { query: String(AuditDocument), variables: { filter: { since } } };
       const result = await post(gateway, JSON.stringify(body), { authorization: 'Bearer t' });
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
-      expect(result.errors?.[0]?.message).toContain('"filter.since": "DateTime"');
+      expect(result.errors?.[0]?.message).toContain('"filter.since": expected "DateTime"');
     },
   );
 
@@ -390,7 +390,7 @@ describe('a mistake in the variables', () => {
       const query = `query ($${name}: [_Any!]!) { _entities(representations: $${name}) { __typename } }`;
       const { errors } = await post(gateway, JSON.stringify({ query, variables: {} }));
       expect(errors?.map(({ message }) => message)).toEqual([
-        `Variable "$${name}" of type "[_Any!]!" must be given and not be null.`,
+        `Variable "$${name}" of type "[_Any!]!" is required and must not be null.`,
       ]);
     },
   );
@@ -407,44 +407,44 @@ describe('a mistake in the variables', () => {
     [
       'a credential that is both',
       { credential: { clientSecret: SECRET, refreshToken: SECRET } },
-      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
-      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+      'expected "LoginCredential!"; set exactly one of clientSecret, refreshToken.',
+      'expected "LoginCredential!"; set exactly one of its fields.',
     ],
     [
       'a credential of another name',
       { credential: { [SECRET]: SECRET } },
-      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
-      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+      'expected "LoginCredential!"; set exactly one of clientSecret, refreshToken.',
+      'expected "LoginCredential!"; set exactly one of its fields.',
     ],
     [
       'a field that is missing',
       { parameters: [{ name: SECRET }] },
-      '"UpstreamParameter!" is expected there: value must be given.',
+      'expected "UpstreamParameter!"; value is required.',
     ],
     [
       'a field that there is not',
       { filter: { [SECRET]: SECRET } },
-      '"AuditFilter" is expected there: it has no field but actions, actor, outcome, since, target, until.',
-      '"AuditFilter" is expected there: it has not all fields that are given.',
+      'expected "AuditFilter"; its only fields are actions, actor, outcome, since, target, until.',
+      'expected "AuditFilter"; it has a field that is unknown.',
     ],
     [
       'a field that there is not, and one that is missing',
       { parameters: { name: SECRET, [SECRET]: SECRET } },
-      '"[UpstreamParameter!]" is expected there: value must be given; it has no field but name, value.',
-      '"[UpstreamParameter!]" is expected there: value must be given; it has not all fields that are given.',
+      'expected "[UpstreamParameter!]"; value is required; its only fields are name, value.',
+      'expected "[UpstreamParameter!]"; value is required; it has a field that is unknown.',
     ],
-    ['a text for an object', { filter: SECRET }, '"AuditFilter" is expected there.'],
-    ['a list for an object', { filter: [SECRET] }, '"AuditFilter" is expected there.'],
+    ['a text for an object', { filter: SECRET }, 'expected "AuditFilter".'],
+    ['a list for an object', { filter: [SECRET] }, 'expected "AuditFilter".'],
     [
       'a time',
       { filter: { since: SECRET } },
-      '"DateTime" is expected there: RFC 3339 with an offset, such as 2026-11-21T09:30:00Z.',
+      'expected "DateTime"; RFC 3339 with an offset, such as 2026-11-21T09:30:00Z.',
     ],
     [
       'a word that is none of an enum’s',
       { filter: { outcome: SECRET } },
-      '"AuditOutcome" is expected there: one of FAILURE, SUCCESS.',
-      '"AuditOutcome" is expected there.',
+      'expected "AuditOutcome"; use one of FAILURE, SUCCESS.',
+      'expected "AuditOutcome".',
     ],
   ])(
     'by %s is told what to give, by names of the schema where that is told',
@@ -457,7 +457,7 @@ describe('a mistake in the variables', () => {
         await using gateway = gatewayOver(NOWHERE, { introspection });
         const body = { query: String(query), variables: { clientId: 'c', ...variables } };
         const { errors, text } = await post(gateway, JSON.stringify(body));
-        expect(errors?.map(({ message }) => message.replace(/^.*": (?=".*there)/, ''))).toEqual([
+        expect(errors?.map(({ message }) => message.replace(/^.*": (?=expected)/, ''))).toEqual([
           expected,
         ]);
         expect(text).not.toContain(SECRET);

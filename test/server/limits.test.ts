@@ -26,9 +26,9 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
       `mutation { ${LOGIN} deleteApiKey(clientId: "k") @skip(if: true) { outcome } }`,
     ],
     ['one field in a mutation', `query A { __typename } mutation B { a: ${DELETE} b: ${DELETE} }`],
-    ['10 fields at its root', `{ ${times(11, () => '__typename')} }`],
-    ['10 fields at its root', `{ ${times(11, (i) => `a${i}: audit { totalCount }`)} }`],
-    ['10 fields at its root', fanOut(20)],
+    ['10 root fields', `{ ${times(11, () => '__typename')} }`],
+    ['10 root fields', `{ ${times(11, (i) => `a${i}: audit { totalCount }`)} }`],
+    ['10 root fields', fanOut(20)],
     ['500 fields', `{ audit { edges { node { ${times(499, () => 'id')} } } } }`],
     ['500 fields', `{ audit { nodes { ${times(50, (i) => `r${i}: raw`)} } } }`],
     [
@@ -40,8 +40,8 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
     ['50 directives', `{ audit { totalCount ${times(51, () => '@include(if: true)')} } }`],
     ['2000 tokens', `{ ${times(10_000, (i) => `a${i}: __typename`)} }`.slice(0, 60_000)],
     ['2000 tokens', `{ audit { ${times(2000, () => 'totalCount')} } }`],
-    ['40 brackets inside of one another', `{ a${times(2000, () => '{ a')} }`],
-    ['40 brackets inside of one another', `{ audit(first: ${'['.repeat(20_000)}`],
+    ['40 nested brackets', `{ a${times(2000, () => '{ a')} }`],
+    ['40 nested brackets', `{ audit(first: ${'['.repeat(20_000)}`],
     [
       '20 levels',
       `{ ...f0 } ${times(30, (i) => `fragment f${i} on Query { a { ...f${i + 1} } }`)}`,

@@ -88,7 +88,7 @@ describe('the limit of logins', () => {
     const http = over(server.url);
     for (const client of ['a', 'b', 'c']) expect(codeOf(await logIn(http, client))).toBe('');
     const { errors } = await logIn(http, 'd', '203.0.113.1');
-    expect(errors?.[0]?.message).toMatch(/^Too many logins from this address/);
+    expect(errors?.[0]?.message).toMatch(/^Too many logins from this IP address/);
     expect(service.seen).toHaveLength(3);
     // Without a socket only the client id counts, and those refused by address used up none of it.
     for (const _ of times(3, () => 0)) expect(codeOf(await logIn(gateway, 'd'))).toBe('');

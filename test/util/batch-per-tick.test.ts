@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createTickBarrier } from '../../src/util/batch-per-tick.ts';
+import { batchPerTick } from '../../src/util/batch-per-tick.ts';
 
 it('lets all who wait in one turn of the event loop take each step together', async () => {
-  const turn = createTickBarrier();
+  const turn = batchPerTick();
   const steps: string[] = [];
   const work = async (name: string) => {
     await turn();
@@ -15,7 +15,7 @@ it('lets all who wait in one turn of the event loop take each step together', as
 });
 
 it('waits for what has come already, and anew in the next turn', async () => {
-  const turn = createTickBarrier();
+  const turn = batchPerTick();
   for (let round = 0; round < 2; round += 1) {
     const heard: string[] = [];
     const waiting = turn().then(() => heard.push('turn'));
