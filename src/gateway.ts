@@ -163,8 +163,8 @@ export function createGateway(options: GatewayDependencies): Gateway {
       const request = new Request(input, init);
       const { signal, url } = request;
       signal.throwIfAborted();
-      const isGraphQL = new URL(url).pathname === GRAPHQL_PATH;
-      return loadShedder.respond(() => yoga.fetch(request), { isGraphQL, signal });
+      const isGraphql = new URL(url).pathname === GRAPHQL_PATH;
+      return loadShedder.respond(() => yoga.fetch(request), { isGraphql, signal });
     },
     handle: async (request, response) => {
       const { url = '' } = request;
@@ -175,8 +175,8 @@ export function createGateway(options: GatewayDependencies): Gateway {
         if (url === GRAPHQL_PATH && (await fastPath(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };
-      const isGraphQL = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
-      const result = await loadShedder.respond(work, { isGraphQL });
+      const isGraphql = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
+      const result = await loadShedder.respond(work, { isGraphql });
       if (result !== null) await send(result, response);
     },
     abort: () => {

@@ -32,7 +32,7 @@ export type LoadShedder = AsyncDisposable & {
 
 type RespondOptions = {
   /** Only GraphQL requests are shed; health checks are not. */
-  readonly isGraphQL: boolean;
+  readonly isGraphql: boolean;
   readonly signal?: AbortSignal;
 };
 
@@ -58,13 +58,13 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   };
 
   return {
-    respond: async (work, { isGraphQL, signal }) => {
+    respond: async (work, { isGraphql, signal }) => {
       if (isClosed) return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
-      if (isGraphQL && isShedding()) {
+      if (isGraphql && isShedding()) {
         return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
       }
       inFlight += 1;
-      graphqlRequests += Number(isGraphQL);
+      graphqlRequests += Number(isGraphql);
       reporter.inFlight(1);
       try {
         return await work();
@@ -75,7 +75,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
         inFlight -= 1;
-        graphqlRequests -= Number(isGraphQL);
+        graphqlRequests -= Number(isGraphql);
         reporter.inFlight(-1);
         if (isClosed && inFlight === 0) idle.resolve();
       }
