@@ -1,10 +1,10 @@
 type Failure = {
-  /** What happened and what to do next, for the caller: a fixed sentence, so that it can carry no secret. */
+  /** What failed and what to do next: a fixed sentence, so that it cannot contain a secret. */
   readonly message: string;
   readonly retryable: boolean;
 };
 
-/** The one table of failures: every `extensions.code` a caller can meet. */
+/** One row per `extensions.code`: the default message, and whether the same request may be sent again. */
 export const FAILURES = {
   BAD_REQUEST: {
     message:
@@ -12,108 +12,153 @@ export const FAILURES = {
     retryable: false,
   },
   PERSISTED_QUERY_NOT_SUPPORTED: {
-    message: 'PersistedQueryNotSupported', // by this word clients know that they must send the document
+    message: 'PersistedQueryNotSupported', // clients of Apollo and urql compare this text, then send the document
     retryable: false,
   },
-  GRAPHQL_PARSE_FAILED: { message: 'The document is not valid GraphQL.', retryable: false },
+  GRAPHQL_PARSE_FAILED: {
+    message: 'The document is not valid GraphQL: correct its syntax.',
+    retryable: false,
+  },
   GRAPHQL_VALIDATION_FAILED: {
-    message: 'The document does not fit the schema.',
+    message: 'The document does not match the schema: check its fields and arguments.',
     retryable: false,
   },
   BAD_USER_INPUT: {
     message:
-      'The service refused the input: check the client id, the credential and the parameters.',
+      'The service rejected the input: check the client ID, the credential and the parameters.',
     retryable: false,
   },
   OPERATION_TOO_COMPLEX: {
-    message: 'The operation asks for too much at once: split it.',
+    message: 'The operation exceeds a limit: split it into several requests.',
     retryable: false,
   },
   UNAUTHENTICATED: {
-    message: 'The service did not accept the credentials: log in again and send the new token.',
+    message: 'The service rejected the access token: log in again and send the new token.',
     retryable: false,
   },
-  FORBIDDEN: { message: 'The service does not allow this to the caller.', retryable: false },
-  NOT_FOUND: { message: 'The service knows nothing of that name.', retryable: false },
+  FORBIDDEN: {
+    message:
+      'The service does not permit this operation: ask for the permission, or use another client.',
+    retryable: false,
+  },
+  NOT_FOUND: {
+    message:
+      'The service responded with HTTP 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
+    retryable: false,
+  },
   CONFLICT: {
-    message: 'The service says that this contradicts its present state: read it, then decide.',
+    message:
+      'The operation conflicts with the current state of the service: read that state, then decide.',
     retryable: false,
   },
   RATE_LIMITED: {
-    message: 'Too many requests: wait, then try again (see retryAfterSeconds).',
+    message: 'Too many requests: wait `retryAfterSeconds` if it is given, then retry.',
     retryable: true,
   },
-  OVERLOADED: { message: 'The gateway is busy: try again shortly.', retryable: true },
-  UPSTREAM_TIMEOUT: { message: 'The service did not answer in time.', retryable: true },
+  OVERLOADED: {
+    message: 'The gateway is overloaded: wait `retryAfterSeconds`, then retry. Nothing was sent.',
+    retryable: true,
+  },
+  UPSTREAM_TIMEOUT: {
+    message: 'The service did not respond in time: retry if `retryable` is true.',
+    retryable: true,
+  },
   UPSTREAM_UNAVAILABLE: {
-    message: 'The service could not be reached: check that it runs and that UPSTREAM_URL names it.',
+    message:
+      'The service could not be reached: check that it is running and that UPSTREAM_URL is its base URL.',
     retryable: true,
   },
-  UPSTREAM_ERROR: { message: 'The service failed.', retryable: false },
+  UPSTREAM_ERROR: {
+    message: 'The service reported a failure: retry if `retryable` is true.',
+    retryable: false,
+  },
   UPSTREAM_BAD_RESPONSE: {
-    message: 'The service gave an answer that cannot be read.',
+    message:
+      'The response of the service cannot be used: see `reason`, and check that UPSTREAM_URL is its base URL.',
     retryable: false,
   },
   OUTCOME_UNKNOWN: {
     message:
-      'The request was sent and its answer was lost: it may or may not have been carried out. Look before you repeat it.',
+      'The request was sent, but its response was lost: it may or may not have taken effect. Check before you repeat it.',
     retryable: false,
   },
   INTERNAL_SERVER_ERROR: {
-    message: 'The gateway failed. Please report it with the requestId.',
+    message: 'Internal error of the gateway: report it with the `requestId`.',
     retryable: false,
   },
 } as const satisfies Record<string, Failure>;
 
-/** What happened, in one word: the key of {@link FAILURES}, and all that every router hands on. */
+/**
+ * What failed. `code` is the only extension that every federation router forwards, so decide by it alone.
+ *
+ * - `BAD_REQUEST`: not a GraphQL-over-HTTP request.
+ * - `PERSISTED_QUERY_NOT_SUPPORTED`: a hash instead of a document; send the document.
+ * - `GRAPHQL_PARSE_FAILED`: a syntax error in the document.
+ * - `GRAPHQL_VALIDATION_FAILED`: the document does not match the schema.
+ * - `BAD_USER_INPUT`: a wrong variable or argument, or the service's 400 or 422.
+ * - `OPERATION_TOO_COMPLEX`: the document exceeds a limit, e.g. one field per mutation; split it.
+ * - `UNAUTHENTICATED`: no well-formed bearer token (nothing is sent), or the service's 401; log in.
+ * - `FORBIDDEN`: the service's 403.
+ * - `NOT_FOUND`: the service's 404 or 410.
+ * - `CONFLICT`: the service's 409.
+ * - `RATE_LIMITED`: the service's 429, or too many logins of one client or IP address (nothing is sent).
+ * - `OVERLOADED`: the gateway sheds load, was closed, or has too many calls in flight. Nothing is sent; retry.
+ * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Reads may be retried.
+ * - `UPSTREAM_UNAVAILABLE`: the service was not reached, the connection of a read was lost, or the circuit breaker is
+ *   open.
+ * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure.
+ * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, too large, truncated, a redirect.
+ * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost. Check before you repeat it.
+ * - `INTERNAL_SERVER_ERROR`: a bug of the gateway.
+ */
 export type ErrorCode = keyof typeof FAILURES;
 
-/** A finer word beside the code, for programs; the set may grow. */
+/** Detail of an {@link ErrorCode}, given as its comment says. More may be added. */
 export type FailureReason =
-  | 'TOKEN_MISSING'
-  | 'TOKEN_MALFORMED'
-  | 'REDIRECT'
+  | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
+  | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
+  | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to PAGING_UNKNOWN
   | 'TOO_LARGE'
   | 'CONTENT_ENCODING'
   | 'NOT_JSON'
   | 'TOO_DEEP'
   | 'TRUNCATED'
   | 'NOT_HTTP'
-  | 'NO_TOKEN'
-  | 'NO_RECORDS'
-  | 'PAGING_UNKNOWN'
-  | 'SAYS_IT_FAILED'
-  | 'LOGIN_LIMIT';
+  | 'NO_TOKEN' // of a login: no access token was found in the response
+  | 'NO_RECORDS' // of the audit trail: no list of records was found in the response
+  | 'PAGING_UNKNOWN' // of the audit trail: the contract does not specify how to request the next page
+  | 'SAYS_IT_FAILED' // UPSTREAM_ERROR: a 2xx whose body reports a failure
+  | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 
-/** What a failure may tell beyond its code. None of it is ever taken from the service's text or the caller's values. */
+/** What an error contains beyond its code. Never text of the service or a value of the client. */
 export type FailureDetails = {
-  /** Instead of the table's sentence; never built from a value. */
+  /** Replaces the default message; must be a fixed sentence. */
   readonly message?: string;
   readonly reason?: FailureReason;
-  /** Instead of the table's answer. */
+  /** Replaces the default of the code. */
   readonly retryable?: boolean;
   /** Whole seconds, 0 or more. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The HTTP status of the service's answer. */
+  /** HTTP status of the service's response. */
   readonly upstreamStatus?: number;
-  /** Node's code of the error behind it, for the log alone. */
+  /** Node's code of the underlying error, e.g. ECONNREFUSED. Logged only, never part of a response. */
   readonly cause?: string | undefined;
 };
 
-/** `extensions` of a GraphQL error, as the caller sees them. */
+/** `extensions` of a GraphQL error in a response. */
 export type FailureExtensions = {
   readonly code: ErrorCode;
   readonly retryable: boolean;
   readonly retryAfterSeconds?: number;
   readonly reason?: FailureReason;
   readonly upstream?: { readonly status: number };
-  /** Quote it when you ask for help: the log has it, too. */
+  /** Identifies the request in the log; also in the header `x-request-id`. */
   readonly requestId?: string;
 };
 
 /**
- * An expected failure. Whatever else is thrown is a bug, and masked.
- * graphql-js copies `extensions` of a thrown error onto the GraphQL error, so that whoever throws this needs no graphql.
+ * An expected failure. Any other error is a bug: it is logged, and masked in the response. graphql-js copies
+ * `extensions` of a thrown error to the GraphQL error, so code that throws this does not need to import graphql.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
@@ -134,7 +179,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A failure as the body of an answer, for where there is no GraphQL result to put it into. */
+/** Converts a failure to a response body, for a request that has no GraphQL result. */
 export function toErrorBody({ message, extensions }: GatewayError, requestId: string) {
   return { errors: [{ message, extensions: { ...extensions, requestId } }] } as const;
 }

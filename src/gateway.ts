@@ -12,62 +12,61 @@ import { createPreparedOperations } from './server/fast-path/operations.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { type ClientRequest, toClientRequest, validateRequest } from './server/node-request.ts';
-import { useDocuments } from './server/plugins/use-documents.ts';
+import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
-import { useGraphqlJsExecutor } from './server/plugins/use-executable.ts';
+import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
 import { useIntrospection } from './server/plugins/use-introspection.ts';
 import { isInexact, useJsonRequests } from './server/plugins/use-json-requests.ts';
 import { useLimits } from './server/plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './server/plugins/use-playground.ts';
-import { useQuietErrors } from './server/plugins/use-quiet-errors.ts';
 import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
 import { useRequestLog } from './server/plugins/use-request-log.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
+import { useValueMasking } from './server/plugins/use-value-masking.ts';
 import type { Gateway } from './server/types.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
-/** What a gateway is made of. */
+/** Settings and collaborators of a gateway. */
 export type GatewayDependencies = {
   readonly upstream: Omit<RestClientOptions, 'now'>;
-  /** How often one client, and one address, may log in, and where replicas share the count. */
+  /** Limit on logins per client and per IP address, and where replicas share the count. */
   readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
-  /** Is told what happens; nobody unless given. */
+  /** Receives events, for metrics. */
   readonly observer?: Partial<GatewayObserver> | undefined;
-  /** How many proxies before the gateway add to X-Forwarded-For; with 0 logins count by the address of the socket. */
+  /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
   readonly trustedProxies: number;
   readonly introspection: boolean;
-  /** Where the service's answers hold what; gaps are inferred. */
+  /** Where each field is in the service's responses. What it omits is inferred. */
   readonly contract: SharedServices['contract'];
-  /** What the playground's tabs hold; null turns it off. */
+  /** Variables of the playground's tabs; null disables the playground. */
   readonly playground: PlaygroundOptions | null;
-  /** How many requests may be under way at once; more are answered with 503 before they are looked at. */
+  /** GraphQL requests in flight above which further ones get 503. */
   readonly maxInFlight: number;
-  /** Origins whose pages may read the answers; never with credentials. */
+  /** Origins that CORS allows to read responses, always without credentials. */
   readonly corsOrigins: readonly string[];
   readonly log: GatewayLog;
-  /** Makes spans. */
   readonly tracer: Tracer;
-  /** The time of day. */
+  /** Current time. */
   readonly now: () => Date;
-  /** Milliseconds from anywhere, never going back. */
+  /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
-  /** A number from 0 up to 1, which spreads what is tried again. */
+  /** Random number from 0 up to, not including, 1: jitter of retries. */
   readonly random: () => number;
-  /** Makes a request id. */
+  /** Creates a request ID. */
   readonly createId: () => string;
-  /** Aborted when the gateway should no longer be sent requests: it is then alive and not ready. */
+  /** Aborted when the shutdown begins: the gateway is then live, but not ready. */
   readonly draining: AbortSignal;
 };
 
 const MAX_BODY_BYTES = 65_536;
 
-/** Builds a gateway. It opens no connection to the service before the first request needs one. */
+/** Creates a gateway. It connects to the service when the first request needs it. */
 export function createGateway(options: GatewayDependencies): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
-  const reports = createRequestReporter({
+  const reporter = createRequestReporter({
     log: options.log,
     observer: options.observer,
     beginSpan: createTracing(options.tracer, options.upstream.url),
@@ -80,21 +79,24 @@ export function createGateway(options: GatewayDependencies): Gateway {
     ...options.upstream,
     now: () => now().getTime(),
   });
-  const admission = createLoadShedder({
-    reports,
+  const loadShedder = createLoadShedder({
+    reporter,
     createId,
     clock,
     maxInFlight: options.maxInFlight,
   });
-  const guard = createLoginRateLimiter({
+  const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
-    observer: { ...options.observer?.login, onFallback: reports.fallback },
+    observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
 
-  const service = { client, admitLogin: guard.admit, contract, reportDrift: reports.drift, now };
-  const schema = createSchema();
-  const { documents, plugin: keepValid } = useDocuments();
-  const prepared = createPreparedOperations(schema, documents);
+  const { documents, plugin: documentCache } = useDocumentCache();
+  const prepared = createPreparedOperations(createSchema(), documents);
+  const services = {
+    ...{ client, contract, now },
+    admitLogin: loginRateLimiter.admit,
+    reportDrift: reporter.drift,
+  };
   const contextOf = (
     { headers, signal, peer }: ClientRequest,
     report: OngoingRequest | undefined,
@@ -104,53 +106,55 @@ export function createGateway(options: GatewayDependencies): Gateway {
       return readClientIp({ peer, forwardedFor, trustedProxies });
     };
     const trace = report?.trace ?? NO_TRACE;
-    return createContext(service, { headers, signal }, { address, trace });
+    return createContext(services, { headers, signal }, { address, trace });
   };
   const yoga = createYoga<{ peer?: string | undefined; report?: OngoingRequest }>({
-    schema,
+    schema: prepared.schema,
     context: ({ request: { headers, signal }, peer, report }) =>
       contextOf({ headers, signal, peer }, report),
     graphqlEndpoint: GRAPHQL_PATH,
+    // Hooks of the same name run in this order.
     plugins: [
-      useRequestId(createId),
-      useErrorCodes(reports.bug),
+      useRequestId(createId), // first: the others read `requestId` from the server context
+      useErrorCodes(reporter.bug), // before useRequestLog, which logs the codes
+      // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
       useRequestLog((requestId, { headers }, { pathname }) =>
-        reports.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
+        reporter.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
       ),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
-      useRoutes({ draining, isShedding: admission.isShedding }),
+      useRoutes({ draining, isShedding: loadShedder.isShedding }),
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
       useGraphqlJsExecutor(),
-      keepValid,
-      prepared.plugin,
-      useQuietErrors({ hideSuggestions: !options.introspection }),
+      documentCache,
+      prepared.plugin, // needs `fields` of useRequestLog, and the document in documentCache
+      useValueMasking({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
-    maskedErrors: false, // useErrorCodes masks, knowing the table
-    logging: false, // useRequestLog logs, knowing what must not be
-    graphiql: false,
+    maskedErrors: false, // see useErrorCodes
+    logging: false, // see useRequestLog
+    graphiql: false, // see usePlayground
     landingPage: false,
     multipart: false,
-    healthCheckEndpoint: ' ', // no address ends so; useRoutes has health, which this one would answer while draining
+    healthCheckEndpoint: ' ', // disables Yoga's health check, which would report healthy while draining (see useRoutes)
   });
 
-  const lane = createFastPath({
+  const fastPath = createFastPath({
     find: prepared.find,
     maxBytes: MAX_BODY_BYTES,
     isInexact,
     begin: (request, response) => {
-      const caller = toClientRequest(request, response);
-      const { headers, signal } = caller;
+      const clientRequest = toClientRequest(request, response);
+      const { headers, signal } = clientRequest;
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
-      const report = reports.begin({ requestId, headers, isGraphql: true });
-      return { requestId, context: contextOf(caller, report), report, signal };
+      const report = reporter.begin({ requestId, headers, isGraphql: true });
+      return { requestId, context: contextOf(clientRequest, report), report, signal };
     },
-    toCoded: (result, requestId) => codeErrors(result, requestId, reports.bug),
+    codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
     headers: RESPONSE_HEADERS,
   });
 
@@ -159,36 +163,36 @@ export function createGateway(options: GatewayDependencies): Gateway {
       const request = new Request(input, init);
       const { signal, url } = request;
       signal.throwIfAborted();
-      const isAsked = new URL(url).pathname === GRAPHQL_PATH;
-      return admission.answer(() => yoga.fetch(request), { isAsked, signal });
+      const isGraphql = new URL(url).pathname === GRAPHQL_PATH;
+      return loadShedder.respond(() => yoga.fetch(request), { isGraphql, signal });
     },
     handle: async (request, response) => {
       const { url = '' } = request;
-      const refusal = validateRequest(request);
-      const peer = request.socket.remoteAddress; // gone when the caller is
+      const invalid = validateRequest(request);
+      const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const work = async () => {
-        if (refusal !== undefined) return admission.refuse(refusal, 400);
-        if (url === GRAPHQL_PATH && (await lane(request, response))) return null;
+        if (invalid !== undefined) return loadShedder.reject(invalid, 400);
+        if (url === GRAPHQL_PATH && (await fastPath(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };
-      const isAsked = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
-      const answer = await admission.answer(work, { isAsked });
-      if (answer !== null) await send(answer, response);
+      const isGraphql = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
+      const result = await loadShedder.respond(work, { isGraphql });
+      if (result !== null) await send(result, response);
     },
     abort: () => {
       client.abort();
-      admission.abort();
+      loadShedder.abort();
     },
     [Symbol.asyncDispose]: async () => {
-      await admission[Symbol.asyncDispose]();
-      await Promise.all([client, guard].map((part) => part[Symbol.asyncDispose]()));
+      await loadShedder[Symbol.asyncDispose]();
+      await Promise.all([client, loginRateLimiter].map((part) => part[Symbol.asyncDispose]()));
     },
   };
 }
 
 const NO_CACHE = { get: () => undefined, set: () => {} };
 
-/** Yoga's own list of origins names one of them to everybody, and the origin `null` to the rest. */
+/** Yoga sends the only origin of a list to every other origin too, and `null` if none of several matches. */
 function allowOrigins(origins: readonly string[]) {
   return (request: Request) => {
     const origin = request.headers.get('origin');
@@ -197,9 +201,9 @@ function allowOrigins(origins: readonly string[]) {
   };
 }
 
-/** Yoga's own way of sending answers an error with its stack. */
-async function send(answer: Response, response: ServerResponse): Promise<void> {
-  const body = await answer.text();
+/** Replaces Yoga's own request listener, which responds to errors with their stack. */
+async function send(result: Response, response: ServerResponse): Promise<void> {
+  const body = await result.text();
   if (response.destroyed) return;
-  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(body);
+  response.writeHead(result.status, Object.fromEntries(result.headers)).end(body);
 }

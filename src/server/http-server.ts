@@ -5,70 +5,70 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 import type { Gateway } from './types.ts';
 
-/** Where to listen, and how to stop. */
+/** Where to listen, and how to shut down. */
 export type ListenOptions = {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** Aborted here when stopping begins, so that `/health/ready` says so. */
+  /** {@link listen} aborts it when the shutdown begins; `/health/ready` then responds with 503. */
   readonly draining: AbortController;
-  /** How long the port stays open while not ready, so that balancers notice; milliseconds. */
+  /** Drain period: how long the port stays open while not ready, so that load balancers notice; milliseconds. */
   readonly drainMs: number;
-  /** After how long what is still under way is cut off; milliseconds, the drain included. */
+  /** Shutdown deadline: open connections are then closed; milliseconds, including the drain period. */
   readonly timeoutMs: number;
 };
 
-/** A gateway on a port. Disposing it finishes what is under way, then closes the port. */
+/** A gateway that listens on a port. Disposing it finishes the requests in flight, then closes the port. */
 export type ListeningServer = AsyncDisposable & {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly port: number;
 };
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Longer than balancers keep a connection, which is 60 s for most: a POST that meets the closing is lost. */
+/** Longer than load balancers keep idle connections (usually 60 s): a POST sent while we close its connection is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const SWEEP_MS = 500;
 
 /**
- * Puts a gateway on a port.
- * @throws what Node says when the port cannot be had, with `code` EADDRINUSE, EACCES …
+ * Serves a gateway on a port.
+ * @throws Node's error if it cannot listen there, with `code` EADDRINUSE, EACCES …
  */
 export async function listen(
   { handle }: Pick<Gateway, 'handle'>,
   options: ListenOptions,
 ): Promise<ListeningServer> {
   const { host, port, draining, drainMs, timeoutMs } = options;
-  // In the order in which they came. No Set: of one that changes all the time V8 links the old table to the new one, so
-  // that what was promoted to the old generation keeps alive everything that came later, until all is marked.
-  const unanswered: ServerResponse[] = [];
+  // In arrival order. An array, not a Set: V8 chains the old hash tables of a Set that changes often, and a promoted one
+  // retains every later response until a major GC.
+  const pending: ServerResponse[] = [];
 
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: SWEEP_MS, // Node looks at the two above every 30 s only
-      requireHostHeader: false, // the guard says it in JSON
+      connectionsCheckingInterval: SWEEP_MS, // Node's default, 30 s, would enforce both timeouts late
+      requireHostHeader: false, // validateRequest responds with JSON instead
     },
     (request, response) => {
       if (draining.signal.aborted) {
-        // Behind an answer that closes the connection nothing is answered, so nothing is begun (RFC 9112, section 9.6).
+        // No request is processed after a response with `connection: close` (RFC 9112, section 9.6).
         const { socket } = request;
-        if (!socket.writable || unanswered.some(({ req }) => req.socket === socket)) return;
+        if (!socket.writable || pending.some(({ req }) => req.socket === socket)) return;
         response.shouldKeepAlive = false;
       }
-      unanswered.push(response);
-      response.once('close', () => unanswered.splice(unanswered.indexOf(response), 1));
+      pending.push(response);
+      response.once('close', () => pending.splice(pending.indexOf(response), 1));
       void handle(request, response);
     },
   );
-  // What is not HTTP has no response object to answer with.
+  // Bytes that are not HTTP: there is no response object, so write to the socket.
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answer = refusal(REFUSALS[error.code ?? ''] ?? '400 Bad Request');
-    // The peer may never close its side, and Node watches such a socket no longer.
-    if (socket.writable) socket.end(answer, () => socket.destroy());
+    const response = toRawResponse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
+    // Destroyed explicitly: Node applies no timeout to this socket any more, and the client may never close it.
+    if (socket.writable) socket.end(response, () => socket.destroy());
     else socket.destroy();
   });
   server.listen(port, host);
@@ -81,15 +81,15 @@ export async function listen(
     [Symbol.asyncDispose]: async () => {
       draining.abort();
       const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
-      // A keep-alive client would otherwise go on asking on the connection it has. Of pipelined answers the last closes it.
-      const last = new Map(unanswered.map((response) => [response.req.socket, response]));
+      // Otherwise a keep-alive client could send requests for ever. Of pipelined responses, the last closes the connection.
+      const last = new Map(pending.map((response) => [response.req.socket, response]));
       for (const response of last.values()) response.shouldKeepAlive = false;
       await wait(Math.min(drainMs, timeoutMs));
       const closed = once(server, 'close');
       server.close();
-      // A connection that never asked anything counts as busy; a request whose head is under way gets until the sweep.
+      // Node counts a connection without any request as active. One that is sending its headers has until the next sweep.
       const sweep = setInterval(() => {
-        if (unanswered.length === 0) server.closeAllConnections();
+        if (pending.length === 0) server.closeAllConnections();
       }, SWEEP_MS);
       await closed;
       clearInterval(sweep);
@@ -98,12 +98,12 @@ export async function listen(
   };
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
+const STATUS_LINES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-function refusal(status: string): string {
+function toRawResponse(status: string): string {
   const headers = Object.entries({ connection: 'close', 'content-length': 0, ...RESPONSE_HEADERS });
   return [`HTTP/1.1 ${status}`, ...headers.map((header) => header.join(': ')), '\r\n'].join('\r\n');
 }

@@ -2,95 +2,96 @@ import { GatewayError, toErrorBody } from '../errors.ts';
 import type { RequestReporter } from '../observability/request-reporter.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 
-/** What the admission of requests needs to know. */
+/** Limits and collaborators of {@link createLoadShedder}. */
 export type LoadSheddingOptions = {
-  readonly reports: RequestReporter;
+  readonly reporter: RequestReporter;
   readonly createId: () => string;
-  /** Milliseconds from anywhere, never going back. */
+  /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
+  /** GraphQL requests in flight above which further ones get 503. */
   readonly maxInFlight: number;
 };
 
-/** Who gets in, and what is answered to the others. Disposing it waits for those who are in. */
+/** Admits or rejects requests. Disposing it waits for the requests in flight. */
 export type LoadShedder = AsyncDisposable & {
   /**
-   * Answers by some work, which gives null when it has answered by itself, or with 503 when there is too much of it, or
-   * no more. Rejects only with the reason of an aborted signal; whatever else fails is a bug, and answered with 500.
+   * Runs `work`, which returns null if it has written the response itself. Responds with 503 instead when overloaded or
+   * disposed, and with 500 if `work` throws. Rejects only with the reason of an aborted `signal`.
    */
-  answer<Answer extends Response | null>(
-    work: () => Promise<Answer> | Answer,
-    request: RequestFacts,
-  ): Promise<Answer | Response>;
-  /** Says that a request is wrong as HTTP. */
-  refuse(refusal: GatewayError, status: number): Response;
-  /** Whether requests for GraphQL are sent away just now. */
+  respond<Result extends Response | null>(
+    work: () => Promise<Result> | Result,
+    options: RespondOptions,
+  ): Promise<Result | Response>;
+  /** Logs a request that is wrong at the HTTP level, and returns its response. */
+  reject(error: GatewayError, status: number): Response;
+  /** Whether GraphQL requests are currently rejected. */
   isShedding(): boolean;
-  /** Lets a disposal end at once. */
+  /** Lets a disposal complete immediately. */
   abort(): void;
 };
 
-type RequestFacts = {
-  /** Whether it asks for GraphQL; health is always answered. */
-  readonly isAsked: boolean;
+type RespondOptions = {
+  /** Only GraphQL requests are shed; health checks are not. */
+  readonly isGraphql: boolean;
   readonly signal?: AbortSignal;
 };
 
-/** Whoever waits that long in a queue is better off elsewhere. Reading the largest answer takes as long, now and then. */
+/** Event-loop lag above which load is shed. Reading the largest response can lag as long now and then. */
 const MAX_LAG_MS = 1500;
 
-const CLOSED = 'This gateway was closed: send the request to one that runs.';
+const CLOSED = 'This gateway is closed: send the request to one that is running.';
 
-/** Opens the door. */
+/** Creates a load shedder, which measures the lag of the event loop until it is disposed. */
 export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
-  const { reports, createId, clock, maxInFlight } = options;
-  const ended = Promise.withResolvers<void>();
+  const { reporter, createId, clock, maxInFlight } = options;
+  const idle = Promise.withResolvers<void>();
   const eventLoop = monitorEventLoop(clock);
   let isClosed = false;
-  let underWay = 0;
-  let asked = 0; // health does not count
-  const isShedding = () => asked >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
+  let inFlight = 0;
+  let graphqlRequests = 0;
+  const isShedding = () => graphqlRequests >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
-  const refuse = (refusal: GatewayError, status: number): Response => {
+  const reject = (error: GatewayError, status: number): Response => {
     const requestId = createId();
-    reports.request({ requestId, codes: refusal.extensions.code, status });
-    return toResponse(refusal, status, requestId);
+    reporter.request({ requestId, codes: error.extensions.code, status });
+    return toResponse(error, status, requestId);
   };
 
   return {
-    answer: async (work, { isAsked, signal }) => {
-      if (isClosed) return refuse(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
-      if (isAsked && isShedding()) {
-        return refuse(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
+    respond: async (work, { isGraphql, signal }) => {
+      if (isClosed) return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
+      if (isGraphql && isShedding()) {
+        return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
       }
-      underWay += 1;
-      asked += Number(isAsked);
-      reports.inFlight(1);
+      inFlight += 1;
+      graphqlRequests += Number(isGraphql);
+      reporter.inFlight(1);
       try {
         return await work();
       } catch (bug) {
         signal?.throwIfAborted(); // as the global `fetch` does
         const requestId = createId();
-        reports.bug(bug, requestId);
+        reporter.bug(bug, requestId);
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
-        underWay -= 1;
-        asked -= Number(isAsked);
-        reports.inFlight(-1);
-        if (isClosed && underWay === 0) ended.resolve();
+        inFlight -= 1;
+        graphqlRequests -= Number(isGraphql);
+        reporter.inFlight(-1);
+        if (isClosed && inFlight === 0) idle.resolve();
       }
     },
-    refuse,
+    reject,
     isShedding,
-    abort: ended.resolve,
+    abort: idle.resolve,
     [Symbol.asyncDispose]: async () => {
       isClosed = true;
       eventLoop[Symbol.dispose]();
-      if (underWay > 0) await ended.promise;
+      if (inFlight > 0) await idle.promise;
     },
   };
 }
 
-/** A failure that happened outside Yoga, with the headers that its plugins would have set. */
+/** Builds a response outside of Yoga, with the headers that its plugins would set. */
 function toResponse(error: GatewayError, status: number, requestId: string): Response {
   const { retryAfterSeconds } = error.extensions;
   const headers = {
@@ -101,26 +102,21 @@ function toResponse(error: GatewayError, status: number, requestId: string): Res
   return Response.json(toErrorBody(error, requestId), { status, headers });
 }
 
-/** How late the event loop is. */
-export type EventLoopMonitor = Disposable & {
-  /** By how many milliseconds the last look at the clock came late, or the next one is late already. */
-  lagMs(): number;
-};
+const SAMPLE_INTERVAL_MS = 100;
 
-const LOOK_MS = 100;
-
-/** Looks at the clock ten times a second, and keeps no process running. `clock` counts milliseconds from anywhere. */
-export function monitorEventLoop(clock: () => number): EventLoopMonitor {
-  let lookedAt = clock();
-  let late = 0;
+/** Measures how late a timer fires, ten times a second. The timer does not keep the process running. */
+function monitorEventLoop(clock: () => number): Disposable & { lagMs(): number } {
+  let sampledAt = clock();
+  let lag = 0;
   const timer = setInterval(() => {
     const now = clock();
-    late = now - lookedAt - LOOK_MS;
-    lookedAt = now;
-  }, LOOK_MS);
+    lag = now - sampledAt - SAMPLE_INTERVAL_MS;
+    sampledAt = now;
+  }, SAMPLE_INTERVAL_MS);
   timer.unref();
   return {
-    lagMs: () => Math.max(late, clock() - lookedAt - LOOK_MS, 0),
+    // The lag of the last sample, or of the next one if it is already overdue.
+    lagMs: () => Math.max(lag, clock() - sampledAt - SAMPLE_INTERVAL_MS, 0),
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }

@@ -6,76 +6,88 @@ import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { GatewayError } from '../errors.ts';
 import type { LoginRateLimitObserver } from '../observability/observer.ts';
 
-/** How often one client, and one address, may log in. */
+/** The limit on logins, and where replicas share the count. */
 export type LoginRateLimitOptions = {
-  /** Logins a minute for each client id, and as many for each address; 0 = no limit. */
+  /** Logins per minute for each client ID, and the same for each IP address; 0 = no limit. */
   readonly perMinute: number;
-  /** Where replicas share the count: redis:// or rediss://. Without it each counts in its own memory. */
+  /** Redis that replicas share the count in, redis:// or rediss://. Without it each counts in memory. */
   readonly redisUrl?: string | undefined;
   readonly observer?: LoginRateLimitObserver | undefined;
 };
 
-/** Lets logins through, or not. Disposing it closes its connection. */
+/** Limits logins. Disposing it closes the connection to Redis. */
 export type LoginRateLimiter = AsyncDisposable & {
   /**
-   * Counts a login. The address is null when it is not known: then the client id alone counts.
-   * @throws GatewayError RATE_LIMITED when there were too many.
+   * Counts a login by client ID and IP address; by client ID alone if the address is null.
+   * @throws GatewayError RATE_LIMITED if either limit is exceeded.
    */
   admit(clientId: string, address: string | null): Promise<void>;
 };
 
-/** How long a login waits for Redis, or for whoever counts for all, before it is counted in memory. */
+/** The two things that logins are counted by. */
+type Limit = 'client' | 'address';
+
+/** Digests of a client ID and an IP address. */
+type LoginKeys = { readonly client: string; readonly address: string | null };
+
+/** Which limit is exceeded, and for how long. */
+type Rejection = { readonly by: Limit; readonly waitMs: number };
+
+/** Counts a login: null if it is within both limits. Rejects if it cannot count. */
+type LoginCounter = (keys: LoginKeys) => Promise<Rejection | null>;
+
+/** How long a login waits for Redis before it is counted in memory. */
 const TIMEOUT_MS = 500;
 
-/** Makes a guard. With a Redis it starts to connect, and works until then and without it all the same. */
+/** Creates a login rate limiter. With Redis it connects in the background, and counts in memory while Redis is away. */
 export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRateLimiter {
   const { perMinute, redisUrl, observer } = options;
   if (perMinute === 0) {
     return { admit: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
-  const own = createLoginCounter(perMinute);
+  const countInMemory = createLoginCounter(perMinute, (bucket) => new BoundedMemory(bucket));
   let isFallback = false;
   const setFallback = (value: boolean) => {
     if (value === isFallback) return;
     isFallback = value;
     observer?.onFallback?.(value);
   };
-  const onLost = () => setFallback(true);
-  const shared = redisUrl === undefined ? null : share(redisUrl, perMinute, onLost);
+  const onClose = () => setFallback(true);
+  const shared = redisUrl === undefined ? null : connectRedis(redisUrl, perMinute, onClose);
 
   const count: LoginCounter = async (keys) => {
-    if (shared === null) return own(keys);
-    const { redis, countThere } = await shared;
+    if (shared === null) return countInMemory(keys);
+    const { redis, countInRedis } = await shared;
     try {
-      const refusal = await countThere(keys);
+      const rejection = await countInRedis(keys);
       setFallback(false);
-      return refusal;
+      return rejection;
     } catch {
       setFallback(true);
-      // So that the next logins need not wait for one that hangs: without a connection none waits.
+      // Reconnect, so that the next logins do not wait for a Redis that hangs: without a connection they fail fast.
       if (redis.status === 'ready') redis.disconnect(true);
-      return own(keys);
+      return countInMemory(keys);
     }
   };
 
   return {
     admit: async (clientId, address) => {
-      const refusal = await count({
-        client: toKey(clientId),
-        address: address === null ? null : toKey(address),
+      const rejection = await count({
+        client: digest(clientId),
+        address: address === null ? null : digest(address),
       });
-      if (refusal === null) return;
-      observer?.onRefused?.(refusal.by);
+      if (rejection === null) return;
+      observer?.onRefused?.(rejection.by);
       throw new GatewayError('RATE_LIMITED', {
-        message: MESSAGES[refusal.by],
+        message: MESSAGES[rejection.by],
         reason: 'LOGIN_LIMIT',
-        retryAfterSeconds: Math.max(1, Math.ceil(refusal.waitMs / 1000)),
+        retryAfterSeconds: Math.max(1, Math.ceil(rejection.waitMs / 1000)),
       });
     },
     [Symbol.asyncDispose]: async () => {
       if (shared === null) return;
       const { redis } = await shared;
-      redis.off('close', onLost);
+      redis.off('close', onClose);
       redis.disconnect();
     },
   };
@@ -83,96 +95,84 @@ export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRat
 
 const MESSAGES = {
   client:
-    'Too many logins of this client: use the access token of the last one, or wait `retryAfterSeconds`, then log in again. Nothing was sent.',
+    'Too many logins of this client: use the access token of its last login, or wait `retryAfterSeconds`, then retry. Nothing was sent.',
   address:
-    'Too many logins from this address: use the access token of the last one, or wait `retryAfterSeconds`, then log in again. Nothing was sent.',
-} as const;
+    'Too many logins from this IP address: use the access token of the last login, or wait `retryAfterSeconds`, then retry. Nothing was sent.',
+} as const satisfies Record<Limit, string>;
 
-/** A digest, since a Redis has other readers; and since it is short, however long an id is made. */
-function toKey(text: string): string {
+/** Other applications may read the same Redis; and a digest is short, however long the ID is. */
+function digest(text: string): string {
   return hash('sha256', text, 'base64url');
 }
 
-/** Resolves when Redis is there, or soon without it; it goes on trying to connect. */
-async function share(url: string, perMinute: number, onLost: () => void) {
+/** Resolves when Redis is connected, or after {@link TIMEOUT_MS}; it then keeps reconnecting in the background. */
+async function connectRedis(url: string, perMinute: number, onClose: () => void) {
   const { Redis } = await import('ioredis');
   const { default: RateLimiterRedis } = await import(
     'rate-limiter-flexible/lib/RateLimiterRedis.js'
   );
   const redis = new Redis(url, {
     enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false, // a login that was counted in memory meanwhile
+    autoResendUnfulfilledCommands: false, // such a login has been counted in memory
     maxRetriesPerRequest: 0,
     commandTimeout: TIMEOUT_MS,
     disconnectTimeout: TIMEOUT_MS,
   });
-  redis.on('error', () => {}); // it always closes then
-  redis.on('close', onLost);
-  const countThere = createLoginCounter(
+  redis.on('error', () => {}); // 'close' follows
+  redis.on('close', onClose);
+  const countInRedis = createLoginCounter(
     perMinute,
-    (options) =>
-      new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
+    (bucket) =>
+      new RateLimiterRedis({ ...bucket, storeClient: redis, rejectIfRedisNotReady: true }),
   );
   await once(redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {});
-  return { redis, countThere };
+  return { redis, countInRedis };
 }
-
-/** What a login counts by, each a short text that tells nobody's id or address; without an address the client alone. */
-export type LoginKeys = { readonly client: string; readonly address: string | null };
-
-/** Who logged in too often, and for how many milliseconds that holds. */
-export type Refusal = { readonly by: 'client' | 'address'; readonly waitMs: number };
-
-/** Counts a login: null when it is within the limit. Rejects when it cannot count. */
-export type LoginCounter = (keys: LoginKeys) => Promise<Refusal | null>;
 
 const KEY_PREFIX = 'keytrail:login';
 const WINDOW_SECONDS = 60;
-/** Of each bucket in memory: about 10 MB for both. */
-const MAX_KEYS = 10_000;
 
-/** Counts in the memory of this process, unless told where. */
-export function createLoginCounter(
+function createLoginCounter(
   perMinute: number,
-  create: (options: IRateLimiterOptions) => RateLimiterAbstract = (options) =>
-    new BoundedMemory(options),
+  createBucket: (options: IRateLimiterOptions) => RateLimiterAbstract,
 ): LoginCounter {
-  const createFor = (name: keyof Buckets) =>
-    create({ keyPrefix: `${KEY_PREFIX}:${name}`, points: perMinute, duration: WINDOW_SECONDS });
-  const buckets = { client: createFor('client'), address: createFor('address') };
-  return (keys) => take(buckets, keys);
+  const create = (limit: Limit) =>
+    createBucket({
+      keyPrefix: `${KEY_PREFIX}:${limit}`,
+      points: perMinute,
+      duration: WINDOW_SECONDS,
+    });
+  const [clients, addresses] = [create('client'), create('address')];
+  // The address is checked first, so that trying many client IDs from one address does not use up the limits of those
+  // clients. A login rejected by client ID gives its point of the address back: other clients may share the address.
+  return async ({ client, address }) => {
+    if (address !== null) {
+      const waitMs = await consume(addresses, address);
+      if (waitMs !== null) return { by: 'address', waitMs };
+    }
+    const waitMs = await consume(clients, client);
+    if (waitMs === null) return null;
+    if (address !== null) await addresses.reward(address);
+    return { by: 'client', waitMs };
+  };
 }
 
-type Buckets = Readonly<Record<Refusal['by'], RateLimiterAbstract>>;
-
-/**
- * The address comes first, so that who tries many ids from one address uses up nobody else's. Whoever is refused gives
- * back what he took: a client that goes on trying does not use up the address that it shares with others.
- */
-async function take(buckets: Buckets, { client, address }: LoginKeys): Promise<Refusal | null> {
-  if (address !== null) {
-    const waitMs = await takeOne(buckets.address, address);
-    if (waitMs !== null) return { by: 'address', waitMs };
-  }
-  const waitMs = await takeOne(buckets.client, client);
-  if (waitMs === null) return null;
-  if (address !== null) await buckets.address.reward(address);
-  return { by: 'client', waitMs };
-}
-
-/** Milliseconds to wait, or null when there was one left. */
-async function takeOne(bucket: RateLimiterAbstract, key: string): Promise<number | null> {
+/** Returns the milliseconds to wait, or null if a point was left. A rejected attempt costs none. */
+async function consume(bucket: RateLimiterAbstract, key: string): Promise<number | null> {
   try {
     await bucket.consume(key);
     return null;
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
+  } catch (rejected) {
+    if (!(rejected instanceof RateLimiterRes)) throw rejected;
     await bucket.reward(key);
-    return refused.msBeforeNext;
+    return rejected.msBeforeNext;
   }
 }
 
-/** Forgets the key that was not asked for longest when there are too many: a flood can shut nobody out. */
+/** For each of the two limits; about 10 MB for both. */
+const MAX_KEYS = 10_000;
+
+/** Evicts the least recently used key, so that a flood of new keys neither fills the memory nor locks out a client. */
 class BoundedMemory extends RateLimiterMemory {
   readonly #keys = new Set<string>();
 

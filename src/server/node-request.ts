@@ -1,64 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
 
-/** A host and perhaps a port (RFC 9110, section 7.2). */
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
-
-/**
- * What is wrong with a request before anything makes a URL or a token of it, which fails or guesses; undefined when
- * nothing is. Node itself has refused what is not HTTP.
- */
-export function validateRequest({
-  url = '',
-  httpVersion,
-  headers: { host = 'localhost' },
-  rawHeaders,
-}: IncomingMessage): GatewayError | undefined {
-  const hosts = count(rawHeaders, 'host');
-  const isMissing = hosts === 0 && httpVersion === '1.1';
-  const isTarget = url.startsWith('/') && URL.canParse(`http://${host}${url}`);
-  if (isMissing || hosts > 1 || !HOST.test(host) || !(isTarget || URL.canParse(`http://${host}`))) {
-    return new GatewayError('BAD_REQUEST', { message: 'The Host header is not a host.' });
-  }
-  if (!isTarget) {
-    return new GatewayError('BAD_REQUEST', { message: 'The request target is not a path.' });
-  }
-  if (count(rawHeaders, 'authorization') > 1) {
-    return new GatewayError('BAD_REQUEST', {
-      message: 'There is more than one Authorization header.',
-    });
-  }
-  return undefined;
-}
-
-/** How often a header came; `headers` has only the first of some. */
-function count(rawHeaders: readonly string[], name: string): number {
-  let times = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index];
-    if (given?.length === name.length && given.toLowerCase() === name) times += 1;
-  }
-  return times;
-}
-
-/** Who asks. */
+/** What the context of an operation needs of its HTTP request. */
 export type ClientRequest = {
   readonly headers: { get(name: string): string | null };
-  /** Aborted when he leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The other end of his socket; undefined when there is none. */
+  /** Remote address of the socket; undefined if there is no socket. */
   readonly peer: string | undefined;
 };
 
-/** Who asks by a request to Node's own server. */
+/** Adapts a request of a Node server. */
 export function toClientRequest(
   { headers, socket }: IncomingMessage,
   response: Pick<ServerResponse, 'on' | 'destroyed' | 'writableFinished'>,
 ): ClientRequest {
-  const leaving = new AbortController();
-  if (response.destroyed) leaving.abort(); // he asked, and left at once
+  const disconnect = new AbortController();
+  if (response.destroyed) disconnect.abort();
   response.on('close', () => {
-    if (!response.writableFinished) leaving.abort();
+    if (!response.writableFinished) disconnect.abort();
   });
   return {
     headers: {
@@ -67,7 +27,47 @@ export function toClientRequest(
         return typeof value === 'object' ? value.join(', ') : (value ?? null);
       },
     },
-    signal: leaving.signal,
+    signal: disconnect.signal,
     peer: socket.remoteAddress,
   };
+}
+
+/** A host and an optional port (RFC 9110, section 7.2). */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+/**
+ * Checks what Node's parser accepts but Yoga misreads or throws at: the Host header, the request target, and that there
+ * is at most one Authorization header. Returns undefined if the request is valid.
+ */
+export function validateRequest({
+  url = '',
+  httpVersion,
+  headers: { host = 'localhost' },
+  rawHeaders,
+}: IncomingMessage): GatewayError | undefined {
+  const hosts = countHeader(rawHeaders, 'host');
+  const isMissing = hosts === 0 && httpVersion === '1.1';
+  const isTarget = url.startsWith('/') && URL.canParse(`http://${host}${url}`);
+  if (isMissing || hosts > 1 || !HOST.test(host) || !(isTarget || URL.canParse(`http://${host}`))) {
+    return badRequest('Send exactly one Host header, with a host and an optional port.');
+  }
+  if (!isTarget) return badRequest('The request target must be a path, such as /graphql.');
+  if (countHeader(rawHeaders, 'authorization') > 1) {
+    return badRequest('Send only one Authorization header.');
+  }
+  return undefined;
+}
+
+function badRequest(message: string): GatewayError {
+  return new GatewayError('BAD_REQUEST', { message });
+}
+
+/** Node's `headers` merges or drops repeated headers, so this reads the raw list of names and values. */
+function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const header = rawHeaders[index];
+    if (header?.length === name.length && header.toLowerCase() === name) count += 1;
+  }
+  return count;
 }

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * A gateway: it holds connections to the service, and no port. Disposing it finishes what is under way and closes
- * them; whatever is asked of it from then on is answered with 503 and OVERLOADED. That takes as long as the slowest
- * call may take, and as a caller takes who has not sent all of his request; `abort` does not wait for either.
+ * A gateway. It holds connections to the service, and listens on no port. Disposing it finishes the requests in flight
+ * and closes the connections; later requests get HTTP 503 with `OVERLOADED`. Disposal waits for the slowest call to the
+ * service, and for clients that have not sent their whole request yet; after `abort` it waits for neither.
  */
 export type Gateway = AsyncDisposable & {
-  /** Cuts off every call to the service that is under way, and lets a disposal end at once. */
+  /** Aborts all calls to the service that are in flight. A disposal then completes immediately. */
   abort(): void;
-  /** Answers one request, given as to the global `fetch`; like that it rejects for what is no request, and when its signal is aborted. */
+  /** Handles one request, with the parameters of the global `fetch`. Like `fetch`, it rejects if the request is invalid or its signal is aborted. */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
-  /** Answers one request of a Node server, as in `createServer(gateway.handle)`; never rejects. */
+  /** Handles one request of a Node server, as in `createServer(gateway.handle)`. Never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
 };

@@ -1,6 +1,6 @@
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { createTickBarrier } from '../util/batch-per-tick.ts';
+import { batchPerTick } from '../util/batch-per-tick.ts';
 import type { Bearer } from './bearer.ts';
 import { sendRequest } from './http-request.ts';
 import type { PrefixRequest } from './partial-body.ts';
@@ -88,7 +88,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     { ...defaults, ...options, aborted: shutdown.signal },
     sendRequest.bind(null, pool),
   );
-  const tickBarrier = createTickBarrier();
+  const nextTick = batchPerTick();
   const call = async (
     path: Path,
     request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
@@ -96,7 +96,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
     const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
-    if (response.body.length <= SMALL_BYTES) await tickBarrier();
+    if (response.body.length <= SMALL_BYTES) await nextTick();
     const failure = failureOf(response.status);
     if (failure === null) return readResponse(response, kind);
     const isRead = request.method === 'GET';

@@ -281,7 +281,7 @@ describe('a gateway that was disposed', () => {
       expect(await response.json()).toEqual({
         errors: [
           {
-            message: 'This gateway was closed: send the request to one that runs.',
+            message: 'This gateway is closed: send the request to one that is running.',
             extensions: {
               code: 'OVERLOADED',
               retryable: true,

@@ -85,7 +85,7 @@ describe('the playground', () => {
     expect(authorized.at(-1)).toBe('');
 
     await openTab(page, 'Audit');
-    expect(await play(page, 'key.delete')).toContain('"id": "demo-old-ci"');
+    expect(await play(page, 'key.delete')).toContain('"identifier": "demo-old-ci"');
     expect(authorized.at(-1)).toBe(`Bearer ${renewed}`);
 
     expect(complaints).toEqual([]);

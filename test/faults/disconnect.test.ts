@@ -7,8 +7,8 @@ import { withstand } from '../helpers/fault-bench.ts';
 import { startProduction } from '../helpers/production.ts';
 import { startService } from '../helpers/service.ts';
 
-describe('a caller', () => {
-  it('A41: who leaves during an audit leaves no socket at the service after 100 ms', () => {
+describe('a client', () => {
+  it('A41: that disconnects during an audit leaves no socket open at the service after 100 ms', () => {
     const arrived = Promise.withResolvers<void>();
     return withstand(
       () => {
@@ -16,20 +16,20 @@ describe('a caller', () => {
         return undefined;
       },
       async ({ ask, sockets, logged, url }) => {
-        const caller = new AbortController();
-        const answer = fetch(url, {
+        const client = new AbortController();
+        const response = fetch(url, {
           method: 'POST',
           headers: {
             'content-type': 'application/json',
             authorization: `Bearer ${CANARY.accessToken}`,
           },
           body: '{"query": "{ audit { totalCount } }"}',
-          signal: caller.signal,
+          signal: client.signal,
         });
         await arrived.promise;
-        caller.abort();
+        client.abort();
         const start = performance.now();
-        await expect(answer).rejects.toThrow();
+        await expect(response).rejects.toThrow();
         await expect.poll(sockets, { interval: 5 }).toBe(0);
         expect(performance.now() - start).toBeLessThan(100 * 8);
         await expect.poll(() => logged.join()).toContain('"aborted":true');
@@ -41,7 +41,7 @@ describe('a caller', () => {
 });
 
 describe('SIGTERM', () => {
-  it('A42: lets a request of 300 ms finish, closes its connection, and the process ends within 2 s', async () => {
+  it('A42: finishes a request of 300 ms, closes its connection, and exits within 2 s', async () => {
     const arrived = Promise.withResolvers<void>();
     await using service = await startService(async () => {
       arrived.resolve();
@@ -49,7 +49,7 @@ describe('SIGTERM', () => {
       return { body: [] };
     });
     await using process = await startProduction(service.url);
-    const answer = fetch(process.url, {
+    const response = fetch(process.url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     await arrived.promise;
     process.child.kill('SIGTERM');
     const start = performance.now();
-    const { status, headers } = await answer;
+    const { status, headers } = await response;
     expect([status, headers.get('connection')]).toEqual([200, 'close']);
     expect(await process.status).toBe(0);
     expect(performance.now() - start).toBeLessThan(2000 * 2);
@@ -70,17 +70,17 @@ describe('SIGTERM', () => {
     expectNoCanary(process.output.stdout + process.output.stderr);
   });
 
-  it('answers 50 requests of keep-alive clients, serves none of them for ever, and ends by itself', async () => {
+  it('finishes 50 requests of keep-alive clients, closes their connections, and exits', async () => {
     await using stage = await startFifty({});
     for (const client of stage.clients) client.ask();
     await expect.poll(() => stage.service.seen.length, POLL).toBe(100);
     stage.process.child.kill('SIGTERM');
     await expect.poll(stage.isReady, POLL).toBe(false);
     stage.release();
-    await stage.expectServedAndEnded();
+    await stage.expectServedAndExited();
   });
 
-  it('serves what comes while it drains, not ready, and ends by itself', async () => {
+  it('serves new requests during the drain period, not ready, and exits', async () => {
     await using stage = await startFifty({ SHUTDOWN_DRAIN_MS: '2000' });
     stage.release();
     stage.process.child.kill('SIGTERM');
@@ -89,15 +89,15 @@ describe('SIGTERM', () => {
     for (const client of stage.clients) client.ask();
     const headers = { 'content-type': 'application/json' };
     const body = '{"query": "{ __typename }"}';
-    const newcomer = await fetch(stage.process.url, { method: 'POST', headers, body });
-    expect(await newcomer.json()).toEqual({ data: { __typename: 'Query' } });
-    await stage.expectServedAndEnded();
+    const response = await fetch(stage.process.url, { method: 'POST', headers, body });
+    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    await stage.expectServedAndExited();
   });
 });
 
 const POLL = { interval: 5, timeout: 10_000 };
 const BODY = '{"query": "{ audit { totalCount } }"}';
-const ANSWER = '{"data":{"audit":{"totalCount":0}}}';
+const RESPONSE_BODY = '{"data":{"audit":{"totalCount":0}}}';
 const REQUEST = [
   'POST /graphql HTTP/1.1',
   'host: a',
@@ -108,25 +108,27 @@ const REQUEST = [
   BODY,
 ].join('\r\n');
 
-/** A client on one connection, which is left open; a chatty one asks again with every answer but the first. */
-async function startClient(url: string, isChatty: boolean) {
+/** A client with one keep-alive connection; a repeating one sends a request after each response but the first. */
+async function startClient(url: string, isRepeating: boolean) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let received = '';
-  const answers = () => received.split(/(?=HTTP\/1\.1 )/).filter((text) => text.endsWith(ANSWER));
+  const responses = () =>
+    received.split(/(?=HTTP\/1\.1 )/).filter((text) => text.endsWith(RESPONSE_BODY));
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  socket.on('error', () => {}); // a chatty one writes to a connection that was closed
+  socket.on('error', () => {}); // a repeating client writes to a closed connection
   socket.on('data', (chunk) => {
     received += chunk;
-    if (isChatty && received.endsWith(ANSWER) && answers().length > 1) socket.write(REQUEST);
+    if (isRepeating && received.endsWith(RESPONSE_BODY) && responses().length > 1)
+      socket.write(REQUEST);
   });
   await once(socket, 'connect');
   const ask = () => void socket.write(REQUEST);
   ask();
-  return { ask, answers, closed, received: () => received };
+  return { ask, responses, closed, received: () => received };
 }
 
-/** A process with 50 clients that were answered once, over a service whose later answers take 300 ms from a release. */
+/** A process with 50 clients that have had one response. Later ones take 300 ms at the service, after `release`. */
 async function startFifty(settings: Readonly<Record<string, string>>) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   await using stack = new AsyncDisposableStack();
@@ -136,13 +138,13 @@ async function startFifty(settings: Readonly<Record<string, string>>) {
       return { body: [] };
     }),
   );
-  // The fuse is longer than a test may last: what ends, ends by itself.
+  // Longer than the timeout of a test: the process must exit before this deadline.
   const environment = { SHUTDOWN_TIMEOUT_MS: '600000', ...settings };
   const process = stack.use(await startProduction(service.url, environment));
   const clients = await Promise.all(
     Array.from({ length: 50 }, (_, index) => startClient(process.url, index % 3 === 0)),
   );
-  const counts = () => new Set(clients.map(({ answers }) => answers().length));
+  const counts = () => new Set(clients.map(({ responses }) => responses().length));
   await expect.poll(counts, POLL).toEqual(new Set([1]));
   const kept = stack.move();
   return {
@@ -155,15 +157,15 @@ async function startFifty(settings: Readonly<Record<string, string>>) {
         ({ ok }) => ok,
         () => false,
       ),
-    expectServedAndEnded: async () => {
+    expectServedAndExited: async () => {
       expect(await process.status).toBe(0);
       await Promise.all(clients.map(({ closed }) => closed));
-      for (const { answers, received } of clients) {
+      for (const { responses, received } of clients) {
         expect(received().match(/^connection: .*(?=\r)/gim)).toEqual([
           'Connection: keep-alive',
           'Connection: close',
         ]);
-        expect(answers()).toHaveLength(2);
+        expect(responses()).toHaveLength(2);
       }
       expect(service.seen).toHaveLength(100);
       expectNoCanary(process.output.stdout + process.output.stderr);

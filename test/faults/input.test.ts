@@ -4,13 +4,13 @@ import { run, withstand } from '../helpers/fault-bench.ts';
 
 const DELETE = 'mutation ($c: ID!) { deleteApiKey(clientId: $c) { outcome } }';
 
-describe('a client id', () => {
+describe('a client ID', () => {
   it.each([
     ['A22', '..'],
     ['A22', '.'],
     ['A22', ''],
     ['A24', `${CANARY.clientId}\ud800`],
-  ])('%s: that is %j is BAD_USER_INPUT, and nothing is sent', (_, c) =>
+  ])('%s: %j is BAD_USER_INPUT, and nothing is sent', (_, c) =>
     withstand(null, async ({ ask, seen }) => {
       expect((await ask(DELETE, { c })).code).toBe('BAD_USER_INPUT');
       expect(seen()).toHaveLength(0);
@@ -23,7 +23,7 @@ describe('a client id', () => {
     ['a#f', 'a%23f'],
     ['%2e%2e', '%252e%252e'],
     ['日本', '%E6%97%A5%E6%9C%AC'],
-  ])('A23: that is %j is deleted as the segment %s, once', (c, segment) =>
+  ])('A23: %j is sent as the path segment %s, once', (c, segment) =>
     withstand(
       () => ({ status: 204 }),
       async ({ ask, seen }) => {
@@ -37,9 +37,9 @@ describe('a client id', () => {
 });
 
 describe('a token', () => {
-  it('A25: that is one of two is refused with 400, and nothing is sent', () =>
+  it('A25: in the first of two headers gets 400, and nothing is sent', () =>
     withstand(null, async ({ raw, seen }) => {
-      const answer = await raw(
+      const response = await raw(
         [
           'GET /graphql?query={audit{totalCount}} HTTP/1.1',
           'Host: a',
@@ -48,12 +48,12 @@ describe('a token', () => {
           'connection: close\r\n\r\n',
         ].join('\r\n'),
       );
-      expect(answer).toMatch(/^HTTP\/1.1 400 .*"BAD_REQUEST"/s);
+      expect(response).toMatch(/^HTTP\/1.1 400 .*"BAD_REQUEST"/s);
       expect(seen()).toHaveLength(0);
     }));
 
   it.each([`Basic ${CANARY.accessToken}`, 'Basic x', 'Bearer', 'Bearer '])(
-    'A25: that is %j is UNAUTHENTICATED, and nothing is sent',
+    'A25: given as %j is UNAUTHENTICATED, and nothing is sent',
     (authorization) =>
       withstand(null, async ({ ask, seen }) => {
         for (const query of ['{ audit { totalCount } }', DELETE]) {
@@ -64,7 +64,7 @@ describe('a token', () => {
       }),
   );
 
-  it('A26: that is missing makes an audit UNAUTHENTICATED, and nothing is sent', () =>
+  it('A26: missing in an audit request is UNAUTHENTICATED, and nothing is sent', () =>
     withstand(null, async ({ send, seen }) => {
       const body = '{"query": "{ audit { totalCount } }"}';
       const headers = { 'content-type': 'application/json' };
@@ -74,7 +74,7 @@ describe('a token', () => {
       expect(seen()).toHaveLength(0);
     }));
 
-  it('A26: goes to the service byte for byte, and never with a login', () =>
+  it('A26: is forwarded byte for byte, and never with a login', () =>
     withstand(
       () => ({ body: [{ access_token: 'granted' }] }),
       async (bench) => {

@@ -5,7 +5,7 @@ import { type FaultBench, type Reply, withstand } from '../helpers/fault-bench.t
 const LOGIN = `login(clientId: "${CANARY.literal}", credential: {clientSecret: "${CANARY.literal}"}) { tokenType }`;
 const DELETE = `deleteApiKey(clientId: "${CANARY.literal}") { outcome }`;
 
-describe('a document that asks for too much', () => {
+describe('a document that exceeds a limit', () => {
   it.each([
     ['A1: two logins under aliases', `mutation { a: ${LOGIN} b: ${LOGIN} }`],
     [
@@ -13,11 +13,11 @@ describe('a document that asks for too much', () => {
       `mutation { ${Array.from({ length: 50 }, (_, i) => `d${i}: ${DELETE}`).join(' ')} }`,
     ],
     [
-      'A3: two deletions, in a fragment and in an inline fragment,',
+      'A3: two deletions in fragments',
       `mutation { ...F ... on Mutation { b: ${DELETE} } } fragment F on Mutation { a: ${DELETE} }`,
     ],
     [
-      'A3: two deletions, one of which is skipped,',
+      'A3: two deletions, one of them skipped,',
       `mutation ($v: Boolean = true) { a: ${DELETE} b: ${DELETE.replace('{', '@skip(if: $v) {')} }`,
     ],
   ])('%s is OPERATION_TOO_COMPLEX, and nothing is sent', (_, document) =>
@@ -27,7 +27,7 @@ describe('a document that asks for too much', () => {
     }),
   );
 
-  it('A4: but one login under an alias is carried out', () =>
+  it('A4: one login under an alias is executed', () =>
     withstand(
       () => ({ body: { access_token: 'granted' } }),
       async ({ ask, seen }) => {
@@ -37,17 +37,17 @@ describe('a document that asks for too much', () => {
       },
     ));
 
-  it('A8: 10,000 aliases are refused within 20 ms', () =>
+  it('A8: 10,000 aliases are rejected within 20 ms', () =>
     withstand(null, async (bench) => {
-      // 10,000 are a body over 64 KB; 3,000 are not.
-      for (const [length, refusal] of [
+      // The body with 10,000 is larger than 64 KB, the one with 3,000 is not.
+      for (const [length, expected] of [
         [10_000, 'BAD_REQUEST'],
         [3000, 'OPERATION_TOO_COMPLEX'],
       ] as const) {
         const aliases = Array.from({ length }, (_, index) => `a${index}:__typename`);
         const [milliseconds, { code }] = await fastest(bench, `{ ${aliases.join(' ')} }`);
-        expect(code).toBe(refusal);
-        expect(milliseconds).toBeLessThan(20 * PATIENCE);
+        expect(code).toBe(expected);
+        expect(milliseconds).toBeLessThan(20 * TOLERANCE);
       }
     }));
 
@@ -58,7 +58,7 @@ describe('a document that asks for too much', () => {
       `{ audit(parameters: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { totalCount } }`,
     ],
     ['inline fragments 2,000 deep', `{ ${'... { '.repeat(2000)} __typename ${'}'.repeat(2000)} }`],
-  ])('A9: %s are refused with a code, and no stack overflows', (_, document) =>
+  ])('A9: %s are rejected with a code, without a stack overflow', (_, document) =>
     withstand(null, async ({ ask, logged }) => {
       expect((await ask(document)).code).toMatch(
         /^(?:OPERATION_TOO_COMPLEX|GRAPHQL_PARSE_FAILED)$/,
@@ -67,7 +67,7 @@ describe('a document that asks for too much', () => {
     }),
   );
 
-  it('A10: fragments that fan out to 2^20 are over within 50 ms', () =>
+  it('A10: fragments that expand to 2^20 fields are rejected within 50 ms', () =>
     withstand(null, async (bench) => {
       const fan = Array.from(
         { length: 20 },
@@ -76,12 +76,12 @@ describe('a document that asks for too much', () => {
       const document = `{ ...F0 } ${fan.join(' ')} fragment F20 on Query { __typename }`;
       const [milliseconds, { status }] = await fastest(bench, document);
       expect(status).toBeLessThan(500);
-      expect(milliseconds).toBeLessThan(50 * PATIENCE);
+      expect(milliseconds).toBeLessThan(50 * TOLERANCE);
     }));
 });
 
-describe('logins of one client id', () => {
-  it('A6: thirty in a second are served at first, then RATE_LIMITED', () =>
+describe('logins of one client ID', () => {
+  it('A6: of thirty in a second the first are served, the others RATE_LIMITED', () =>
     withstand(
       () => ({ body: { access_token: 'granted' } }),
       async ({ ask, seen }) => {
@@ -101,16 +101,16 @@ describe('logins of one client id', () => {
     ));
 });
 
-/** By how much a time of the table may be exceeded on a machine that does much else. */
-const PATIENCE = 5;
+/** Factor for the times on a busy machine. */
+const TOLERANCE = 5;
 
-/** Asks a few times: how long the fastest answer took, and that answer. */
+/** Sends a document five times. Returns the duration of the fastest response, and that response. */
 async function fastest({ ask }: FaultBench, document: string): Promise<readonly [number, Reply]> {
-  const answers: (readonly [number, Reply])[] = [];
+  const replies: (readonly [number, Reply])[] = [];
   for (let round = 0; round < 5; round += 1) {
     const start = performance.now();
     const reply = await ask(`${document} # ${round}`);
-    answers.push([performance.now() - start, reply]);
+    replies.push([performance.now() - start, reply]);
   }
-  return answers.toSorted(([a], [b]) => a - b)[0] ?? expect.unreachable();
+  return replies.toSorted(([a], [b]) => a - b)[0] ?? expect.unreachable();
 }

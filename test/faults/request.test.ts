@@ -8,8 +8,8 @@ const DELETION = `mutation { deleteApiKey(clientId: "${CANARY.literal}") { outco
 
 const withQuery = (url: string, query: string) => `${url}?${new URLSearchParams({ query })}`;
 
-describe('a request at the front door', () => {
-  it('A5: that is a batch of two is BAD_REQUEST, and nothing is sent', () =>
+describe('a request', () => {
+  it('A5: with a batch of two is BAD_REQUEST, and nothing is sent', () =>
     withstand(null, async ({ send, seen }) => {
       const body = JSON.stringify([{ query: DELETION }, { query: DELETION }]);
       const { status, code } = await send({ method: 'POST', headers: JSON_TYPE, body });
@@ -18,7 +18,7 @@ describe('a request at the front door', () => {
     }));
 
   it.each(['{ __schema { queryType { name } } }', '{ __type(name: "Query") { name } }'])(
-    'A7: that asks for the schema is GRAPHQL_VALIDATION_FAILED, and __typename works: %s',
+    'A7: for introspection is GRAPHQL_VALIDATION_FAILED, and __typename works: %s',
     (query) =>
       withstand(null, async ({ ask }) => {
         expect((await ask(query)).code).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -26,7 +26,7 @@ describe('a request at the front door', () => {
       }),
   );
 
-  it('A12: that is a mutation by GET is 405, and nothing is sent', () =>
+  it('A12: for a mutation by GET gets 405, and nothing is sent', () =>
     withstand(null, async ({ send, url, seen }) => {
       const { status, code } = await send(
         { headers: { authorization: TOKEN } },
@@ -45,7 +45,7 @@ describe('a request at the front door', () => {
     ],
     ['application/graphql', DELETION],
     ['text/plain', JSON.stringify({ query: DELETION })],
-  ])('A13: that says it is %s is 415, and nothing is sent', (type, body) =>
+  ])('A13: with content type %s gets 415, and nothing is sent', (type, body) =>
     withstand(null, async ({ send, seen }) => {
       const headers = { 'content-type': type, authorization: TOKEN };
       const { status, code } = await send({ method: 'POST', headers, body });
@@ -54,18 +54,18 @@ describe('a request at the front door', () => {
     }),
   );
 
-  it('A14: from a foreign page is answered without leave to read it', () =>
+  it('A14: from another origin gets a response without CORS headers', () =>
     withstand(null, async ({ send }) => {
       const origin = 'https://evil.example';
-      const asking = { 'access-control-request-method': 'POST', origin };
-      const preflight = await send({ method: 'OPTIONS', headers: asking });
+      const preflightHeaders = { 'access-control-request-method': 'POST', origin };
+      const preflight = await send({ method: 'OPTIONS', headers: preflightHeaders });
       const body = '{"query":"{ __typename }"}';
       const post = await send({ method: 'POST', headers: { ...JSON_TYPE, origin }, body });
       for (const { headers } of [preflight, post])
         expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
     }));
 
-  it('A15: of a browser gets no page', () =>
+  it('A15: from a browser gets no page', () =>
     withstand(null, async ({ send, url }) => {
       for (const path of ['/graphql', '/', '/graphiql']) {
         const { headers, text } = await send(
@@ -77,7 +77,7 @@ describe('a request at the front door', () => {
       }
     }));
 
-  it('A16: that runs into a bug gets a fixed sentence and no stack, in development too', async () => {
+  it('A16: that meets a bug gets a fixed message and no stack, in development too', async () => {
     vi.stubEnv('NODE_ENV', 'development');
     try {
       const now = () => {
@@ -89,7 +89,7 @@ describe('a request at the front door', () => {
           const { code, errors, text } = await run(bench, 'login');
           expect(code).toBe('INTERNAL_SERVER_ERROR');
           expect(errors[0]?.message).toBe(
-            'The gateway failed. Please report it with the requestId.',
+            'Internal error of the gateway: report it with the `requestId`.',
           );
           expect(text).not.toMatch(/\.ts|\.js|stack/);
         },
@@ -101,9 +101,9 @@ describe('a request at the front door', () => {
   });
 
   it.each<[string, (body: string) => BodyInit]>([
-    ['by its Content-Length', (body) => body],
+    ['with a Content-Length', (body) => body],
     ['in chunks', (body) => new Blob([body]).stream()],
-  ])('A17: of 70 KB %s is 413, and nothing is sent', (_, toBody) =>
+  ])('A17: of 70 KB %s gets 413, and nothing is sent', (_, toBody) =>
     withstand(null, async ({ send, seen }) => {
       const json = JSON.stringify({ query: DELETION, variables: { pad: 'x'.repeat(70_000) } });
       const { status, code } = await send({
@@ -117,16 +117,16 @@ describe('a request at the front door', () => {
     }),
   );
 
-  it.each(['a b', 'evil:99999'])('A18: to the Host %s is 400 as JSON without a stack', (host) =>
+  it.each(['a b', 'evil:99999'])('A18: with the Host %s gets 400 as JSON without a stack', (host) =>
     withstand(null, async ({ raw }) => {
-      const answer = await raw(request('GET /graphql?query={__typename}', `Host: ${host}`));
-      expect(answer).toMatch(/^HTTP\/1.1 400 .*content-type: application\/json.*BAD_REQUEST/is);
-      expect(answer).not.toMatch(/\.ts|\.js|node:/);
+      const response = await raw(request('GET /graphql?query={__typename}', `Host: ${host}`));
+      expect(response).toMatch(/^HTTP\/1.1 400 .*content-type: application\/json.*BAD_REQUEST/is);
+      expect(response).not.toMatch(/\.ts|\.js|node:/);
     }),
   );
 
-  it('A19: of whatever kind is answered with no-store', () =>
-    // `withstand` looks at every answer; here are the kinds.
+  it('A19: of any kind gets no-store', () =>
+    // `withstand` checks the header of every response.
     withstand(null, async ({ ask, send, raw, url }) => {
       const statuses = [
         await ask('{ __typename }'),
@@ -141,7 +141,7 @@ describe('a request at the front door', () => {
       expect(await raw('not HTTP\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
     }));
 
-  it('A20: of JSON that is cut short is BAD_REQUEST, and nothing of it comes back', () =>
+  it('A20: of truncated JSON is BAD_REQUEST, and the response repeats nothing of it', () =>
     withstand(null, async ({ send }) => {
       const body = `{"query": "{ __typename }", "variables": {"client_secret": "${CANARY.clientSecret}"`;
       const { status, code } = await send({ method: 'POST', headers: JSON_TYPE, body });
@@ -149,7 +149,7 @@ describe('a request at the front door', () => {
     }));
 
   it.each([[[CANARY.clientSecret]], [{ a: CANARY.clientSecret }], [1234567], [true]])(
-    'A21: whose clientSecret is %j is BAD_USER_INPUT, and nothing is sent',
+    'A21: with the clientSecret %j is BAD_USER_INPUT, and nothing is sent',
     (clientSecret) =>
       withstand(null, async ({ ask, seen }) => {
         const query =

@@ -3,7 +3,7 @@ import { CANARY, planted } from '../helpers/canary.ts';
 import { OPERATIONS, run, withstand } from '../helpers/fault-bench.ts';
 import type { Handler } from '../helpers/service.ts';
 
-/** Bytes on the connection itself, for what an HTTP server cannot be made to send. */
+/** Writes bytes to the socket, for responses that Node's HTTP server cannot send. */
 function bytes(text: string): Handler {
   return (_, response) => {
     response.socket?.end(text);
@@ -14,8 +14,8 @@ function bytes(text: string): Handler {
 const HEAD = `HTTP/1.1 200 ${CANARY.upstreamStatus}\r\nx-note: ${CANARY.upstreamHeader}\r\ncontent-type: application/json\r\n`;
 const CUT = `[{"id": "${CANARY.upstreamBody}"}`;
 
-/** Pours blanks until nobody takes them, or there were enough, and tells how many were taken. */
-function pour(total: number, poured: (bytes: number) => void): Handler {
+/** Streams spaces until `total` bytes, or until the client disconnects; reports how many were sent. */
+function stream(total: number, onSent: (bytes: number) => void): Handler {
   return (_, response) => {
     let sent = 0;
     response.writeHead(200, { 'x-note': CANARY.upstreamHeader });
@@ -23,7 +23,7 @@ function pour(total: number, poured: (bytes: number) => void): Handler {
     const more = () => {
       while (sent < total && !response.destroyed) {
         sent += 65_536;
-        poured(sent);
+        onSent(sent);
         if (!response.write(' '.repeat(65_536))) return;
       }
       response.end();
@@ -34,8 +34,8 @@ function pour(total: number, poured: (bytes: number) => void): Handler {
   };
 }
 
-describe('an answer', () => {
-  it('A33: that is an HTML page cannot be read, and its text is nowhere', () => {
+describe('a response', () => {
+  it('A33: that is an HTML page is UPSTREAM_BAD_RESPONSE, and its text is nowhere', () => {
     const body = `<html><h1>${CANARY.upstreamBody}.internal:8443</h1></html>`;
     return withstand(
       () => planted({ headers: { 'content-type': 'text/html' }, body }),
@@ -51,7 +51,7 @@ describe('an answer', () => {
     ['with a Content-Length', `${HEAD}content-length: 100\r\n\r\n${CUT}`],
     ['without one', `${HEAD}connection: close\r\n\r\n${CUT}`],
     ['in the middle of a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n70\r\n${CUT}`],
-  ])('A34: that is cut short %s cannot be read', (_, text) =>
+  ])('A34: truncated %s is UPSTREAM_BAD_RESPONSE', (_, text) =>
     withstand(bytes(text), async (bench) => {
       for (const operation of OPERATIONS) {
         expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
@@ -63,7 +63,7 @@ describe('an answer', () => {
     ['deleteApiKey', 204, { deleteApiKey: { outcome: 'DELETED' } }, ''],
     ['deleteApiKey', 200, { deleteApiKey: { outcome: 'DELETED' } }, ''],
     ['login', 200, { login: null }, 'UPSTREAM_BAD_RESPONSE'],
-  ] as const)('A35: to a %s that is %i and empty gives %j %s', (operation, status, data, code) =>
+  ] as const)('A35: to a %s, empty with %i, gives %j %s', (operation, status, data, code) =>
     withstand(
       () => planted({ status, body: '' }),
       async (bench) => {
@@ -78,7 +78,7 @@ describe('an answer', () => {
     [403, 'FORBIDDEN', undefined],
     [404, 'NOT_FOUND', undefined],
     [429, 'RATE_LIMITED', 7],
-  ])('A36: of %i to a deletion is %s', (status, code, retryAfterSeconds) =>
+  ])('A36: to a deletion with %i is %s', (status, code, retryAfterSeconds) =>
     withstand(
       () => planted({ status, headers: status === 429 ? { 'retry-after': '7' } : {} }),
       async (bench) => {
@@ -90,11 +90,11 @@ describe('an answer', () => {
     ),
   );
 
-  it('A38: of 100 MB in chunks cannot be read, and is not taken to its end', () => {
+  it('A38: of 100 MB in chunks is UPSTREAM_BAD_RESPONSE, and is not downloaded completely', () => {
     let sent = 0;
     const total = 100 * 2 ** 20;
     return withstand(
-      pour(total, (now) => {
+      stream(total, (now) => {
         sent = now;
       }),
       async (bench) => {
@@ -107,7 +107,7 @@ describe('an answer', () => {
     );
   });
 
-  it('A38: that announces 10 GB cannot be read, and is refused within 100 ms', () =>
+  it('A38: with a Content-Length of 10 GB is UPSTREAM_BAD_RESPONSE within 100 ms', () =>
     withstand(
       (_, response) => {
         response.writeHead(200, { 'content-length': '10000000000' });
@@ -123,7 +123,7 @@ describe('an answer', () => {
       },
     ));
 
-  it('A39: with the id 9007199254740993 gives every digit of it', () =>
+  it('A39: with the id 9007199254740993 keeps every digit of it', () =>
     withstand(
       () => ({ body: '[{"id": 9007199254740993, "n": 9007199254740993}]' }),
       async ({ ask }) => {
@@ -133,7 +133,7 @@ describe('an answer', () => {
       },
     ));
 
-  it('A40: with a member called __proto__ gives its tokens and pollutes nothing', () =>
+  it('A40: with a member called __proto__ gives its tokens and pollutes no prototype', () =>
     withstand(
       () => ({ body: '{"__proto__": {"polluted": 1}, "access_token": "granted"}' }),
       async ({ ask }) => {

@@ -12,8 +12,8 @@ const LOG_IN = (gateway: ReturnType<typeof gatewayOver>) =>
 const DELETE = (gateway: ReturnType<typeof gatewayOver>) =>
   ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
 
-/** A request whose caller may leave. */
-function leavable(query: string, signal: AbortSignal, token: string): Request {
+/** A request that can be aborted. */
+function abortable(query: string, signal: AbortSignal, token: string): Request {
   return new Request('http://gateway.test/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -27,7 +27,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a service that', () => {
-  it('resets every connection loses a read after its second try, and leaves a login or a deletion in doubt', async () => {
+  it('resets every connection gets two attempts of a read, and one of a login or a deletion, which is OUTCOME_UNKNOWN', async () => {
     await using service = await startRaw((socket) => socket.resetAndDestroy());
     await using gateway = gatewayOver(service.url);
     expect(codeOf(await READ(gateway))).toBe('UPSTREAM_UNAVAILABLE');
@@ -38,21 +38,21 @@ describe('a service that', () => {
     expect(service.requests()).toBe(4);
   });
 
-  it('is too slow for its queue: a deletion is in doubt exactly when the service saw it', async () => {
+  it('is too slow for its queue: a deletion is OUTCOME_UNKNOWN exactly if the service received it', async () => {
     await using service = await startRaw(() => {});
     await using gateway = gatewayOver(service.url, {
       upstream: { timeoutMs: 150, connections: 2 },
     });
     const results = await Promise.all(Array.from({ length: 20 }, () => DELETE(gateway)));
     await until(() => service.sockets() === 0);
-    const inDoubt = results.filter((result) => codeOf(result) === 'OUTCOME_UNKNOWN');
-    expect(inDoubt).toHaveLength(service.requests());
-    const waited = results.filter((result) => codeOf(result) === 'UPSTREAM_TIMEOUT');
-    expect(inDoubt.length + waited.length).toBe(20);
-    expect(waited.map(({ errors }) => errors?.[0]?.extensions.retryable)).not.toContain(true);
+    const unknown = results.filter((result) => codeOf(result) === 'OUTCOME_UNKNOWN');
+    expect(unknown).toHaveLength(service.requests());
+    const queued = results.filter((result) => codeOf(result) === 'UPSTREAM_TIMEOUT');
+    expect(unknown.length + queued.length).toBe(20);
+    expect(queued.map(({ errors }) => errors?.[0]?.extensions.retryable)).not.toContain(true);
   });
 
-  it('stops and goes on sees a login or a deletion once if it is in doubt, and never otherwise', async () => {
+  it('pauses and resumes receives each login or deletion that is OUTCOME_UNKNOWN once, and no other', async () => {
     await using service = await startServiceProcess();
     await using gateway = gatewayOver(service.url, {
       upstream: { timeoutMs: 500, connections: 4 },
@@ -69,11 +69,11 @@ describe('a service that', () => {
       }),
     );
     service.resume();
-    const inDoubt = names.filter((_, number) => codes[number] === 'OUTCOME_UNKNOWN');
-    expect(inDoubt.length).toBeGreaterThan(0);
+    const unknown = names.filter((_, number) => codes[number] === 'OUTCOME_UNKNOWN');
+    expect(unknown.length).toBeGreaterThan(0);
     const countReceived = async () => (await service.received()).size;
-    await expect.poll(countReceived, { timeout: 5000 }).toBe(inDoubt.length);
-    expect(await service.received()).toEqual(new Map(inDoubt.map((name) => [name, 1])));
+    await expect.poll(countReceived, { timeout: 5000 }).toBe(unknown.length);
+    expect(await service.received()).toEqual(new Map(unknown.map((name) => [name, 1])));
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe('a service that', () => {
     `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`,
     'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n[]',
     'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n',
-  ])('does not speak HTTP cannot be read', async (bytes) => {
+  ])('does not speak HTTP is UPSTREAM_BAD_RESPONSE', async (bytes) => {
     await using service = await startRaw((socket) => socket.end(bytes));
     await using gateway = gatewayOver(service.url);
     const { errors } = await READ(gateway);
@@ -93,13 +93,13 @@ describe('a service that', () => {
     expect(service.requests()).toBe(1);
   });
 
-  it('names no encoding of its answer has none', async () => {
+  it('sends an empty content-encoding is read', async () => {
     await using service = await startService({ headers: { 'content-encoding': '' }, body: [] });
     await using gateway = gatewayOver(service.url);
     expect(codeOf(await READ(gateway))).toBe('');
   });
 
-  it('closes before the length that it announced has cut its answer short', async () => {
+  it('closes before its Content-Length has sent a truncated response', async () => {
     await using service = await startRaw((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\n[]'),
     );
@@ -107,7 +107,7 @@ describe('a service that', () => {
     expect((await READ(gateway)).errors?.[0]?.extensions.reason).toBe('TRUNCATED');
   });
 
-  it('nests its answer 65 deep cannot be read; 64 deep it can', async () => {
+  it('nests its response 65 levels deep is UPSTREAM_BAD_RESPONSE; with 64 levels it is read', async () => {
     let depth = 64;
     await using service = await startService(() => ({
       body: '['.repeat(depth) + ']'.repeat(depth),
@@ -129,8 +129,8 @@ describe('a service that', () => {
   });
 });
 
-describe('a caller who leaves', () => {
-  it('does not end a deletion that was sent', async () => {
+describe('a client that disconnects', () => {
+  it('does not cancel a deletion that was sent', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     let finished = false;
@@ -141,30 +141,30 @@ describe('a caller who leaves', () => {
       return { status: 204 };
     });
     await using gateway = gatewayOver(service.url);
-    const caller = new AbortController();
-    const answer = gateway.fetch(
-      leavable('mutation { deleteApiKey(clientId: "k") { outcome } }', caller.signal, 't'),
+    const client = new AbortController();
+    const response = gateway.fetch(
+      abortable('mutation { deleteApiKey(clientId: "k") { outcome } }', client.signal, 't'),
     );
     await arrived;
-    caller.abort();
+    client.abort();
     release();
-    await expect(answer).rejects.toThrow('aborted');
+    await expect(response).rejects.toThrow('aborted');
     await until(() => finished);
   });
 
-  it('in any number never wedges the pool', async () => {
+  it('does not block the connection pool, even if many disconnect', async () => {
     await using service = await startService(async ({ headers }) => {
       if (headers.authorization === 'Bearer slow') await new Promise(() => {});
       return { body: [] };
     });
     await using gateway = gatewayOver(service.url, { upstream: { connections: 2 } });
-    const callers = Array.from({ length: 20 }, () => new AbortController());
-    const answers = callers.map(({ signal }) =>
-      gateway.fetch(leavable('{ audit { totalCount } }', signal, 'slow')),
+    const clients = Array.from({ length: 20 }, () => new AbortController());
+    const responses = clients.map(({ signal }) =>
+      gateway.fetch(abortable('{ audit { totalCount } }', signal, 'slow')),
     );
     await until(() => service.seen.length === 2);
-    for (const caller of callers) caller.abort();
-    await Promise.allSettled(answers);
+    for (const client of clients) client.abort();
+    await Promise.allSettled(responses);
     expect(codeOf(await READ(gateway))).toBe('');
     expect(service.seen).toHaveLength(3);
   });

@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Production, startProduction } from '../helpers/production.ts';
 
-/** What came back, as far as any check looks at it. */
-type Answer = { readonly text: string; readonly body: unknown };
+/** What the checks need of a response. */
+type Reply = { readonly text: string; readonly body: unknown };
 
-/** A check of graphql-cop, by its criterion, in our words. */
+/** A check of graphql-cop, reimplemented with its criterion. */
 type Check = {
-  /** A fact, when it is not flagged. */
+  /** True if it is not flagged. */
   readonly fact: string;
-  /** Asks, and says whether graphql-cop would flag what comes back. */
+  /** Sends requests, and returns whether graphql-cop would flag the responses. */
   readonly isFlagged: (url: string) => Promise<boolean>;
-  /** Why it is flagged all the same, and harmless. */
-  readonly byIntent?: string;
+  /** Why it is flagged on purpose, and harmless. */
+  readonly onPurpose?: string;
 };
 
 const CHECKS: Readonly<Record<string, Check>> = {
   'alias overloading': {
-    fact: '101 aliases of one field are not answered',
+    fact: '101 aliases of one field are rejected',
     isFlagged: async (url) => {
       const aliases = Array.from({ length: 101 }, (_, index) => `alias${index}: __typename`);
       return has(await ask(url, `query { ${aliases.join('\n')} }`), 'data', 'alias100');
     },
   },
   'array-based query batching': {
-    fact: 'a list of eleven queries is not answered',
+    fact: 'a batch of eleven queries is rejected',
     isFlagged: async (url) => {
       const batch = Array.from({ length: 11 }, () => ({ query: 'query { __typename }' }));
       const { body } = await post(url, 'application/json', JSON.stringify(batch));
@@ -31,32 +31,32 @@ const CHECKS: Readonly<Record<string, Check>> = {
     },
   },
   'directive overloading': {
-    fact: 'ten unknown directives are not answered with ten errors',
+    fact: 'ten unknown directives do not get ten errors',
     isFlagged: async (url) => {
       const { body } = await ask(url, `query { __typename ${'@aa'.repeat(10)} }`);
       return errorsOf(body).length === 10;
     },
   },
   'circular query by introspection': {
-    fact: 'types of fields of types of fields are not answered',
+    fact: 'a circular introspection query is rejected',
     isFlagged: async (url) => {
       const circle = Array.from({ length: 4 }).reduce<string>(
         (inner) => `fields { type { ${inner} } }`,
         'name',
       );
-      const answer = await ask(url, `query { __schema { types { ${circle} } } }`);
-      return has(answer, 'data', '__schema', 'types');
+      const reply = await ask(url, `query { __schema { types { ${circle} } } }`);
+      return has(reply, 'data', '__schema', 'types');
     },
   },
   'field duplication': {
-    fact: 'one field written 500 times is not answered',
+    fact: 'one field repeated 500 times is rejected',
     isFlagged: async (url) =>
       has(await ask(url, `query { ${'__typename \n'.repeat(500)} }`), 'data', '__typename'),
   },
   'field suggestions': {
-    fact: 'a misspelt name is answered without the right one',
+    fact: 'a misspelt name gets no suggestion',
     isFlagged: async (url) => {
-      // graphql-cop asks the first alone, which is refused as introspection anyway.
+      // graphql-cop sends only the first, which is rejected as introspection anyway.
       const documents = [
         'query { __schema { directive } }',
         'query { audits }',
@@ -67,32 +67,32 @@ const CHECKS: Readonly<Record<string, Check>> = {
         'query { audit(filter: {outcome: SUCESS}) { totalCount } }',
         'query { audit @inclde(if: true) { totalCount } }',
       ];
-      const answers = await Promise.all(documents.map((document) => ask(url, document)));
-      return answers.some(({ text }) => /did you mean/i.test(text));
+      const replies = await Promise.all(documents.map((document) => ask(url, document)));
+      return replies.some(({ text }) => /did you mean/i.test(text));
     },
   },
   'GET method query support': {
-    fact: 'a query by GET is answered',
+    fact: 'a query by GET is executed',
     isFlagged: async (url) =>
       has(await get(`${url}?${new URLSearchParams({ query: '{__typename}' })}`), 'data'),
-    byIntent:
-      'GET only reads, and reads need an Authorization header, which no page can make a browser add',
+    onPurpose:
+      'GET only reads, and a read needs an Authorization header, which no page can make a browser send',
   },
   'GraphQL IDE': {
-    fact: 'no page for browsers is at any address that such a page is known by',
+    fact: 'no usual path has a GraphQL IDE',
     isFlagged: async (url) => {
       const paths = ['/graphiql', '/playground', '/console', '/graphql'];
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         paths.flatMap((path) =>
           ['*/*', 'text/html'].map((accept) => get(String(new URL(path, url)), accept)),
         ),
       );
       const names = /graphiql\.min\.css|GraphQL Playground|GraphiQL|graphql-playground|<html/i;
-      return answers.some(({ text }) => names.test(text));
+      return replies.some(({ text }) => names.test(text));
     },
   },
   introspection: {
-    fact: 'the schema is not told',
+    fact: 'introspection is rejected',
     isFlagged: async (url) =>
       has(
         await ask(url, 'query { __schema { types { name fields { name } } } }'),
@@ -101,24 +101,24 @@ const CHECKS: Readonly<Record<string, Check>> = {
       ),
   },
   'POST based url-encoded query': {
-    fact: 'a form is not answered',
+    fact: 'a form is rejected',
     isFlagged: async (url) => {
       const form = new URLSearchParams({ query: 'query {__typename}' });
       const type = 'application/x-www-form-urlencoded';
-      const answers = [await post(url, type, String(form)), await post(`${url}?${form}`)];
-      return answers.some((answer) => has(answer, 'data'));
+      const replies = [await post(url, type, String(form)), await post(`${url}?${form}`)];
+      return replies.some((reply) => has(reply, 'data'));
     },
   },
   'mutation by GET': {
-    fact: 'a mutation by GET is not answered',
+    fact: 'a mutation by GET is rejected',
     isFlagged: async (url) =>
       has(await get(`${url}?${new URLSearchParams({ query: 'mutation {__typename}' })}`), 'data'),
   },
   'trace mode': {
-    fact: 'neither an answer nor an error tells of tracing',
+    fact: 'no response contains tracing data',
     isFlagged: async (url) => {
-      const answers = [await ask(url, 'query { __typename }'), await ask(url, 'query { nope }')];
-      return answers.some(
+      const replies = [await ask(url, 'query { __typename }'), await ask(url, 'query { nope }')];
+      return replies.some(
         ({ text, body }) =>
           /stacktrace/i.test(text) ||
           [body, ...errorsOf(body)].some(
@@ -130,7 +130,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     },
   },
   'unhandled error detection': {
-    fact: 'a document that is none is answered without an exception',
+    fact: 'a document with a syntax error gets no exception',
     isFlagged: async (url) => {
       const { body, text } = await ask(url, 'qwerty cop { abc }');
       const [error] = errorsOf(body);
@@ -143,41 +143,41 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
-describe('graphql-cop, which asks production', () => {
+describe('graphql-cop in production', () => {
   let production: Production;
   beforeAll(async () => {
     production = await startProduction('http://127.0.0.1:9');
   });
   afterAll(() => production[Symbol.asyncDispose]());
 
-  it('is answered', async () => {
+  it('is served', async () => {
     expect(has(await ask(production.url, 'query { __typename }'), 'data', '__typename')).toBe(true);
   });
 
   it.each(
-    Object.entries(CHECKS).map(([title, { fact, byIntent, ...check }]) => {
-      const verdict = byIntent === undefined ? 'not flagged' : `flagged by intent: ${byIntent}`;
-      return [title, fact, verdict, check, byIntent !== undefined] as const;
+    Object.entries(CHECKS).map(([title, { fact, onPurpose, ...check }]) => {
+      const verdict = onPurpose === undefined ? 'not flagged' : `flagged on purpose: ${onPurpose}`;
+      return [title, fact, verdict, check, onPurpose !== undefined] as const;
     }),
-  )('about %s, sees that %s: %s', async (_title, _fact, _verdict, { isFlagged }, expected) => {
+  )('checks %s: %s: %s', async (_title, _fact, _verdict, { isFlagged }, expected) => {
     expect(await isFlagged(production.url)).toBe(expected);
   });
 });
 
-function ask(url: string, query: string): Promise<Answer> {
+function ask(url: string, query: string): Promise<Reply> {
   return post(url, 'application/json', JSON.stringify({ query }));
 }
 
-function post(url: string, type?: string, body?: string): Promise<Answer> {
+function post(url: string, type?: string, body?: string): Promise<Reply> {
   const headers = type === undefined ? {} : { 'content-type': type };
   return read(fetch(url, { method: 'POST', headers, ...(body !== undefined && { body }) }));
 }
 
-function get(url: string, accept = '*/*'): Promise<Answer> {
+function get(url: string, accept = '*/*'): Promise<Reply> {
   return read(fetch(url, { headers: { accept } }));
 }
 
-async function read(response: Promise<Response>): Promise<Answer> {
+async function read(response: Promise<Response>): Promise<Reply> {
   const text = await (await response).text();
   try {
     return { text, body: JSON.parse(text) };
@@ -186,12 +186,12 @@ async function read(response: Promise<Response>): Promise<Answer> {
   }
 }
 
-/** What stands under names in one another. */
+/** Follows a path of names. */
 function at(value: unknown, ...names: readonly string[]): unknown {
   return names.reduce<unknown>((outer, name) => Object(outer)[name], value);
 }
 
-function has({ body }: Answer, ...names: readonly string[]): boolean {
+function has({ body }: Reply, ...names: readonly string[]): boolean {
   return Boolean(at(body, ...names));
 }
 

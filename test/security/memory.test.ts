@@ -5,7 +5,7 @@ import { type Measured, startMeasured } from '../helpers/memory.ts';
 import { startService } from '../helpers/service.ts';
 
 const MEGABYTE = 2 ** 20;
-/** With a literal of 2 KB, 3 KB that no limit refuses: 10 aliases, and about 250 tokens. */
+/** With a literal of 2 KB this is 3 KB within every limit: 10 aliases, and about 250 tokens. */
 const SELECTION = Array.from(
   { length: 10 },
   (_, index) =>
@@ -15,28 +15,28 @@ const LITERAL = CANARY.literal.repeat(140);
 const READ = '{ audit { nodes { id } } }';
 
 describe('memory', () => {
-  it('A11: is kept from 2,000 documents of 3 KB, and from 500 of 30 KB that are none', async () => {
+  it('A11: is bounded with 2,000 documents of 3 KB and 500 invalid ones of 30 KB', async () => {
     await using service = await startService({ body: [] });
     await using gateway = await startMeasured(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
-    await inTurns(2000, (n) =>
+    await inParallel(2000, (n) =>
       ask(gateway, `query Q${n} { audit(filter: {actor: "${LITERAL}"}) { ${SELECTION} } }`, null),
     );
-    await inTurns(500, (n) => ask(gateway, `query Q${n} { ${'a '.repeat(15_000)}`, null));
+    await inParallel(500, (n) => ask(gateway, `query Q${n} { ${'a '.repeat(15_000)}`, null));
     const after = await gateway.measure();
     expect((after.alive - before.alive) / MEGABYTE).toBeLessThan(30);
     await expectServed(gateway);
   }, 60_000);
 
-  it('is not taken by an object of 7,000 wrong members, however often it is sent', async () => {
+  it('is bounded with an object of 7,000 invalid members, sent repeatedly', async () => {
     await using service = await startService({ body: [] });
     await using gateway = await startMeasured(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
     const filter = Object.fromEntries(Array.from({ length: 7000 }, (_, n) => [n, 0]));
     const query = 'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id } } }';
-    await ask(gateway, query); // what could be answered is prepared
+    await ask(gateway, query); // prepares the operation
     for (let times = 0; times < 3; times += 1) {
       const { errors } = await ask(gateway, query, null, { filter });
       expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT' });
@@ -45,7 +45,7 @@ describe('memory', () => {
     expect((after.peak - before.peak) / MEGABYTE).toBeLessThan(100);
   });
 
-  it('is not taken by fragments that make 100,000 fields of 60', async () => {
+  it('is bounded with fragments that expand 60 fields to 100,000', async () => {
     await using service = await startService({ body: { id: 'k' } });
     await using gateway = await startMeasured(service.url);
     await warmUp(gateway);
@@ -67,10 +67,10 @@ describe('memory', () => {
   });
 
   it.each([
-    ['no representations at all', 30_000, 1, '...K @skip(if: true)'],
+    ['invalid representations', 30_000, 1, '...K @skip(if: true)'],
     ['keys, without a token', 1300, { __typename: 'ApiKey', clientId: 1 }, '...K'],
   ])(
-    'is not taken by errors about thousands of %s',
+    'is bounded with errors about thousands of %s',
     async (_, count, representation, selection) => {
       await using service = await startService({ body: [] });
       await using gateway = await startMeasured(service.url);
@@ -90,7 +90,7 @@ describe('memory', () => {
     },
   );
 
-  it('A37: is not taken by a gzip bomb, which cannot be read', async () => {
+  it('A37: is bounded with a gzip bomb, which is UPSTREAM_BAD_RESPONSE', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * MEGABYTE, ' '));
     let isBomb = false;
     await using service = await startService((_, response) => {
@@ -117,9 +117,9 @@ describe('memory', () => {
   });
 });
 
-/** What is loaded, compiled and cached by the first requests is not what a case costs. */
+/** Excludes what the first requests load, compile and cache. */
 async function warmUp(gateway: Measured): Promise<void> {
-  await inTurns(200, (n) => ask(gateway, `${READ} # ${n}`));
+  await inParallel(200, (n) => ask(gateway, `${READ} # ${n}`));
 }
 
 async function expectServed(gateway: Measured): Promise<void> {
@@ -131,7 +131,7 @@ type Result = {
   readonly errors?: readonly { readonly extensions: object }[];
 };
 
-/** Without a token nothing is asked of the service. */
+/** Without a token nothing is sent to the service. */
 async function ask(
   { url }: Measured,
   query: string,
@@ -149,8 +149,8 @@ async function ask(
   return JSON.parse(await response.text());
 }
 
-/** Does something a number of times, eight at once. */
-async function inTurns(times: number, work: (index: number) => Promise<unknown>): Promise<void> {
+/** Calls `work` `times` times, eight at once. */
+async function inParallel(times: number, work: (index: number) => Promise<unknown>): Promise<void> {
   const rounds = Array.from({ length: times }, (_, index) => index).values();
   const worker = async () => {
     for (const index of rounds) await work(index);

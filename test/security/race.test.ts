@@ -6,16 +6,16 @@ import { startService } from '../helpers/service.ts';
 const REQUESTS = 10_000;
 const AT_ONCE = 50;
 
-/** True that many times in a hundred. */
+/** True with a probability of `percent`. */
 const chance = (percent: number) => Math.random() * 100 < percent;
 
-describe('ten thousand requests with tokens, delays, second tries and callers who leave', () => {
-  it('never carry another caller’s token, nor get another’s answer', async () => {
+describe('ten thousand requests with tokens, delays, retries and disconnects', () => {
+  it('never send the token of another client, nor get the response to another', async () => {
     const mixed: string[] = [];
     const sent = { GET: 0, DELETE: 0 };
     await using service = await startService(async ({ method, url, headers }, response) => {
       const token = headers.authorization?.replace('Bearer ', '') ?? '';
-      // The caller's own id of the request tells whose it is.
+      // The client's request ID identifies the client.
       if (headers['x-request-id'] !== token) mixed.push(`sent: ${token}`);
       if (method === 'DELETE' && !url.endsWith(`/${token}`)) mixed.push(`deleted: ${url}`);
       sent[method === 'DELETE' ? 'DELETE' : 'GET'] += 1;
@@ -30,14 +30,14 @@ describe('ten thousand requests with tokens, delays, second tries and callers wh
     await using gateway = gatewayOver(service.url, { upstream: { connections: 32 } });
     await using server = await onPort(gateway);
 
-    const outcome = { served: 0, failed: 0, left: 0 };
+    const outcome = { served: 0, failed: 0, disconnected: 0 };
     const ask = async (number: number) => {
       const token = `token-${number}`;
       const isDeletion = chance(10);
       const query = isDeletion
         ? `mutation { deleteApiKey(clientId: "${token}") { apiKey { clientId } } }`
         : '{ audit { nodes { id } } }';
-      const leaving = chance(10) ? AbortSignal.timeout(Math.floor(Math.random() * 20)) : undefined;
+      const signal = chance(10) ? AbortSignal.timeout(Math.floor(Math.random() * 20)) : undefined;
       try {
         const response = await fetch(`${server.url}/graphql`, {
           method: 'POST',
@@ -47,14 +47,14 @@ describe('ten thousand requests with tokens, delays, second tries and callers wh
             'x-request-id': token,
           },
           body: JSON.stringify({ query }),
-          ...(leaving && { signal: leaving }),
+          ...(signal && { signal }),
         });
         const text = await response.text();
         const others = text.match(/token-\d+/g)?.filter((each) => each !== token) ?? [];
-        if (others.length > 0) mixed.push(`answered: ${token} ${others}`);
+        if (others.length > 0) mixed.push(`response: ${token} ${others}`);
         outcome[text.includes('"errors"') ? 'failed' : 'served'] += 1;
       } catch {
-        outcome.left += 1;
+        outcome.disconnected += 1;
       }
     };
     let next = 0;
@@ -68,8 +68,8 @@ describe('ten thousand requests with tokens, delays, second tries and callers wh
 
     expect(mixed).toEqual([]);
     expect(outcome.served).toBeGreaterThan(REQUESTS * 0.8);
-    expect(outcome.left).toBeGreaterThan(0);
-    expect(outcome.served + outcome.failed + outcome.left).toBe(REQUESTS);
-    expect(sent.GET).toBeGreaterThan(outcome.served - sent.DELETE); // some were tried twice
+    expect(outcome.disconnected).toBeGreaterThan(0);
+    expect(outcome.served + outcome.failed + outcome.disconnected).toBe(REQUESTS);
+    expect(sent.GET).toBeGreaterThan(outcome.served - sent.DELETE); // some were retried
   }, 120_000);
 });

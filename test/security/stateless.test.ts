@@ -6,10 +6,14 @@ const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { a
 const VARIABLES = '$client: ID!, $secret: String!, $flag: Boolean! = true';
 const WRITTEN = LOGIN.replace('$client', '"canary-written"').replace('$secret', '"canary-written"');
 
-type Asked = { readonly query: string; readonly operationName?: string; readonly method?: string };
+type TestRequest = {
+  readonly query: string;
+  readonly operationName?: string;
+  readonly method?: string;
+};
 
-/** What is asked three times each, with values of the caller in its variables and headers. */
-const ASKED: Readonly<Record<string, string | Asked>> = {
+/** Each is sent three times, with canaries in its variables and headers. */
+const REQUESTS: Readonly<Record<string, string | TestRequest>> = {
   login: `mutation (${VARIABLES}) { ${LOGIN} __typename @include(if: $flag) }`,
   audit: 'query ($client: String!) { audit(filter: {actor: $client}) { nodes { id raw } } }',
   deletion: 'mutation ($client: ID!) { deleteApiKey(clientId: $client) { __typename } }',
@@ -32,53 +36,50 @@ const ASKED: Readonly<Record<string, string | Asked>> = {
 
 const CANARIES = { access_token: 'canary-answer', events: [{ id: 'canary-record' }] };
 
-const ANSWERS: Readonly<Record<string, Handler>> = {
-  'what was asked': () => ({ body: CANARIES }),
+const RESPONSES: Readonly<Record<string, Handler>> = {
+  'a success': () => ({ body: CANARIES }),
   'status 400': () => ({ status: 400, body: CANARIES }),
   'status 500': () => ({ status: 500, body: CANARIES }),
-  'no JSON': () => ({ body: 'canary-text' }),
-  nothing: (_, response) => {
+  'invalid JSON': () => ({ body: 'canary-text' }),
+  'a closed connection': (_, response) => {
     response.destroy();
     return undefined;
   },
 };
 
-it.each(Object.keys(ANSWERS))(
-  'what was sent is gone from memory once %s was answered',
-  async (name) => {
-    let answer = ANSWERS[name];
-    await using service = await startService((...asked) => answer?.(...asked));
-    await using gateway = await startMeasured(service.url);
-    const ask = async (asked: Asked, variables: object, token: string) => {
-      const { query, operationName, method = 'POST' } = asked;
-      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-      const search = new URLSearchParams({ query, ...(operationName && { operationName }) });
-      const response =
-        method === 'GET'
-          ? await fetch(`${gateway.url}?${search}`, { headers })
-          : await fetch(gateway.url, {
-              ...{ method, headers },
-              body: JSON.stringify({ query, operationName, variables }),
-            });
-      return response.text();
-    };
-    for (const [kind, asked] of Object.entries(ASKED)) {
-      for (const time of [1, 2, 3]) {
-        const [client, secret, token] = ['client', 'secret', 'token'].map(
-          (what) => `canary-${what}-${kind}-${time}`,
-        );
-        await ask(
-          typeof asked === 'string' ? { query: asked } : asked,
-          { client, secret },
-          String(token),
-        );
-      }
+it.each(Object.keys(RESPONSES))('no value of a request stays in memory after %s', async (name) => {
+  let respond = RESPONSES[name];
+  await using service = await startService((...request) => respond?.(...request));
+  await using gateway = await startMeasured(service.url);
+  const ask = async (request: TestRequest, variables: object, token: string) => {
+    const { query, operationName, method = 'POST' } = request;
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const search = new URLSearchParams({ query, ...(operationName && { operationName }) });
+    const response =
+      method === 'GET'
+        ? await fetch(`${gateway.url}?${search}`, { headers })
+        : await fetch(gateway.url, {
+            ...{ method, headers },
+            body: JSON.stringify({ query, operationName, variables }),
+          });
+    return response.text();
+  };
+  for (const [kind, request] of Object.entries(REQUESTS)) {
+    for (const time of [1, 2, 3]) {
+      const [client, secret, token] = ['client', 'secret', 'token'].map(
+        (what) => `canary-${what}-${kind}-${time}`,
+      );
+      await ask(
+        typeof request === 'string' ? { query: request } : request,
+        { client, secret },
+        String(token),
+      );
     }
-    answer = () => ({ body: [] }); // what is kept of one until the next comes is not meant
-    for (let count = 0; count < 20; count += 1)
-      await ask({ query: '{ audit { nodes { id } } }' }, {}, 'other');
-    const snapshot = await gateway.snapshot();
-    expect(snapshot).toContain('deleteApiKey');
-    expect(new Set(snapshot.match(/canary[\w-]*|7771234567/g))).toEqual(new Set());
-  },
-);
+  }
+  respond = () => ({ body: [] }); // evicts what is kept only until the next request
+  for (let count = 0; count < 20; count += 1)
+    await ask({ query: '{ audit { nodes { id } } }' }, {}, 'other');
+  const snapshot = await gateway.snapshot();
+  expect(snapshot).toContain('deleteApiKey');
+  expect(new Set(snapshot.match(/canary[\w-]*|7771234567/g))).toEqual(new Set());
+});

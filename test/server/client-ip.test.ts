@@ -4,7 +4,7 @@ import { readClientIp } from '../../src/server/client-ip.ts';
 
 const PEER = '198.51.100.9';
 
-describe('the address of a sender', () => {
+describe('the IP address of a client', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -17,7 +17,7 @@ describe('the address of a sender', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['', null],
     ['/run/keytrail.sock', null],
-  ])('is of the socket %s: %s', (peer, expected) => {
+  ])('is that of the socket %s: %s', (peer, expected) => {
     expect(readClientIp({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(expected);
   });
 
@@ -39,28 +39,33 @@ describe('the address of a sender', () => {
     [1, '2001:db8:1:2::3', '2001:db8:1:2::/64'],
     [1, '"203.0.113.1"', PEER],
     [1, '203.0.113.256', PEER],
-  ])('behind %d proxies, forwarded for %j, is %s', (trustedProxies, forwardedFor, expected) => {
+  ])('with %d proxies and X-Forwarded-For %j is %s', (trustedProxies, forwardedFor, expected) => {
     expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(expected);
   });
 
-  it('is not known without a socket, whatever the header says', () => {
+  it('is unknown without a socket, whatever X-Forwarded-For contains', () => {
     const forwardedFor = '203.0.113.1';
     expect(readClientIp({ peer: undefined, forwardedFor, trustedProxies: 1 })).toBeNull();
   });
 
-  it('is never what the sender himself wrote', () => {
+  it('is never one that the client wrote into X-Forwarded-For', () => {
     const sent = fc.option(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()));
     fc.assert(
-      fc.property(sent, fc.ipV4(), fc.array(fc.ipV4(), { maxLength: 4 }), (own, sender, inner) => {
-        // Each proxy adds whom it was asked by; the socket is that of the innermost one.
-        const forwardedFor = [...(own === null ? [] : [own]), sender, ...inner].join(', ');
-        const trustedProxies = inner.length + 1;
-        expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(sender);
-      }),
+      fc.property(
+        sent,
+        fc.ipV4(),
+        fc.array(fc.ipV4(), { maxLength: 4 }),
+        (forged, client, inner) => {
+          // Each proxy appends the address of its client; the innermost proxy is the peer of the socket.
+          const forwardedFor = [...(forged === null ? [] : [forged]), client, ...inner].join(', ');
+          const trustedProxies = inner.length + 1;
+          expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(client);
+        },
+      ),
     );
   });
 
-  it('does not depend on how it is written, nor on the last 64 bits of IPv6', () => {
+  it('is the same in every notation, and for every host of an IPv6 /64', () => {
     const group = fc.integer({ min: 1, max: 0xffff });
     const groups = (count: number) => fc.array(group, { minLength: count, maxLength: count });
     fc.assert(

@@ -10,8 +10,8 @@ import { type Handler, startService } from '../helpers/service.ts';
 
 const AUDIT = '{ audit { nodes { id } } }';
 
-/** Asks over a port, where what was asked before is prepared. */
-async function underPort(
+/** Serves a gateway on a port: only there operations are prepared. */
+async function onGateway(
   behave: Handler,
   act: (port: {
     readonly url: string;
@@ -38,7 +38,7 @@ async function underPort(
   await act({ url: server.url, ask, sockets: service.sockets, logged: gateway.logged, draining });
 }
 
-/** A question that announces so many bytes more than it has. */
+/** A raw request, whose Content-Length is by `missing` bytes more than its body. */
 function toHttp(query: string, missing: number): string {
   const body = JSON.stringify({ query });
   const head = [
@@ -51,8 +51,8 @@ function toHttp(query: string, missing: number): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-describe('a request that was asked before', () => {
-  it('is answered as at first, with every document of the suite', async () => {
+describe('a request for a prepared operation', () => {
+  it('gets the same response as from Yoga’s pipeline, with every document of the suite', async () => {
     const documents = documentsOfTheSuite();
     expect(documents.length).toBeGreaterThan(60);
     const prepared = await compareBothPaths(
@@ -61,7 +61,7 @@ describe('a request that was asked before', () => {
     expect(prepared).toBeGreaterThan(50);
   });
 
-  it('is answered as at first under names that JavaScript keeps for itself', async () => {
+  it('gets the same response as from Yoga’s pipeline with JavaScript’s reserved words as aliases', async () => {
     const names =
       'constructor toString get set async await class default eval arguments let new this then';
     const aliases = names.split(' ').map((name) => `${name}: id`);
@@ -74,7 +74,7 @@ describe('a request that was asked before', () => {
 
   it.each<[string, readonly GeneratedRequest[]]>([
     [
-      'brackets inside of one another in a variable',
+      '3,000 nested brackets in a variable',
       [
         { query: '{ __typename }' },
         {
@@ -84,19 +84,19 @@ describe('a request that was asked before', () => {
       ],
     ],
     [
-      'a name of an operation that ends like another document',
+      'an operation name that continues like another document',
       [
         { query: '#\nquery A { __typename }', operationName: 'A' },
         { query: 'query A { __typename }', operationName: 'A\n#' },
       ],
     ],
-  ])('is answered as at first with %s', async (_, requests) => {
-    // Each by every type that an answer may have.
+  ])('gets the same response as from Yoga’s pipeline with %s', async (_, requests) => {
+    // Four times each: once per accepted content type.
     await compareBothPaths(requests.flatMap((request) => Array.from({ length: 4 }, () => request)));
   });
 
-  it('is answered like any other where something is called `then`', () =>
-    underPort(
+  it('may have fields, aliases and members called `then`', () =>
+    onGateway(
       ({ method }) => ({ body: method === 'DELETE' ? '{"then":1}' : '[{"then":{"a":1}}]' }),
       async ({ ask, logged }) => {
         const data = (json: string) => ({ connection: 'keep-alive', data: JSON.parse(json) });
@@ -112,7 +112,7 @@ describe('a request that was asked before', () => {
       },
     ));
 
-  it('is prepared for each choice of its flags, whoever asked for which before', () => {
+  it('is prepared for each combination of its Boolean variables', () => {
     const query = `query ($actor: Boolean!, $target: Boolean!, $more: Boolean!) { audit { nodes {
       id action occurredAt outcome ...M @include(if: $more)
       actor @include(if: $actor) { identifier name type } target @include(if: $target) { identifier name type } } } }
@@ -121,32 +121,32 @@ describe('a request that was asked before', () => {
       fragment N on AuditEventConnection { a: nodes { ...E } b: nodes { ...E } c: nodes { ...E } d: nodes { ...E } }
       fragment E on AuditEvent { id action occurredAt outcome actor { ...P } target { ...P } }
       fragment P on AuditParty { i: identifier name type a: type b: type c: type d: type e: type f: type g: type h: type }`;
-    return underPort(
+    return onGateway(
       () => ({ body: [{ id: 1 }] }),
       async ({ ask, logged }) => {
-        const count = async (query: string, variables: object, headers = {}) => {
+        const isPrepared = async (query: string, variables: object, headers = {}) => {
           const before = logged.length;
           await ask(query, { body: JSON.stringify({ query, variables }), headers });
           return logged.slice(before).join().includes('"prepared":true');
         };
         const flags = [true, false];
-        const choices = flags.flatMap((actor) =>
+        const combinations = flags.flatMap((actor) =>
           flags.flatMap((target) => flags.map((more) => ({ actor, target, more }))),
         );
-        expect(await count(query, choices[0] ?? {})).toBe(false);
-        for (const choice of choices) expect(await count(query, choice)).toBe(true);
-        expect(await count(large, { all: true })).toBe(false);
-        expect(await count(large, { all: true })).toBe(false);
-        expect(await count(large, { all: false })).toBe(true);
+        expect(await isPrepared(query, combinations[0] ?? {})).toBe(false);
+        for (const variables of combinations) expect(await isPrepared(query, variables)).toBe(true);
+        expect(await isPrepared(large, { all: true })).toBe(false);
+        expect(await isPrepared(large, { all: true })).toBe(false);
+        expect(await isPrepared(large, { all: false })).toBe(true);
       },
     );
   });
 
-  it('is answered in whole characters, however large the answer', () => {
+  it('gets every character of a response with multi-byte characters, small or large', () => {
     const nodes = Array.from({ length: 1000 }, (_, index) => ({
       id: `${index} 日本 é 🔑`.repeat(9),
     }));
-    return underPort(
+    return onGateway(
       () => ({ body: nodes }),
       async ({ ask, logged }) => {
         for (const first of [1, 1000, 1, 1000]) {
@@ -160,25 +160,25 @@ describe('a request that was asked before', () => {
     );
   });
 
-  it('is answered to each caller by his own token', () =>
-    underPort(
+  it('is sent with the token of its own client', () =>
+    onGateway(
       ({ headers }) => ({ body: [{ id: headers.authorization }] }),
       async ({ ask, logged }) => {
         const tokens = Array.from({ length: 50 }, (_, index) => `Bearer t${index}`);
         await ask(AUDIT);
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           tokens.map((authorization) => ask(AUDIT, { headers: { authorization } })),
         );
-        expect(answers).toMatchObject(
+        expect(responses).toMatchObject(
           tokens.map((id) => ({ data: { audit: { nodes: [{ id }] } } })),
         );
         expect(logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(50);
       },
     ));
 
-  it('is carried out once, also when its answer cannot be completed', () => {
+  it('is executed once, even if graphql-js has to complete the result', () => {
     const sent: string[] = [];
-    return underPort(
+    return onGateway(
       ({ method }) => {
         sent.push(method);
         return { body: { gone: true } };
@@ -199,18 +199,18 @@ describe('a request that was asked before', () => {
     );
   });
 
-  it('ends at the service when its caller leaves, whether it waits there or for a connection', () => {
+  it('is cancelled when its client disconnects, while the service processes it or while it is queued', () => {
     let hangs = false;
-    return underPort(
+    return onGateway(
       () => (hangs ? undefined : { body: [] }),
       async ({ ask, sockets, logged }) => {
         await ask(AUDIT);
         hangs = true;
-        const leaving = new AbortController();
-        const asked = Array.from({ length: 40 }, () => ask(AUDIT, { signal: leaving.signal }));
-        await expect.poll(sockets).toBe(8); // that is all it may open
-        leaving.abort();
-        for (const answer of asked) await expect(answer).rejects.toThrow();
+        const client = new AbortController();
+        const requests = Array.from({ length: 40 }, () => ask(AUDIT, { signal: client.signal }));
+        await expect.poll(sockets).toBe(8); // the limit of connections
+        client.abort();
+        for (const request of requests) await expect(request).rejects.toThrow();
         await expect.poll(sockets).toBe(0);
         await expect
           .poll(() => logged.filter((line) => /"prepared":true.*"aborted":true/.test(line)))
@@ -224,11 +224,11 @@ describe('a request that was asked before', () => {
 
   it.each([
     ['alone', false],
-    ['behind another on its connection', true],
-  ])('is not carried out when its caller leaves before its last byte, %s', (_, isBehind) => {
+    ['pipelined after another', true],
+  ])('is not executed when its client disconnects before the last byte, %s', (_, isPipelined) => {
     const sent: string[] = [];
     let hangs = false;
-    return underPort(
+    return onGateway(
       ({ method }) => {
         sent.push(method);
         return hangs && method === 'GET' ? undefined : { body: [] };
@@ -239,35 +239,41 @@ describe('a request that was asked before', () => {
         hangs = true;
         const { hostname, port } = new URL(url);
         const socket = connect(Number(port), hostname);
-        if (isBehind) socket.write(toHttp(AUDIT, 0));
+        if (isPipelined) socket.write(toHttp(AUDIT, 0));
         socket.write(toHttp(deletion, 1));
-        await ask('{ __typename }'); // what was written before it has come
+        await ask('{ __typename }'); // by then the server has received what was written before
         socket.destroy();
         for (const query of ['{ __typename }', deletion, deletion]) await ask(query);
-        expect(sent).toEqual(['GET', 'DELETE', ...(isBehind ? ['GET'] : []), 'DELETE', 'DELETE']);
+        expect(sent).toEqual([
+          'GET',
+          'DELETE',
+          ...(isPipelined ? ['GET'] : []),
+          'DELETE',
+          'DELETE',
+        ]);
         expect(logged.join()).not.toContain('BAD_REQUEST');
       },
       { upstream: { timeoutMs: 60_000 } },
     );
   });
 
-  it('is carried out when its last byte is there, however late', () =>
-    underPort(
+  it('is executed when its last byte arrives, however late', () =>
+    onGateway(
       () => ({ body: [{ id: 'é' }] }),
       async ({ url, ask, logged }) => {
         const { hostname, port } = new URL(url);
-        const socket = connect(Number(port), hostname).setNoDelay(); // each piece by itself
-        for (const question of [toHttp(AUDIT, 0), toHttp(AUDIT, 0)]) {
-          socket.write(question);
+        const socket = connect(Number(port), hostname).setNoDelay(); // sends each chunk by itself
+        for (const request of [toHttp(AUDIT, 0), toHttp(AUDIT, 0)]) {
+          socket.write(request);
           await once(socket, 'data');
         }
         const [head, , body] = toHttp(AUDIT, 0).split(/(\r\n\r\n)/);
-        for (const piece of [`${head}\r\n\r\n`, body?.slice(0, 9), body?.slice(9)]) {
-          await ask('{ __typename }'); // what was written before it has come
-          socket.write(String(piece));
+        for (const chunk of [`${head}\r\n\r\n`, body?.slice(0, 9), body?.slice(9)]) {
+          await ask('{ __typename }'); // by then the server has received what was written before
+          socket.write(String(chunk));
         }
-        const [answer] = await once(socket, 'data');
-        expect(String(answer)).toMatch(
+        const [response] = await once(socket, 'data');
+        expect(String(response)).toMatch(
           /^HTTP\/1.1 200 .*\r\n\r\n{"data":{"audit":{"nodes":\[{"id":"é"}\]}}}$/s,
         );
         expect(logged.at(-1)).toContain('prepared');
@@ -275,7 +281,7 @@ describe('a request that was asked before', () => {
       },
     ));
 
-  it('is over when its connection is lost with its head', async () => {
+  it('is dropped when its connection is lost after the headers', async () => {
     const sent: string[] = [];
     await using service = await startService(({ method }) => {
       sent.push(method);
@@ -284,10 +290,10 @@ describe('a request that was asked before', () => {
     await using gateway = gatewayOver(service.url);
     const handled: Promise<void>[] = [];
     const handle: Gateway['handle'] = (request, response) => {
-      const answered = gateway.handle(request, response);
-      handled.push(answered);
+      const done = gateway.handle(request, response);
+      handled.push(done);
       request.destroy();
-      return answered;
+      return done;
     };
     await using server = await onPort({ ...gateway, handle });
     const { hostname, port } = new URL(server.url);
@@ -300,7 +306,7 @@ describe('a request that was asked before', () => {
   });
 
   it('closes its connection while the gateway drains', () =>
-    underPort(
+    onGateway(
       () => ({ body: [] }),
       async ({ ask, draining }) => {
         await ask(AUDIT);
@@ -309,7 +315,7 @@ describe('a request that was asked before', () => {
       },
     ));
 
-  it('goes the long way again where Node makes no code out of strings', async () => {
+  it('goes through Yoga’s pipeline with --disallow-code-generation-from-strings', async () => {
     await using service = await startService(() => ({ body: [{ id: '1' }] }));
     await using gateway = keytrail([], {
       ...{ PORT: '0', UPSTREAM_URL: service.url },
@@ -325,7 +331,7 @@ describe('a request that was asked before', () => {
     expect(gateway.output.stdout).not.toContain('"prepared"');
   });
 
-  it('is a bug’s business too: masked, reported, and the next is answered', () => {
+  it('that meets a bug is masked and logged, and the next request is served', () => {
     let broken = false;
     const now = () => {
       if (broken) throw new RangeError('c4n4ry');
@@ -333,19 +339,19 @@ describe('a request that was asked before', () => {
     };
     const login =
       'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { expiresAt } }';
-    return underPort(
+    return onGateway(
       () => ({ body: { access_token: 'a', expires_in: 60 } }),
       async ({ ask, logged }) => {
         await ask(login);
         broken = true;
-        const answer = await ask(login);
+        const result = await ask(login);
         broken = false;
-        expect(answer).toMatchObject({
+        expect(result).toMatchObject({
           data: { login: null },
           errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
         });
         expect(logged.some((line) => line.includes('"bug":"RangeError"'))).toBe(true);
-        expect(JSON.stringify(answer) + logged.join()).not.toContain('c4n4ry');
+        expect(JSON.stringify(result) + logged.join()).not.toContain('c4n4ry');
         expect(await ask(login)).not.toHaveProperty('errors');
       },
       { now },

@@ -13,18 +13,18 @@ const NOWHERE = 'http://127.0.0.1:9';
 
 describe('a request that is not GraphQL over HTTP', () => {
   it.each([
-    ['no JSON', `{"query":"{__typename}","variables":{"client_secret":"${SECRET}"`],
+    ['invalid JSON', `{"query":"{__typename}","variables":{"client_secret":"${SECRET}"`],
     ['a JSON string', `"${SECRET}"`],
     ['null', 'null'],
     ['a number', '12'],
     ['a batch', '[{"query":"{__typename}"},{"query":"{__typename}"}]'],
     ['an object without a query', '{}'],
     ['a query that is a number', '{"query":12}'],
-    ['variables that are a text', `{"query":"{__typename}","variables":"${SECRET}"}`],
+    ['variables that are a string', `{"query":"{__typename}","variables":"${SECRET}"}`],
     ['variables that are a list', `{"query":"{__typename}","variables":["${SECRET}"]}`],
     ['an unknown operation name', '{"query":"query A {__typename}","operationName":"B"}'],
     ['two operations and no name', '{"query":"query A {__typename} query B {__typename}"}'],
-  ])('with %s is BAD_REQUEST, 400, and nothing of it comes back', async (_, body) => {
+  ])('with %s is BAD_REQUEST with 400, and the response repeats nothing of it', async (_, body) => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await post(gateway, body);
     expect(codeOf(result)).toBe('BAD_REQUEST');
@@ -38,7 +38,7 @@ describe('a request that is not GraphQL over HTTP', () => {
     ['an unknown name', '{"query":"query A {__typename}","operationName":"B"}', /`operationName`/],
     ['no name', '{"query":"query A {__typename} query B {__typename}"}', /`operationName`/],
     ['more than 64 KiB', JSON.stringify({ query: ' '.repeat(65_536) }), /64 KiB/],
-  ])('with %s is told what to send', async (_, body, expected) => {
+  ])('with %s gets a message that says what to send', async (_, body, expected) => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
     const headers = { 'content-type': 'application/json' };
@@ -51,7 +51,7 @@ describe('a request that is not GraphQL over HTTP', () => {
     }
   });
 
-  it('as it is compressed is refused with 415, whatever was asked before', async () => {
+  it('with a compressed body is rejected with 415, prepared or not', async () => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
     const plain = '{"query":"{__typename}"}';
@@ -61,11 +61,11 @@ describe('a request that is not GraphQL over HTTP', () => {
       const { errors = [] } = await response.json();
       return [response.status, ...errors.map(({ message }: WireError) => message)];
     };
-    const refused = [415, expect.stringContaining('content-encoding')];
+    const rejected = [415, expect.stringContaining('content-encoding')];
     const gzip = { 'content-encoding': 'gzip' };
     for (const _ of [1, 2]) expect(await send(plain, {})).toEqual([200]);
-    expect(await send(gzipSync(plain), gzip)).toEqual(refused);
-    expect(await send(plain, gzip)).toEqual(refused);
+    expect(await send(gzipSync(plain), gzip)).toEqual(rejected);
+    expect(await send(plain, gzip)).toEqual(rejected);
     expect(await send(plain, { 'content-encoding': 'Identity' })).toEqual([200]);
   });
 
@@ -76,7 +76,7 @@ describe('a request that is not GraphQL over HTTP', () => {
     'text/plain',
     'application/jsonp',
     '',
-  ])('as %j is refused with 415 and nothing is sent', async (type) => {
+  ])('as %j is rejected with 415, and nothing is sent', async (type) => {
     await using service = await startService({ body: { access_token: 'a' } });
     await using gateway = gatewayOver(service.url);
     const query =
@@ -92,27 +92,27 @@ describe('a request that is not GraphQL over HTTP', () => {
     'application/json',
     'Application/JSON; charset=utf-8',
     'application/json;charset=UTF-8',
-  ])('unlike one as %j, which works', async (type) => {
+  ])('may have the content type %j', async (type) => {
     await using gateway = gatewayOver(NOWHERE);
     const { data } = await post(gateway, '{"query":"{__typename}"}', { 'content-type': type });
     expect(data).toEqual({ __typename: 'Query' });
   });
 
-  it.each(['POST', 'GET'])('unlike one whose operationName is empty, by %s', async (method) => {
+  it.each(['POST', 'GET'])('may have an empty operationName, by %s', async (method) => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
-    const asked = { query: 'query A { __typename }', operationName: '' };
+    const params = { query: 'query A { __typename }', operationName: '' };
     const headers = { 'content-type': 'application/json' };
     for (const _ of [1, 2]) {
       const response = await (method === 'GET'
-        ? fetch(`${server.url}/graphql?${new URLSearchParams(asked)}`)
-        : fetch(`${server.url}/graphql`, { method, headers, body: JSON.stringify(asked) }));
+        ? fetch(`${server.url}/graphql?${new URLSearchParams(params)}`)
+        : fetch(`${server.url}/graphql`, { method, headers, body: JSON.stringify(params) }));
       expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
     }
     expect(gateway.logged.join().includes('"prepared":true')).toBe(method === 'POST');
   });
 
-  it('is refused when the variables of a GET are no JSON, without repeating them', async () => {
+  it('with variables of a GET that are invalid JSON is rejected without repeating them', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const response = await gateway.fetch(
       new Request(`http://gateway.test/graphql?query={__typename}&variables={${SECRET}`),
@@ -129,7 +129,7 @@ describe('a request that is not GraphQL over HTTP', () => {
     'application/xml, image/*',
     'json',
     'application/json; charset=utf-16',
-  ])('is refused with 406 when it takes only %s, and nothing is sent', async (accept) => {
+  ])('that accepts only %s is rejected with 406, and nothing is sent', async (accept) => {
     await using service = await startService({ body: { access_token: 'a' } });
     await using gateway = gatewayOver(service.url);
     const query =
@@ -140,7 +140,7 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(service.seen).toHaveLength(0);
   });
 
-  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('is refused with 405 by %s', async (method) => {
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('by %s is rejected with 405', async (method) => {
     await using gateway = gatewayOver(NOWHERE);
     const response = await gateway.fetch(new Request('http://gateway.test/graphql', { method }));
     expect(response.status).toBe(405);
@@ -154,22 +154,22 @@ describe('a request that is not GraphQL over HTTP', () => {
     '//graphql',
     '/health',
     '/x?y=/health',
-  ])('is 404 at %s, with a word where GraphQL is', async (path) => {
+  ])('at %s gets 404 and the path of GraphQL', async (path) => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
-    const answer = await sendRaw(
+    const response = await sendRaw(
       server.url,
       `GET ${path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n`,
     );
-    expect(answer).toMatch(/^HTTP\/1.1 404 /);
-    expect(answer).toContain('GraphQL is at /graphql');
+    expect(response).toMatch(/^HTTP\/1.1 404 /);
+    expect(response).toContain('GraphQL is at /graphql');
   });
 });
 
 describe('a persisted query', () => {
   const extensions = { persistedQuery: { version: 1, sha256Hash: SECRET } };
 
-  it.each(['POST', 'GET'])('by %s is said to be not supported, with 200', async (method) => {
+  it.each(['POST', 'GET'])('by %s gets PERSISTED_QUERY_NOT_SUPPORTED with 200', async (method) => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
     const text = JSON.stringify({ operationName: 'A', variables: {}, extensions });
@@ -193,14 +193,14 @@ describe('a persisted query', () => {
     expect(JSON.stringify(errors) + gateway.logged.join()).not.toContain(SECRET);
   });
 
-  it('with its document is carried out', async () => {
+  it('with its document is executed', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const body = JSON.stringify({ query: '{ __typename }', extensions });
     expect((await post(gateway, body)).data).toEqual({ __typename: 'Query' });
   });
 
   it.each([false, true])(
-    'of Apollo Client is sent again as a document, its first try by GET: %s',
+    'of Apollo Client is sent again as a document, the first time by GET: %s',
     async (useGETForHashedQueries) => {
       await using service = await startService({ body: [] });
       await using gateway = gatewayOver(service.url);
@@ -226,28 +226,28 @@ describe('a persisted query', () => {
 
 describe('a raw request', () => {
   it.each([
-    ['a Host with a blank', 'GET /graphql?query={__typename} HTTP/1.1\r\nHost: a b'],
-    ['a Host with a port that is none', 'GET /graphql HTTP/1.1\r\nHost: evil:99999'],
+    ['a Host with a space', 'GET /graphql?query={__typename} HTTP/1.1\r\nHost: a b'],
+    ['a Host with an invalid port', 'GET /graphql HTTP/1.1\r\nHost: evil:99999'],
     ['a Host with a path', 'GET /graphql HTTP/1.1\r\nHost: evil/x'],
     ['a Host with a user', 'GET /graphql HTTP/1.1\r\nHost: u@evil'],
     ['no Host', 'GET /graphql HTTP/1.1\r\nx: y'],
     ['two Hosts', 'GET /graphql HTTP/1.1\r\nHost: a\r\nHost: b'],
-    ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: a'],
+    ['a target that is not a path', 'OPTIONS * HTTP/1.1\r\nHost: a'],
     [
       'two Authorization headers',
       'GET /graphql?query={audit{totalCount}} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b',
     ],
-  ])('with %s is 400 as JSON, without a stack', async (_, head) => {
+  ])('with %s gets 400 as JSON, without a stack', async (_, head) => {
     await using service = await startService({ body: [] });
     await using gateway = gatewayOver(service.url);
     await using server = await onPort(gateway);
-    const answer = await sendRaw(server.url, `${head}\r\nconnection: close\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1.1 400 /);
-    expect(answer).toMatch(/content-type: application\/json/i);
-    expect(answer).toContain('"code":"BAD_REQUEST"');
-    expect(answer).toMatch(/cache-control: no-store/i);
-    expect(answer).not.toMatch(/\.ts|\.js|node:/);
-    const id = /"requestId":"([^"]+)"/.exec(answer)?.[1];
+    const response = await sendRaw(server.url, `${head}\r\nconnection: close\r\n\r\n`);
+    expect(response).toMatch(/^HTTP\/1.1 400 /);
+    expect(response).toMatch(/content-type: application\/json/i);
+    expect(response).toContain('"code":"BAD_REQUEST"');
+    expect(response).toMatch(/cache-control: no-store/i);
+    expect(response).not.toMatch(/\.ts|\.js|node:/);
+    const id = /"requestId":"([^"]+)"/.exec(response)?.[1];
     expect(gateway.logged.map((line) => JSON.parse(line).requestId)).toEqual([id]);
     expect(service.seen).toHaveLength(0);
   });
@@ -257,27 +257,27 @@ describe('a raw request', () => {
     async (host) => {
       await using gateway = gatewayOver(NOWHERE);
       await using server = await onPort(gateway);
-      const answer = await sendRaw(
+      const response = await sendRaw(
         server.url,
         `GET /graphql?query={__typename} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
       );
-      expect(answer).toContain('{"data":{"__typename":"Query"}}');
+      expect(response).toContain('{"data":{"__typename":"Query"}}');
     },
   );
 
-  it('that is not HTTP is 400 and nothing more', async () => {
+  it('that is not HTTP gets an empty 400', async () => {
     await using gateway = gatewayOver(NOWHERE);
     await using server = await onPort(gateway);
     expect(await sendRaw(server.url, 'hello\r\n\r\n')).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
   });
 });
 
-describe('a mistake in the document', () => {
+describe('an error in the document', () => {
   it.each([
     [`{ audit(filter: "${SECRET} }`, 'Syntax error at line 1, column 34.'],
     [`query {\n  audit { "${SECRET}" }\n}`, 'Syntax error at line 2, column 11.'],
     ['', 'Syntax error at line 1, column 1.'],
-  ])('of syntax, %j, is named by its place', async (query, message) => {
+  ])('of syntax, %j, is reported by its location', async (query, message) => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await ask(gateway, query);
     expect(result.errors?.[0]?.message).toBe(message);
@@ -306,7 +306,7 @@ describe('a mistake in the document', () => {
     ],
     [`query ($n: Int = "${SECRET}") { audit(first: $n) { totalCount } }`, 'default', 'Int'],
     [`{ audit @include(if: "${SECRET}") { totalCount } }`, '"if"', 'Boolean'],
-  ])('of type, %s, is named by its place and not repeated', async (query, ...parts) => {
+  ])('of type, %s, is reported by its location, without the value', async (query, ...parts) => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await ask(gateway, query);
     expect(codeOf(result)).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -316,13 +316,13 @@ describe('a mistake in the document', () => {
     expect(result.text).not.toContain(SECRET);
   });
 
-  it('of name keeps the name, which is no value', async () => {
+  it('of name is reported with the name', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const result = await ask(gateway, '{ audits { id } }');
     expect(result.errors?.[0]?.message).toContain('Cannot query field "audits" on type "Query"');
   });
 
-  it('is answered with at most five and a last error', async () => {
+  it('is one of six at most, however many there are', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const { errors } = await ask(
       gateway,
@@ -332,7 +332,7 @@ describe('a mistake in the document', () => {
   });
 });
 
-describe('a mistake in the variables', () => {
+describe('an error in the variables', () => {
   it.each([
     [
       { clientId: 'c', credential: { clientSecret: { deep: SECRET } } },
@@ -356,7 +356,7 @@ describe('a mistake in the variables', () => {
     [{ clientId: null, credential: { refreshToken: 'r' } }, '$clientId', '"ID!"'],
     [{ credential: { refreshToken: 'r' } }, '$clientId', '"ID!"'],
   ])(
-    '%j is BAD_USER_INPUT, named by its place, not repeated, and nothing is sent',
+    '%j is BAD_USER_INPUT, reported by its path without the value, and nothing is sent',
     async (variables, ...parts) => {
       await using service = await startService({ body: { access_token: 'a' } });
       await using gateway = gatewayOver(service.url);
@@ -379,23 +379,23 @@ describe('a mistake in the variables', () => {
       const body = { query: String(AuditDocument), variables: { filter: { since } } };
       const result = await post(gateway, JSON.stringify(body), { authorization: 'Bearer t' });
       expect(codeOf(result)).toBe('BAD_USER_INPUT');
-      expect(result.errors?.[0]?.message).toContain('"filter.since": "DateTime"');
+      expect(result.errors?.[0]?.message).toContain('"filter.since": expected "DateTime"');
     },
   );
 
   it.each(['constructor', 'toString', 'hasOwnProperty'])(
-    'is told to be missing under the name $%s, too',
+    'is reported as missing if its name is $%s',
     async (name) => {
       await using gateway = gatewayOver(NOWHERE);
       const query = `query ($${name}: [_Any!]!) { _entities(representations: $${name}) { __typename } }`;
       const { errors } = await post(gateway, JSON.stringify({ query, variables: {} }));
       expect(errors?.map(({ message }) => message)).toEqual([
-        `Variable "$${name}" of type "[_Any!]!" must be given and not be null.`,
+        `Variable "$${name}" of type "[_Any!]!" is required and must not be null.`,
       ]);
     },
   );
 
-  it('is answered with at most five errors, however many there are', async () => {
+  it('is one of five at most, however many there are', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = { parameters: Array.from({ length: 20_000 }, () => 1) };
     const body = JSON.stringify({ query: String(AuditDocument), variables });
@@ -405,49 +405,49 @@ describe('a mistake in the variables', () => {
 
   it.each<[string, object, string, string?]>([
     [
-      'a credential that is both',
+      'a credential with both fields',
       { credential: { clientSecret: SECRET, refreshToken: SECRET } },
-      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
-      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+      'expected "LoginCredential!"; set exactly one of clientSecret, refreshToken.',
+      'expected "LoginCredential!"; set exactly one of its fields.',
     ],
     [
-      'a credential of another name',
+      'a credential with an unknown field',
       { credential: { [SECRET]: SECRET } },
-      '"LoginCredential!" is expected there: exactly one of clientSecret, refreshToken must be given.',
-      '"LoginCredential!" is expected there: exactly one of its fields must be given.',
+      'expected "LoginCredential!"; set exactly one of clientSecret, refreshToken.',
+      'expected "LoginCredential!"; set exactly one of its fields.',
     ],
     [
-      'a field that is missing',
+      'a missing field',
       { parameters: [{ name: SECRET }] },
-      '"UpstreamParameter!" is expected there: value must be given.',
+      'expected "UpstreamParameter!"; value is required.',
     ],
     [
-      'a field that there is not',
+      'an unknown field',
       { filter: { [SECRET]: SECRET } },
-      '"AuditFilter" is expected there: it has no field but actions, actor, outcome, since, target, until.',
-      '"AuditFilter" is expected there: it has not all fields that are given.',
+      'expected "AuditFilter"; its only fields are actions, actor, outcome, since, target, until.',
+      'expected "AuditFilter"; it has a field that is unknown.',
     ],
     [
-      'a field that there is not, and one that is missing',
+      'an unknown field, and a missing one',
       { parameters: { name: SECRET, [SECRET]: SECRET } },
-      '"[UpstreamParameter!]" is expected there: value must be given; it has no field but name, value.',
-      '"[UpstreamParameter!]" is expected there: value must be given; it has not all fields that are given.',
+      'expected "[UpstreamParameter!]"; value is required; its only fields are name, value.',
+      'expected "[UpstreamParameter!]"; value is required; it has a field that is unknown.',
     ],
-    ['a text for an object', { filter: SECRET }, '"AuditFilter" is expected there.'],
-    ['a list for an object', { filter: [SECRET] }, '"AuditFilter" is expected there.'],
+    ['a string for an object', { filter: SECRET }, 'expected "AuditFilter".'],
+    ['a list for an object', { filter: [SECRET] }, 'expected "AuditFilter".'],
     [
       'a time',
       { filter: { since: SECRET } },
-      '"DateTime" is expected there: RFC 3339 with an offset, such as 2026-11-21T09:30:00Z.',
+      'expected "DateTime"; RFC 3339 with an offset, such as 2026-11-21T09:30:00Z.',
     ],
     [
-      'a word that is none of an enum’s',
+      'an unknown enum value',
       { filter: { outcome: SECRET } },
-      '"AuditOutcome" is expected there: one of FAILURE, SUCCESS.',
-      '"AuditOutcome" is expected there.',
+      'expected "AuditOutcome"; use one of FAILURE, SUCCESS.',
+      'expected "AuditOutcome".',
     ],
   ])(
-    'by %s is told what to give, by names of the schema where that is told',
+    'by %s gets a hint, with names of the schema if introspection is enabled',
     async (_, variables, open, closed = open) => {
       const query = 'credential' in variables ? LoginDocument : AuditDocument;
       for (const [introspection, expected] of [
@@ -457,7 +457,7 @@ describe('a mistake in the variables', () => {
         await using gateway = gatewayOver(NOWHERE, { introspection });
         const body = { query: String(query), variables: { clientId: 'c', ...variables } };
         const { errors, text } = await post(gateway, JSON.stringify(body));
-        expect(errors?.map(({ message }) => message.replace(/^.*": (?=".*there)/, ''))).toEqual([
+        expect(errors?.map(({ message }) => message.replace(/^.*": (?=expected)/, ''))).toEqual([
           expected,
         ]);
         expect(text).not.toContain(SECRET);
@@ -465,7 +465,7 @@ describe('a mistake in the variables', () => {
     },
   );
 
-  it('in a list is named by its index', async () => {
+  it('in a list is reported by its index', async () => {
     await using gateway = gatewayOver(NOWHERE);
     const variables = {
       parameters: [
@@ -498,7 +498,7 @@ describe('a mistake in the variables', () => {
   );
 });
 
-describe('a variable that is null where a value is needed', () => {
+describe('a null variable where a value is required', () => {
   it.each([
     ['query ($v: Boolean = true) { audit(first: 1) @include(if: $v) { totalCount } }', 400],
     ['query ($v: Boolean = true) { audit { nodes { id @skip(if: $v) } } }', 200],
@@ -516,7 +516,7 @@ describe('a variable that is null where a value is needed', () => {
       'mutation ($v: String) { login(clientId: "a", credential: {clientSecret: $v}) { tokenType } }',
       200,
     ],
-  ])('is BAD_USER_INPUT and no bug: %s', async (query, status) => {
+  ])('is BAD_USER_INPUT, not a bug: %s', async (query, status) => {
     await using service = await startService({ body: [{}] });
     await using gateway = gatewayOver(service.url);
     const headers = { accept: 'application/graphql-response+json' };
@@ -532,7 +532,7 @@ describe('a variable that is null where a value is needed', () => {
     'subscription ($v: Int!) { audit(first: $v) }',
     'query ($__proto__: AuditFilter) { audit(filter: $__proto__) { nodes { id } } }',
     'query ($__proto__: Boolean!) { __typename @skip(if: $__proto__) }',
-  ])('nor is what cannot be executed: %s', async (query) => {
+  ])('neither is a document that cannot be executed: %s', async (query) => {
     await using service = await startService({ body: [{}] });
     await using gateway = gatewayOver(service.url);
     const variables = JSON.parse('{"v": "x", "__proto__": {"actor": "nobody"}}');
@@ -543,12 +543,12 @@ describe('a variable that is null where a value is needed', () => {
   });
 });
 
-describe('a body that does not say exactly what was meant', () => {
+describe('a body that JSON.parse or a lenient decoder would alter', () => {
   it.each([
     '{"query":"mutation($c:ID!){deleteApiKey(clientId:$c){outcome}}","variables":{"c":9007199254740993}}',
     '{"query":"mutation($c:ID!){deleteApiKey(clientId:$c){outcome}}","variables":{"c":1e30}}',
     Buffer.from('{"query":"mutation{deleteApiKey(clientId:\\"a\xff\\"){outcome}}"}', 'latin1'),
-  ])('is refused, and no other key is deleted: %s', async (body) => {
+  ])('is rejected, and no other key is deleted: %s', async (body) => {
     await using service = await startService({ status: 204 });
     await using gateway = gatewayOver(service.url);
     const headers = { 'content-type': 'application/json', authorization: 'Bearer t' };
@@ -560,14 +560,14 @@ describe('a body that does not say exactly what was meant', () => {
     expect(service.seen).toHaveLength(0);
   });
 
-  it('is taken with a byte order mark', async () => {
+  it('may start with a byte order mark', async () => {
     await using gateway = gatewayOver(NOWHERE);
     expect((await post(gateway, '\ufeff{"query":"{__typename}"}')).status).toBe(200);
   });
 });
 
-describe('every answer', () => {
-  it('carries no-store, nosniff and a request id, and errors carry the same id', async () => {
+describe('every response', () => {
+  it('has no-store, nosniff and a request ID, which is also in its errors', async () => {
     await using gateway = gatewayOver(NOWHERE);
     for (const result of [await ask(gateway, '{ __typename }'), await ask(gateway, '{ nope }')]) {
       expect(result.headers.get('cache-control')).toBe('no-store');
@@ -583,7 +583,7 @@ describe('every answer', () => {
     ['a b', false],
     ['x'.repeat(129), false],
     ['"quoted"', false],
-  ])('keeps the caller’s request id %s: %s', async (id, kept) => {
+  ])('has the client’s request ID %s: %s', async (id, kept) => {
     await using gateway = gatewayOver(NOWHERE);
     const { headers } = await ask(
       gateway,
@@ -594,7 +594,7 @@ describe('every answer', () => {
     expect(headers.get('x-request-id') === id).toBe(kept);
   });
 
-  it('names no origin, unless that origin was allowed', async () => {
+  it('has CORS headers for an allowed origin only', async () => {
     await using closed = gatewayOver(NOWHERE);
     await using open = gatewayOver(NOWHERE, {
       corsOrigins: ['https://a.example', 'https://b.example'],
@@ -613,7 +613,7 @@ describe('every answer', () => {
     expect(headers.has('access-control-allow-credentials')).toBe(false);
   });
 
-  it('lets an allowed origin ask first', async () => {
+  it('allows the preflight of an allowed origin', async () => {
     await using gateway = gatewayOver(NOWHERE, { corsOrigins: ['https://a.example'] });
     const response = await gateway.fetch(
       new Request('http://gateway.test/graphql', {
@@ -633,7 +633,7 @@ describe('every answer', () => {
 });
 
 describe('a bug', () => {
-  it('is masked, reported without its message, and ends nothing', async () => {
+  it('is masked, logged without its message, and the next request is served', async () => {
     let broken = true;
     await using service = await startService({ body: { access_token: 'a', expires_in: 1 } });
     await using gateway = gatewayOver(service.url, {
@@ -654,7 +654,7 @@ describe('a bug', () => {
 });
 
 describe('introspection', () => {
-  it('is answered when it is on', async () => {
+  it('works when it is enabled', async () => {
     await using gateway = gatewayOver(NOWHERE);
     expect((await ask(gateway, '{ __schema { queryType { name } } }')).data).toEqual({
       __schema: { queryType: { name: 'Query' } },
@@ -662,7 +662,7 @@ describe('introspection', () => {
   });
 
   it.each(['{ __schema { types { name } } }', '{ __type(name: "Query") { name } }'])(
-    'is refused when it is off, %s, and __typename still works',
+    'is rejected when it is disabled, %s, and __typename still works',
     async (query) => {
       await using gateway = gatewayOver(NOWHERE, { introspection: false });
       expect(codeOf(await ask(gateway, query))).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -675,7 +675,7 @@ describe('introspection', () => {
     '{ audit(frist: 1) { totalCount } }',
     'query ($f: AuditFiltre) { audit(filter: $f) { totalCount } }',
     '{ audit(filter: {actr: "a"}) { totalCount } }',
-  ])('suggests a name only when it is on: %s', async (query) => {
+  ])('suggests a name only when it is enabled: %s', async (query) => {
     await using open = gatewayOver(NOWHERE);
     await using closed = gatewayOver(NOWHERE, { introspection: false });
     expect(codeOf(await ask(closed, query))).toBe('GRAPHQL_VALIDATION_FAILED');
@@ -685,7 +685,7 @@ describe('introspection', () => {
 });
 
 describe('the log', () => {
-  it('has one line a request, of names and numbers only', async () => {
+  it('has one line per request, with names and numbers only', async () => {
     await using service = await startService({ status: 403, body: SECRET });
     await using gateway = gatewayOver(service.url);
     const query = `query Q($c: String) { one: audit(filter: {actor: $c}) { totalCount } ...F } fragment F on Query { audit(filter: {actor: "${SECRET}"}) { totalCount } __typename }`;
@@ -706,8 +706,8 @@ describe('the log', () => {
 
   it.each([
     ['refuses connections', NOWHERE, /^ECONNREFUSED$/],
-    ['nobody knows', 'http://x.invalid', /^(?:ENOTFOUND|EAI_AGAIN)$/],
-  ])('names what Node says of a service that %s, and the caller is not told', async (...of) => {
+    ['has an unknown host', 'http://x.invalid', /^(?:ENOTFOUND|EAI_AGAIN)$/],
+  ])('has Node’s error code for a service that %s, and the response does not', async (...of) => {
     const [, url, expected] = of;
     await using gateway = gatewayOver(url);
     const { text } = await ask(gateway, AuditDocument, {}, { token: 't' });
@@ -718,7 +718,7 @@ describe('the log', () => {
     expect(text).not.toContain(cause);
   });
 
-  it('names what Node says of a connection that is lost', async () => {
+  it('has Node’s error code for a lost connection', async () => {
     await using service = await startService((_, response) => {
       response.socket?.resetAndDestroy();
       return undefined;
@@ -732,7 +732,7 @@ describe('the log', () => {
     });
   });
 
-  it('names the reasons that the caller is told', async () => {
+  it('has the reasons that are in the response', async () => {
     await using service = await startService({ body: { colour: SECRET } });
     await using gateway = gatewayOver(service.url);
     const query = '{ one: audit { totalCount } audit(first: 0) { totalCount } }';
@@ -744,7 +744,7 @@ describe('the log', () => {
 });
 
 describe('health', () => {
-  it('is live always, and ready until it drains', async () => {
+  it('is always live, and ready until it drains', async () => {
     const draining = new AbortController();
     await using gateway = gatewayOver(NOWHERE, { draining: draining.signal });
     const status = async (path: string) =>

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
@@ -17,25 +17,25 @@ const DELETION = [
   BODY,
 ].join('\r\n');
 
-describe('a server that stops', () => {
-  it('answers a request whose head was under way, and closes its connection', async () => {
+describe('a server that shuts down', () => {
+  it('responds to a request whose headers were incomplete, and closes its connection', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const server = await onPort(gateway);
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     socket.write('GET /health/live HTTP/1.1\r\nhost: a\r\n');
-    // A second connection that was answered shows that the first was read.
+    // A response on a second connection shows that the server has read the first.
     await fetch(`${server.url}/health/live`);
-    const stopped = server[Symbol.asyncDispose]();
+    const closed = server[Symbol.asyncDispose]();
     socket.write('\r\n');
-    const answer = await text(socket);
-    expect(answer).toMatch(/^HTTP\/1.1 200 /);
-    expect(answer).toMatch(/connection: close/i);
-    await stopped;
+    const response = await text(socket);
+    expect(response).toMatch(/^HTTP\/1.1 200 /);
+    expect(response).toMatch(/connection: close/i);
+    await closed;
   });
 
-  it('answers all that was pipelined, begins no more, and closes with the last answer', async () => {
+  it('responds to all pipelined requests, takes no new one, and closes the connection with the last response', async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     await using service = await startService(async () => {
       await held;
@@ -46,14 +46,14 @@ describe('a server that stops', () => {
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    const answers = text(socket);
+    const responses = text(socket);
     socket.write(DELETION + DELETION);
     await expect.poll(() => service.seen.length).toBe(2);
-    const stopped = server[Symbol.asyncDispose]();
+    const closed = server[Symbol.asyncDispose]();
     socket.write(DELETION);
-    for (const _ of [1, 2]) await turn(); // the server reads what has come before they are over
+    for (const _ of [1, 2]) await nextTick(); // the server reads the third request meanwhile
     release();
-    expect((await answers).match(/HTTP\/1.1 \d+|connection: \S+|DELETED/gi)).toEqual([
+    expect((await responses).match(/HTTP\/1.1 \d+|connection: \S+|DELETED/gi)).toEqual([
       'HTTP/1.1 200',
       'Connection: keep-alive',
       'DELETED',
@@ -62,6 +62,6 @@ describe('a server that stops', () => {
       'DELETED',
     ]);
     expect(service.seen).toHaveLength(2);
-    await stopped;
+    await closed;
   });
 });

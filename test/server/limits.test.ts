@@ -8,12 +8,12 @@ const LOGIN = 'login(clientId: "c", credential: {clientSecret: "s"}) { accessTok
 const DELETE = 'deleteApiKey(clientId: "k") { outcome }';
 const times = (count: number, text: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => text(index)).join(' ');
-/** Fragments of which each spreads the next one twice. */
+/** A chain of fragments, each of which spreads the next one twice. */
 const fanOut = (levels: number) =>
   `query { ...f0 } ${times(levels, (i) => `fragment f${i} on Query { ...f${i + 1} ...f${i + 1} }`)}
    fragment f${levels} on Query { __typename }`;
 
-describe('a document that asks for too much is refused, and nothing is sent', () => {
+describe('a document that exceeds a limit is rejected, and nothing is sent', () => {
   it.each([
     ['one field in a mutation', `mutation { a: ${LOGIN} b: ${LOGIN} }`],
     ['one field in a mutation', `mutation { ${times(10, () => DELETE)} }`],
@@ -26,9 +26,9 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
       `mutation { ${LOGIN} deleteApiKey(clientId: "k") @skip(if: true) { outcome } }`,
     ],
     ['one field in a mutation', `query A { __typename } mutation B { a: ${DELETE} b: ${DELETE} }`],
-    ['10 fields at its root', `{ ${times(11, () => '__typename')} }`],
-    ['10 fields at its root', `{ ${times(11, (i) => `a${i}: audit { totalCount }`)} }`],
-    ['10 fields at its root', fanOut(20)],
+    ['10 root fields', `{ ${times(11, () => '__typename')} }`],
+    ['10 root fields', `{ ${times(11, (i) => `a${i}: audit { totalCount }`)} }`],
+    ['10 root fields', fanOut(20)],
     ['500 fields', `{ audit { edges { node { ${times(499, () => 'id')} } } } }`],
     ['500 fields', `{ audit { nodes { ${times(50, (i) => `r${i}: raw`)} } } }`],
     [
@@ -40,19 +40,19 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
     ['50 directives', `{ audit { totalCount ${times(51, () => '@include(if: true)')} } }`],
     ['2000 tokens', `{ ${times(10_000, (i) => `a${i}: __typename`)} }`.slice(0, 60_000)],
     ['2000 tokens', `{ audit { ${times(2000, () => 'totalCount')} } }`],
-    ['40 brackets inside of one another', `{ a${times(2000, () => '{ a')} }`],
-    ['40 brackets inside of one another', `{ audit(first: ${'['.repeat(20_000)}`],
+    ['40 nested brackets', `{ a${times(2000, () => '{ a')} }`],
+    ['40 nested brackets', `{ audit(first: ${'['.repeat(20_000)}`],
     [
       '20 levels',
       `{ ...f0 } ${times(30, (i) => `fragment f${i} on Query { a { ...f${i + 1} } }`)}`,
     ],
-  ])('by %s', async (what, query) => {
+  ])('more than %s', async (limit, query) => {
     await using service = await startService({ body: { access_token: 'a' } });
     await using gateway = gatewayOver(service.url);
-    for (let turn = 0; turn < 2; turn += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const result = await ask(gateway, query, {}, { token: 't' });
       expect(codeOf(result)).toBe('OPERATION_TOO_COMPLEX');
-      expect(result.errors?.[0]?.message).toContain(`more than ${what}.`);
+      expect(result.errors?.[0]?.message).toContain(`more than ${limit}.`);
       expect(result.errors?.[0]?.extensions.retryable).toBe(false);
     }
     expect(service.seen).toHaveLength(0);
@@ -60,13 +60,13 @@ describe('a document that asks for too much is refused, and nothing is sent', ()
   });
 });
 
-describe('a document that asks for as much as it may', () => {
+describe('a document at a limit', () => {
   it.each([
     ['one login under an alias', `mutation { __typename a: ${LOGIN} }`, 1],
     ['500 fields', `{ audit { edges { node { ${times(497, () => 'id')} } } } }`, 1],
     ['ten fields', `{ ${times(10, (i) => `a${i}: audit { totalCount }`)} }`, 1],
     ['many operations', `mutation A { ${DELETE} } query B { __typename }`, 1],
-    ['the longest question for the schema', getIntrospectionQuery({ oneOf: true }), 0],
+    ['the longest introspection query', getIntrospectionQuery({ oneOf: true }), 0],
   ])('is executed: %s', async (_, query, sent) => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? { body: [] } : { body: { access_token: 'a' } },
@@ -85,7 +85,7 @@ describe('a document that asks for as much as it may', () => {
 });
 
 describe('any document', () => {
-  it('is answered with a code of its own fault, whatever it is made of', async () => {
+  it('never gets a code other than those for wrong requests', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     const word = fc.constantFrom(
       ...['{', '}', '(', ')', '[', ']', ':', '@', '$', '...', '"', '#', '!', '='],

@@ -4,7 +4,7 @@ import { startService } from '../helpers/service.ts';
 
 const AUDIT = '{ audit { totalCount } }';
 
-/** A service that answers when it is let. */
+/** A service that responds once it is released. */
 async function startHeldService() {
   const held = Promise.withResolvers<void>();
   const service = await startService(async () => {
@@ -14,19 +14,19 @@ async function startHeldService() {
   return { service, release: held.resolve };
 }
 
-describe('more requests than may be under way at once', () => {
-  it('are answered 503 before they are looked at, and those under way are served', async () => {
+describe('more requests in flight than the limit', () => {
+  it('get 503 before their body is read, and those in flight are served', async () => {
     const { service, release } = await startHeldService();
     await using _ = service;
     await using gateway = gatewayOver(service.url, { maxInFlight: 2 });
     const served = [1, 2].map(() => ask(gateway, AUDIT, {}, { token: 't' }));
     await expect.poll(() => service.seen.length).toBe(2);
 
-    const refused = await ask(gateway, 'not even GraphQL', {}, { token: 't' });
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    expect(refused.headers.get('cache-control')).toBe('no-store');
-    expect(refused.errors).toMatchObject([
+    const rejected = await ask(gateway, 'not even GraphQL', {}, { token: 't' });
+    expect(rejected.status).toBe(503);
+    expect(rejected.headers.get('retry-after')).toBe('1');
+    expect(rejected.headers.get('cache-control')).toBe('no-store');
+    expect(rejected.errors).toMatchObject([
       { extensions: { code: 'OVERLOADED', retryable: true, retryAfterSeconds: 1 } },
     ]);
 
@@ -38,7 +38,7 @@ describe('more requests than may be under way at once', () => {
     expect((await ask(gateway, AUDIT, {}, { token: 't' })).status).toBe(200);
   });
 
-  it('leave the gateway alive and not ready', async () => {
+  it('leave the gateway live but not ready', async () => {
     const { service, release } = await startHeldService();
     await using _ = service;
     await using gateway = gatewayOver(service.url, { maxInFlight: 1 });
@@ -53,22 +53,22 @@ describe('more requests than may be under way at once', () => {
     expect(await health('ready')).toEqual([503, { status: 'overloaded' }]);
     const body = JSON.stringify({ query: AUDIT });
     const headers = { 'content-type': 'application/json' };
-    const refused = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
-    expect(refused.status).toBe(503);
+    const rejected = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+    expect(rejected.status).toBe(503);
     release();
     await served;
-    await expect.poll(() => health('ready')).toEqual([200, { status: 'ready' }]); // a slow machine lags
+    await expect.poll(() => health('ready')).toEqual([200, { status: 'ready' }]); // on a slow machine the event loop lags
   });
 });
 
-describe('an event loop that lags', () => {
-  it('sends requests away until it has caught up', async () => {
+describe('event-loop lag', () => {
+  it('sheds requests until the event loop has caught up', async () => {
     await using service = await startService({ body: [] });
     let ahead = 0;
     const clock = () => performance.now() + ahead;
     await using gateway = gatewayOver(service.url, { clock });
     expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('');
-    ahead = 60_000; // as if nothing had happened for a minute
+    ahead = 60_000; // as if the event loop had been blocked for a minute
     expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('OVERLOADED');
     await expect
       .poll(async () => codeOf(await ask(gateway, AUDIT, {}, { token: 't' })), { timeout: 5000 })

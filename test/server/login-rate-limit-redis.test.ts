@@ -9,10 +9,10 @@ import { type Service, startService } from '../helpers/service.ts';
 
 const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
 if (!isInstalled)
-  process.stderr.write('test/redis.test.ts is skipped: redis-server is not installed\n');
+  process.stderr.write('Tests with Redis are skipped: redis-server is not installed\n');
 
-describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
-  it('gives two gateways one budget, and holds no client id or address', async () => {
+describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
+  it('shares the limit between two gateways, and contains no client ID or address', async () => {
     await using redis = await startRedis(await freePort());
     await using service = await startService(TOKEN);
     await using one = over(service, redis.url, { perMinute: 3 });
@@ -25,8 +25,8 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     expect(await codes(one, 'canary-id', 1)).toEqual(['RATE_LIMITED']);
     const body = JSON.stringify({ query: LoginDocument, variables: variablesOf('canary-id') });
     const headers = { 'content-type': 'application/json' };
-    const refusal = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
-    const { errors } = await refusal.json();
+    const rejection = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
+    const { errors } = await rejection.json();
     expect(errors[0].extensions.retryAfterSeconds).toBeGreaterThanOrEqual(1);
     expect(redis.ask('keys', '*').trim().split('\n').sort()).toEqual([
       expect.stringMatching(/^keytrail:login:address:[\w-]{43}$/),
@@ -34,7 +34,7 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     ]);
   });
 
-  it('may be lost and come back while gateways let logins through', async () => {
+  it('may go away and come back while gateways serve logins', async () => {
     const port = await freePort();
     await using service = await startService(TOKEN);
     const first = await startRedis(port);
@@ -62,7 +62,7 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     expect(said.at(-1)).toContain('Redis responds again: replicas share the login count');
   }, 30_000);
 
-  it('that hangs holds up no login for longer than its time-out', async () => {
+  it('that hangs delays a login by its timeout at most', async () => {
     await using redis = await startRedis(await freePort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 2 });
@@ -73,7 +73,7 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     redis.child.kill('SIGCONT');
   });
 
-  it('that refuses what it is asked is done without', async () => {
+  it('that rejects commands is replaced by the count in memory', async () => {
     await using redis = await startRedis(await freePort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 2 });
@@ -83,21 +83,21 @@ describe.skipIf(!isInstalled)('a Redis for the limit of logins', () => {
     expect(gateway.fallbacks.at(-1)).toBe(true);
   });
 
-  it('is left when the gateway is disposed', async () => {
+  it('is disconnected when the gateway is disposed', async () => {
     await using redis = await startRedis(await freePort());
     await using service = await startService(TOKEN);
     const gateway = over(service, redis.url, { perMinute: 2 });
     await untilShared(redis, gateway);
     const { length } = gateway.fallbacks;
     const clients = () => redis.ask('client', 'list').trim().split('\n').length;
-    expect(clients()).toBe(2); // the one that asks is one too
+    expect(clients()).toBe(2); // the gateway, and redis-cli itself
     await gateway[Symbol.asyncDispose]();
     await expect.poll(clients).toBe(1);
     expect(gateway.fallbacks).toHaveLength(length);
   });
 });
 
-it('a gateway starts, counts logins and is disposed where no Redis answers', async () => {
+it('a gateway starts, counts logins and is disposed without a reachable Redis', async () => {
   await using service = await startService(TOKEN);
   await using gateway = over(service, `redis://127.0.0.1:${await freePort()}`, { perMinute: 2 });
   expect(await codes(gateway, 'a', 3)).toEqual(['', '', 'RATE_LIMITED']);
@@ -110,7 +110,7 @@ function variablesOf(clientId: string) {
   return { clientId, credential: { clientSecret: 's' } };
 }
 
-/** A gateway, with what it said of its Redis. */
+/** A gateway, and its `onFallback` events. */
 function over(
   service: Service,
   redisUrl: string,
@@ -138,7 +138,7 @@ async function untilShared(redis: RedisServer, ...gateways: readonly TestGateway
   }
 }
 
-/** Logs in some times, one after the other, and gives the code of each. */
+/** Logs in `count` times, one after the other. Returns the code of each. */
 async function codes(gateway: TestGateway, clientId: string, count: number) {
   const all: (string | undefined)[] = [];
   while (all.length < count) {
@@ -150,11 +150,11 @@ async function codes(gateway: TestGateway, clientId: string, count: number) {
 type RedisServer = AsyncDisposable & {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Gives what a command answers. */
+  /** Runs redis-cli. Returns its output. */
   ask(...command: readonly string[]): string;
 };
 
-/** Starts a Redis that writes no file. */
+/** Starts a Redis without persistence. */
 async function startRedis(port: number): Promise<RedisServer> {
   const options = [
     '--port',

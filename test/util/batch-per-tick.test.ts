@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createTickBarrier } from '../../src/util/batch-per-tick.ts';
+import { batchPerTick } from '../../src/util/batch-per-tick.ts';
 
-it('lets all who wait in one turn of the event loop take each step together', async () => {
-  const turn = createTickBarrier();
+it('resumes all callers of one event-loop iteration together, at each step', async () => {
+  const joinBatch = batchPerTick();
   const steps: string[] = [];
   const work = async (name: string) => {
-    await turn();
+    await joinBatch();
     steps.push(`${name}1`);
     await null;
     steps.push(`${name}2`);
@@ -14,15 +14,15 @@ it('lets all who wait in one turn of the event loop take each step together', as
   expect(steps).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
 });
 
-it('waits for what has come already, and anew in the next turn', async () => {
-  const turn = createTickBarrier();
+it('waits until the next iteration each time', async () => {
+  const joinBatch = batchPerTick();
   for (let round = 0; round < 2; round += 1) {
-    const heard: string[] = [];
-    const waiting = turn().then(() => heard.push('turn'));
-    setImmediate(() => heard.push('next'));
-    await Promise.resolve().then(() => heard.push('now'));
+    const order: string[] = [];
+    const waiting = joinBatch().then(() => order.push('batch'));
+    setImmediate(() => order.push('next'));
+    await Promise.resolve().then(() => order.push('now'));
     await waiting;
-    expect(heard).toEqual(['now', 'turn']);
+    expect(order).toEqual(['now', 'batch']);
     await new Promise(setImmediate);
   }
 });

@@ -2,19 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoiseWithin, memoize } from '../../src/util/memoize.ts';
 
-/** Counts the letters of names, and remembers for which it had to. */
-function counter() {
-  const made: string[] = [];
-  const lengthOf = memoize((name) => {
-    made.push(name);
-    return name.length;
+/** A memoized function, and the keys that it was called with. */
+function memoizedLength() {
+  const computed: string[] = [];
+  const lengthOf = memoize((key) => {
+    computed.push(key);
+    return key.length;
   });
-  return { made, lengthOf };
+  return { computed, lengthOf };
 }
 
-describe('what is remembered of names', () => {
-  it('is what would be made anew', () => {
-    const { lengthOf } = counter();
+describe('a memoized function of a key', () => {
+  it('returns what the function returns', () => {
+    const { lengthOf } = memoizedLength();
     const names = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('id', 'ip4')));
     fc.assert(
       fc.property(names, (all) => {
@@ -34,20 +34,20 @@ describe('what is remembered of names', () => {
     ['5f2c9a71', 2],
     ['1700000000', 2],
     ['secret '.repeat(12), 2],
-  ])('of %j is made so often in two askings: %i', (name, times) => {
-    const { made, lengthOf } = counter();
+  ])('called twice with %j computes %i times', (name, times) => {
+    const { computed, lengthOf } = memoizedLength();
     lengthOf(name);
     lengthOf(name);
-    expect(made).toHaveLength(times);
+    expect(computed).toHaveLength(times);
   });
 
-  it('is forgotten when it is more than a thousand names', () => {
-    const { made, lengthOf } = counter();
+  it('computes again after more than 1,000 keys', () => {
+    const { computed, lengthOf } = memoizedLength();
     const letters = [...'abcdefghijklmnopqrstuvwxyz'];
     const names = letters.flatMap((one) => letters.flatMap((two) => [one + two, `${one}${two}_`]));
     for (const name of names.slice(0, 1001)) lengthOf(name);
     lengthOf('aa');
-    expect(made.filter((name) => name === 'aa')).toHaveLength(2);
+    expect(computed.filter((name) => name === 'aa')).toHaveLength(2);
   });
 });
 

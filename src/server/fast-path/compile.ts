@@ -1,4 +1,4 @@
-// Exists for speed: an executor looks at the document again for each record, a plan has looked at it once.
+// Kept for speed: x4.3 with 1,000 records (npm run bench -- --load thousand). An executor interprets the document per record.
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import {
   type DocumentNode,
@@ -19,34 +19,57 @@ import {
   print,
 } from 'graphql';
 
-/** A valid operation of a document. */
-type Operation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
+/** A valid operation, and the document it belongs to. */
+type ValidOperation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** An operation is planned for so many choices of its `@skip` and `@include`: for the others it goes the long way. */
-const MAX_CHOICES = 8;
+/** Executes an operation with values of its variables; null if they are invalid, or it could not be compiled. */
+export type CompiledOperation = (
+  variables: Readonly<Record<string, unknown>>,
+) => ((context: unknown) => Promise<ExecutionResult>) | null;
+
+/** Reads a field of `source`: calls its resolver, or takes the property of its name. */
+type FieldReader = (source: unknown, run: Run) => unknown;
+
+/** Converts what a reader returned to the value in the result; throws if graphql-js has to do that. */
+type FieldCompleter = (value: unknown, run: Run) => unknown;
+
+type CompiledField = {
+  /** Alias or name. */
+  readonly key: string;
+  readonly read: FieldReader;
+  readonly complete: FieldCompleter;
+};
+
+/** One execution, with the coerced values of the variables. */
+type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
+
+/** What selections are compiled in. `budget.fields`: fields that may still be compiled; fragments can expand exponentially. */
+type Scope = ValidOperation & GraphQLResolveInfo & { readonly budget: { fields: number } };
+
+/** An operation is compiled for 8 combinations of its Boolean variables. Others go through Yoga's pipeline. */
+const MAX_VARIANTS = 8;
 
 /**
- * Plans a query, or a mutation of one field. For values of its variables it gives what carries it out; null where they
- * do not fit, or it is not planned. Root fields are resolved here, once. What they give is completed here as long as
- * nothing is wrong or unusual in it: then graphql-js does that, and says what is wrong. Not planned are abstract types,
- * `__schema`, `__type`, nested resolvers that ask for `info`, the response name `__proto__`, which JavaScript keeps for
- * itself; and all where Node was told to make no code out of strings.
+ * Compiles a query, or a mutation of one field. The schema must come from {@link reuseResolvedRootFields}. Root fields
+ * are resolved here, exactly once. Their values are completed here unless one is wrong or unusual; graphql-js then
+ * completes them all, and reports the errors. Not compiled: abstract types, `__schema`, `__type`, nested resolvers that
+ * take `info`, the response name `__proto__`; and nothing with Node's `--disallow-code-generation-from-strings`.
  */
-export function compileOperation(valid: Operation) {
+export function compileOperation(valid: ValidOperation): CompiledOperation {
   const { schema, document, operation } = valid;
   const { variableDefinitions = [], name } = operation;
-  const choices = new Map<string, readonly Field[] | null>();
-  return (given: Readonly<Record<string, unknown>>) => {
-    const { coerced } = getVariableValues(schema, variableDefinitions, given, { maxErrors: 1 });
+  const variants = new Map<string, readonly CompiledField[] | null>();
+  return (variables) => {
+    const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
     const flags = Object.entries(coerced ?? {}).filter(([, value]) => typeof value === 'boolean');
-    const choice = flags.join(); // conditions are flags, and nothing else is one
-    if (coerced && choices.size < MAX_CHOICES && !choices.has(choice))
-      choices.set(choice, planRoot(valid, Object.fromEntries(flags))); // no other value is kept
-    const fields = choices.get(choice);
+    const variant = flags.join(); // `@skip` and `@include` depend on Boolean variables alone
+    if (coerced && variants.size < MAX_VARIANTS && !variants.has(variant))
+      variants.set(variant, compileRoot(valid, Object.fromEntries(flags))); // caches no other value of the client
+    const fields = variants.get(variant);
     if (!coerced || !fields) return null;
-    return async (context: unknown): Promise<ExecutionResult> => {
+    return async (context) => {
       const run = { context, coerced };
       const resolving = fields.map(async ({ read }) => read(undefined, run));
       try {
@@ -54,128 +77,127 @@ export function compileOperation(valid: Operation) {
         const members = fields.map(({ key, complete }, at) => [key, complete(values[at], run)]);
         return { data: Object.fromEntries(members) };
       } catch {
-        const rootValue = new Resolving(fields.map(({ key }, index) => [key, resolving[index]]));
-        const values = { contextValue: context, variableValues: given, operationName: name?.value };
-        return execute({ schema, document, rootValue, ...values });
+        const rootValue = new ResolvedRoot(fields.map(({ key }, index) => [key, resolving[index]]));
+        const values = { contextValue: context, variableValues: variables };
+        return execute({ schema, document, rootValue, ...values, operationName: name?.value });
       }
     };
   };
 }
 
-/** What root fields give, by their keys in the result. */
-class Resolving extends Map<string | number, unknown> {}
+/** Values of root fields, by their keys in the result. */
+class ResolvedRoot extends Map<string | number, unknown> {}
 
-/** Lets root fields give what they have given already, where that is to be completed again. */
-export function reuseResolvedRootFields(schema: GraphQLSchema): void {
+/**
+ * Replaces the resolvers of the root fields in `schema`, and returns it: executed with a {@link ResolvedRoot} they return
+ * the value that was resolved before. Otherwise a fallback to graphql-js would send a login or a deletion again.
+ */
+export function reuseResolvedRootFields(schema: GraphQLSchema): GraphQLSchema {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const { resolve } = field;
       field.resolve = (source, args, context, info) =>
-        source instanceof Resolving
+        source instanceof ResolvedRoot
           ? source.get(info.path.key)
           : resolve?.(source, args, context, info);
     }
   }
+  return schema;
 }
 
-/** In its room so many fields may still be planned. */
-type Planning = Operation & GraphQLResolveInfo & { readonly room: { fields: number } };
-
-/** One time that an operation is carried out, with coerced values of its variables. */
-type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
-
-/** Reads what a resolver gives, or makes what the caller gets of that; throws where something is wrong or unusual. */
-type Step = (value: unknown, run: Run) => unknown;
-
-type Field = { readonly key: string; readonly read: Step; readonly complete: Step };
-
-function giveUp(): never {
-  throw new Error('This is for graphql-js to carry out.');
+function fallBack(): never {
+  throw new Error('Left to graphql-js.');
 }
 
-function planRoot(valid: Operation, variableValues: Run['coerced']) {
+function compileRoot(valid: ValidOperation, variableValues: Run['coerced']) {
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  const room = { fields: (document.loc?.end ?? 0) / 4 }; // fragments may stand for many more
-  // Each field adds what is its own. No resolver here reads other variables, or what other versions of graphql-js add.
-  const planning = { ...valid, fragments, variableValues, rootValue: undefined, room } as Planning;
+  const budget = { fields: (document.loc?.end ?? 0) / 4 };
+  // compileFields adds the missing members of `info`. No resolver reads those that other versions of graphql-js add.
+  const scope = { ...valid, fragments, variableValues, rootValue: undefined, budget } as Scope;
   const values = { coerced: variableValues, sources: {} };
   try {
-    const type = schema.getRootType(operation.operation) ?? giveUp();
+    const type = schema.getRootType(operation.operation) ?? fallBack();
     const root = collectFields(schema, fragments, values, type, operation.selectionSet);
-    return planFields(planning, type, root.fields);
+    return compileFields(scope, type, root.fields);
   } catch {
     return null;
   }
 }
 
-function planFields(
-  planning: Planning,
+function compileFields(
+  scope: Scope,
   parentType: GraphQLObjectType,
   selected: ReadonlyMap<string, FieldNode[]>,
-): readonly Field[] {
-  planning.room.fields -= selected.size;
-  if (planning.room.fields < 0 || parentType.isTypeOf || selected.has('__proto__')) giveUp();
-  const isRoot = parentType === planning.schema.getRootType(planning.operation.operation);
+): readonly CompiledField[] {
+  const { schema, operation, budget } = scope;
+  budget.fields -= selected.size;
+  if (budget.fields < 0 || parentType.isTypeOf || selected.has('__proto__')) fallBack();
+  const isRoot = parentType === schema.getRootType(operation.operation);
   return [...selected].map(([key, fieldNodes]) => {
     const [node] = fieldNodes;
     const fieldName = node?.name.value ?? '';
     if (fieldName === '__typename')
       return { key, read: () => parentType.name, complete: (name) => name };
     const field = parentType.getFields()[fieldName];
-    if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) giveUp();
+    if (!node || !field || (!isRoot && (field.resolve?.length ?? 0) > 3)) fallBack();
     const { resolve, type: returnType } = field;
-    const complete = planType(planning, returnType, fieldNodes);
-    // One function for each field: V8 remembers where it found the property.
+    const complete = compileOutput(scope, returnType, fieldNodes);
+    // A function per field, so that V8's inline cache for the property is monomorphic; `Function` is untyped.
     if (!resolve)
-      return { key, read: new Function('source', `return source.${fieldName}`) as Step, complete };
+      return {
+        key,
+        read: new Function('source', `return source.${fieldName}`) as FieldReader,
+        complete,
+      };
     const path = { prev: undefined, key, typename: parentType.name };
-    const info = { ...planning, fieldName, fieldNodes, returnType, parentType, path };
-    // Where no dollar stands there is no variable, and the arguments are the same each time.
-    const fixed = print(node).includes('$') ? null : getArgumentValues(field, node, {});
-    const read: Step = (source, { context, coerced }) =>
-      resolve(source, fixed ?? getArgumentValues(field, node, coerced), context, info);
+    const info = { ...scope, fieldName, fieldNodes, returnType, parentType, path };
+    // Arguments without a variable are the same in each execution.
+    const constant = print(node).includes('$') ? null : getArgumentValues(field, node, {});
+    const read: FieldReader = (source, { context, coerced }) =>
+      resolve(source, constant ?? getArgumentValues(field, node, coerced), context, info);
     return { key, read, complete };
   });
 }
 
-function planType(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Step {
+function compileOutput(scope: Scope, type: GraphQLOutputType, nodes: FieldNode[]): FieldCompleter {
   const nullable = getNullableType(type);
-  const complete = planNullable(planning, nullable, nodes);
+  const complete = compileNonNull(scope, nullable, nodes);
   return (value, run) => {
-    if (value == null) return type === nullable ? null : giveUp();
-    return isUnusual(value) ? giveUp() : complete(value, run);
+    if (value == null) return type === nullable ? null : fallBack();
+    return isUnusual(value) ? fallBack() : complete(value, run);
   };
 }
 
-/** What graphql-js waits for, throws or, unless a resolver gave it, calls. */
+/** Promises, Errors and functions: graphql-js treats them specially. */
 function isUnusual(value: NonNullable<unknown>): boolean {
   if (typeof value !== 'object') return typeof value === 'function';
-  if (value instanceof Promise) value.catch(() => {}); // graphql-js asks again, and gets the same
+  if (value instanceof Promise) value.catch(() => {}); // handled: graphql-js awaits the same promise
   return value instanceof Promise || value instanceof Error;
 }
 
-function planNullable(planning: Planning, type: GraphQLOutputType, nodes: FieldNode[]): Step {
-  if (isLeafType(type)) return (value) => type.serialize(value) ?? giveUp();
+function compileNonNull(scope: Scope, type: GraphQLOutputType, nodes: FieldNode[]): FieldCompleter {
+  if (isLeafType(type)) return (value) => type.serialize(value) ?? fallBack();
   if (isListType(type)) {
-    const complete = planType(planning, type.ofType, nodes);
-    return (all, run) => (Array.isArray(all) ? all.map((one) => complete(one, run)) : giveUp());
+    const complete = compileOutput(scope, type.ofType, nodes);
+    return (items, run) =>
+      Array.isArray(items) ? items.map((item) => complete(item, run)) : fallBack();
   }
-  if (!isObjectType(type)) return giveUp();
-  const { schema, fragments, variableValues } = planning;
+  if (!isObjectType(type)) return fallBack();
+  const { schema, fragments, variableValues } = scope;
   const values = { coerced: variableValues, sources: {} };
   const { fields } = collectSubFields(schema, fragments, values, type, nodes);
-  return compileObject(planFields(planning, type, fields));
+  return compileObject(compileFields(scope, type, fields));
 }
 
 /**
- * V8 makes an object whose members it was told in several times less than one whose members come one by one. The code
- * holds names of GraphQL alone: what a Name is, letters, digits and `_`, is an identifier's name in JavaScript too.
+ * V8 builds an object from a literal several times faster than member by member. The generated code contains only
+ * GraphQL names as keys: letters, digits and `_`, so they are JavaScript identifiers too.
  */
-function compileObject(fields: readonly Field[]): Step {
+function compileObject(fields: readonly CompiledField[]): FieldCompleter {
   const parameters = fields.flatMap((_, index) => [`read${index}`, `complete${index}`]);
   const members = fields.map(({ key }, at) => `${key}: complete${at}(read${at}(source, run), run)`);
-  const make = new Function(...parameters, `return (source, run) => ({ ${members.join()} });`);
-  return make(...fields.flatMap(({ read, complete }) => [read, complete]));
+  const create = new Function(...parameters, `return (source, run) => ({ ${members.join()} });`);
+  return create(...fields.flatMap(({ read, complete }) => [read, complete]));
 }

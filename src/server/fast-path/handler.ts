@@ -1,73 +1,73 @@
-// Exists because a plain question that was asked before needs little of what Yoga does for all the others.
+// Kept for speed: executes prepared operations without Yoga's pipeline (for the factors see operations.ts).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import type { OngoingRequest } from '../../observability/request-reporter.ts';
-import { createTickBarrier } from '../../util/batch-per-tick.ts';
+import { batchPerTick } from '../../util/batch-per-tick.ts';
 import type { OperationRequest, PreparedOperation } from './operations.ts';
 
-/** What the lane needs of the gateway. */
+/** What the fast path does in the same way as Yoga's plugins. */
 export type FastPathOptions = {
-  readonly find: (question: OperationRequest) => PreparedOperation | undefined;
-  /** The largest body taken, in bytes. */
+  readonly find: (request: OperationRequest) => PreparedOperation | undefined;
+  /** Maximum length of a request body, in bytes. */
   readonly maxBytes: number;
-  /** Whether a body may have a number in it that is refused. */
+  /** Whether a body may contain a number that Yoga's pipeline rejects. */
   readonly isInexact: (json: string) => boolean;
-  readonly begin: (request: IncomingMessage, response: ServerResponse) => Begun;
-  /** Gives errors their codes. */
-  readonly toCoded: (result: ExecutionResult, requestId: string) => ExecutionResult;
-  /** On every answer. */
+  readonly begin: (request: IncomingMessage, response: ServerResponse) => BegunRequest;
+  /** Adds codes and the request ID to errors. */
+  readonly codeErrors: (result: ExecutionResult, requestId: string) => ExecutionResult;
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** A question that is about to be answered. */
-type Begun = {
+type BegunRequest = {
   readonly requestId: string;
   readonly context: { release(): void };
   readonly report: OngoingRequest;
-  /** Aborted when the caller leaves. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
 /**
- * Answers a request for GraphQL that is plain JSON by POST, was asked before, and has variables that fit. Of all else it
- * says that Yoga must: then the body, if it was read, stands on the request where Yoga looks for it.
+ * Creates the fast path. It resolves to true once it has responded to a request. It resolves to false if Yoga has to
+ * respond: unless the request is a POST of plain JSON for a prepared operation with valid variables. If the body was
+ * read by then, it is left on the request for Yoga (see {@link leaveBody}).
  */
 export function createFastPath({
   find,
   maxBytes,
   isInexact,
   begin,
-  toCoded,
+  codeErrors,
   headers,
 }: FastPathOptions) {
-  const turn = createTickBarrier();
+  const joinBatch = batchPerTick();
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
-    await turn();
-    // Most bodies are there with their head, so that nothing has to flow.
+    await joinBatch();
+    // Most bodies arrive together with their headers: `read` then saves the stream's events.
     const body = request.complete ? request.read() : await buffer(request).catch(() => null);
-    if (body === null) return true; // the caller left before he had asked
-    const question = readQuestion(body, request.headers.accept, isInexact);
-    const prepared = question && find(question);
-    const execute = question && prepared?.plan()(question.variables);
+    if (body === null) return true; // the client disconnected before it had sent the whole request
+    const operationRequest = parseBody(body, request.headers.accept, isInexact);
+    const prepared = operationRequest && find(operationRequest);
+    const execute = operationRequest && prepared?.compile()(operationRequest.variables);
     if (!prepared || !execute) {
-      Object.assign(request, { body });
+      leaveBody(request, body);
       return false;
     }
     const { requestId, context, report, signal } = begin(request, response);
-    const result = toCoded(await execute(context), requestId);
+    const result = codeErrors(await execute(context), requestId);
     const text = JSON.stringify(result);
-    result.data = null; // a promise that has waited would keep it, see Context
+    result.data = null; // settled promises would retain it, see Context.release
     context.release();
     if (!response.destroyed) {
-      // In V8's heap a large one would wait, and be collected around, until its caller has taken it.
-      const answer = text.length > 2 ** 16 ? Buffer.from(text) : text;
-      const length = Buffer.byteLength(answer);
+      // Outside of V8's heap, so that no GC has to copy a large response while the client downloads it.
+      const payload = text.length > 2 ** 16 ? Buffer.from(text) : text;
+      const length = Buffer.byteLength(payload);
       const own = { 'content-type': prepared.contentType, 'content-length': length };
       response.writeHead(200, { ...headers, ...own, 'x-request-id': requestId });
-      // One byte each: Node need not look for longer ones.
-      response.end(answer, length === text.length ? 'latin1' : 'utf8');
+      // If each character is one byte, latin1 gives the same bytes as UTF-8 and is faster to write.
+      response.end(payload, length === text.length ? 'latin1' : 'utf8');
     }
     const { outcome } = prepared;
     report.end(signal.aborted ? { ...outcome, aborted: true } : outcome, result.errors);
@@ -77,7 +77,7 @@ export function createFastPath({
 
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 
-/** Whether nothing about it asks for more than the lane knows: another type, coding or length, an origin of CORS; and nobody else has read its body. */
+/** Excludes other content types and encodings, large bodies, CORS, and a body that a framework has already read. */
 function isPlain({ method, headers, readableDidRead }: IncomingMessage, maxBytes: number) {
   const length = Number(headers['content-length'] ?? 0);
   const isJson = length > 0 && JSON_TYPE.test(headers['content-type'] ?? '');
@@ -87,8 +87,12 @@ function isPlain({ method, headers, readableDidRead }: IncomingMessage, maxBytes
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Null for what is not plain, or wrong: Yoga's way says how. */
-function readQuestion(body: Buffer, accept = '', isInexact: FastPathOptions['isInexact']) {
+/** Null for a body that is invalid or has other members: Yoga's pipeline then reports what is wrong. */
+function parseBody(
+  body: Buffer,
+  accept = '',
+  isInexact: FastPathOptions['isInexact'],
+): OperationRequest | null {
   try {
     const text = UTF_8.decode(body);
     if (isInexact(text)) return null;
@@ -101,4 +105,9 @@ function readQuestion(body: Buffer, accept = '', isInexact: FastPathOptions['isI
   } catch {
     return null;
   }
+}
+
+/** A stream can be read only once. Yoga takes the body from `request.body`, as body parsers of Express leave it. */
+function leaveBody(request: IncomingMessage & { body?: Buffer }, body: Buffer): void {
+  request.body = body;
 }

@@ -1,22 +1,23 @@
 import { type ASTNode, GraphQLError, visit } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { type ErrorCode, FAILURES, GatewayError, toErrorBody } from '../../errors.ts';
+import type { RequestIdContext } from './use-request-id.ts';
 
-/** Told of every error that is not an expected failure. */
+/** Called with every error that is not an expected failure. */
 export type ReportBug = (error: unknown, requestId: string) => void;
 
 /**
- * The last word on every error that leaves the gateway: expected failures keep their code, what Yoga and graphql-js
- * say of a request gets one, and all else is a bug, reported and masked. Everything gets the request's id.
+ * Adds a code and the request ID to every error. Expected failures keep their code, and errors of Yoga and graphql-js
+ * about the request get one. Any other error is a bug: it is reported, and masked as INTERNAL_SERVER_ERROR.
  */
-export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId: string }> {
+export function useErrorCodes(reportBug: ReportBug): Plugin<object, RequestIdContext> {
   return {
     onResultProcess({ result, setResult, serverContext }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
       setResult(codeErrors(result, serverContext.requestId, reportBug));
     },
     onResponse({ response, setResponse, serverContext, fetchAPI }) {
-      // Yoga refuses some requests with a status alone.
+      // Yoga rejects some requests with a status and no body.
       if (response.status < 400 || response.body !== null) return;
       const { status, headers } = response;
       const body = toErrorBody(new GatewayError('BAD_REQUEST'), serverContext.requestId);
@@ -25,7 +26,7 @@ export function useErrorCodes(reportBug: ReportBug): Plugin<object, { requestId:
   };
 }
 
-/** A result whose errors have their codes and the request's id. */
+/** Returns a result whose errors have a code and the request ID. */
 export function codeErrors<Result extends { readonly errors?: readonly GraphQLError[] }>(
   result: Result,
   requestId: string,
@@ -35,7 +36,7 @@ export function codeErrors<Result extends { readonly errors?: readonly GraphQLEr
   return { ...result, errors: result.errors.map((error) => toCoded(error, requestId, reportBug)) };
 }
 
-/** Codes of Yoga's own, by what they are here. The rest of its codes are in the table already. */
+/** Yoga's error codes, and ours for them. An error with any other code is a bug. */
 const YOGA_CODES: Readonly<Record<string, ErrorCode>> = {
   BAD_REQUEST: 'BAD_REQUEST',
   OPERATION_RESOLUTION_FAILURE: 'BAD_REQUEST',
@@ -46,13 +47,13 @@ const YOGA_CODES: Readonly<Record<string, ErrorCode>> = {
   BAD_USER_INPUT: 'BAD_USER_INPUT',
 };
 
-/** What Yoga says without saying what to do next. */
+/** Yoga's messages, and ours, which tell the user what to do next. */
 const YOGA_MESSAGES: Readonly<Record<string, string>> = {
-  'Batching is not supported.': 'Send the operations one by one, not as a batch.',
+  'Batching is not supported.': 'Send the operations one by one: batching is not supported.',
   'Must provide query string.': 'Send the document as `query`.',
-  'Request body too large': 'The body is larger than 64 KiB: send less.',
+  'Request body too large': 'The body is larger than 64 KiB: send a smaller one.',
   'Could not determine what operation to execute.':
-    'Name an operation that the document has by `operationName`.',
+    'Set `operationName` to the name of an operation in the document.',
 };
 
 function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): GraphQLError {
@@ -71,7 +72,7 @@ function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): 
 
 type CodedFailure = Pick<GatewayError, 'message' | 'extensions'> & {
   readonly http?: GraphQLError['extensions']['http'];
-  /** For the log. */
+  /** Read by the log. */
   readonly originalError?: GatewayError;
 };
 
@@ -89,17 +90,17 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
     return {
       message: YOGA_MESSAGES[error.message] ?? error.message,
       extensions: { code, retryable },
-      // `spec` lets Yoga answer 200 to those who accept application/json: right for a wrong document, not for wrong HTTP.
+      // With `spec`, Yoga responds with 200 if application/json is accepted: right for a wrong document, not for wrong HTTP.
       http: code === 'BAD_REQUEST' ? { status: 400, ...http, spec: false } : http,
     };
   }
   if (cause instanceof GraphQLError && cause.nodes !== undefined) {
-    const { message, extensions } = misplaced(cause.nodes);
+    const { message, extensions } = toExecutionFailure(cause.nodes);
     return { message, extensions, ...(error.path === undefined && { http: BAD_INPUT_HTTP }) };
   }
   report(cause);
   const failure = new GatewayError('INTERNAL_SERVER_ERROR');
-  // Without a path no field failed: the request as a whole did.
+  // Without a path the whole request failed, not a field.
   return error.path === undefined
     ? { message: failure.message, extensions: failure.extensions, http: { status: 500 } }
     : failure;
@@ -107,15 +108,15 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
 
 const BAD_INPUT_HTTP = { status: 400, spec: true };
 
-/** graphql-js points at the document when it cannot execute it, nearly always because a variable is null. */
-function misplaced(nodes: readonly ASTNode[]): CodedFailure {
+/** graphql-js could not execute a valid document, nearly always because a variable is null: names the variables. */
+function toExecutionFailure(nodes: readonly ASTNode[]): CodedFailure {
   const names = new Set<string>();
   for (const node of nodes)
     visit(node, { Variable: ({ name }) => void names.add(`$${name.value}`) });
   const message =
     names.size > 0
-      ? `A value is needed where ${[...names].join(', ')} is null or missing.`
-      : 'The document asks for what this schema cannot execute.';
+      ? `A required value is null or missing: check ${[...names].join(', ')}.`
+      : 'This schema cannot execute the document: check its arguments and directives.';
   return new GatewayError('BAD_USER_INPUT', { message });
 }
 

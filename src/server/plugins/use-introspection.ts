@@ -1,11 +1,11 @@
 import { NoSchemaIntrospectionCustomRule } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-/** Refuses `__schema` and `__type` when it is off; `__typename` works either way. */
-export function useIntrospection(isOn: boolean): Plugin {
+/** Rejects `__schema` and `__type` unless introspection is enabled. `__typename` always works. */
+export function useIntrospection(isEnabled: boolean): Plugin {
   return {
     onValidate({ addValidationRule }) {
-      if (!isOn) addValidationRule(NoSchemaIntrospectionCustomRule);
+      if (!isEnabled) addValidationRule(NoSchemaIntrospectionCustomRule);
     },
   };
 }

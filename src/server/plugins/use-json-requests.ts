@@ -1,22 +1,22 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { FAILURES, GatewayError, toErrorBody } from '../../errors.ts';
+import type { RequestIdContext } from './use-request-id.ts';
 
-const ANSWER_TYPES: ReadonlySet<string | undefined> = new Set([
+const RESPONSE_TYPES: ReadonlySet<string | undefined> = new Set([
   '*/*',
   'application/*',
   'application/json',
   'application/graphql-response+json',
 ]);
 
-const JSON_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
+const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
 /**
- * Takes operations by GET, or as JSON by POST, from those who take JSON for an answer. A form or a text, which a
- * browser sends across origins without asking, is refused. Whatever fails while a request is read is the request's
- * fault, and nothing of it is echoed.
+ * Accepts GET, and POST of JSON, from clients that accept JSON. Rejects forms and plain text, which browsers send to
+ * other origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input.
  */
-export function useJsonRequests(): Plugin<object, { requestId: string }> {
+export function useJsonRequests(): Plugin<object, RequestIdContext> {
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
@@ -26,7 +26,7 @@ export function useJsonRequests(): Plugin<object, { requestId: string }> {
         return hook.endResponse(hook.fetchAPI.Response.json(body, { status: 406 }));
       }
       if (request.method === 'POST') {
-        checkType(request.headers);
+        checkContentType(request.headers);
         setRequestParser((post) => orBadRequest(() => parseBody(post)));
       } else if (requestParser !== undefined) {
         setRequestParser((get) => orBadRequest(async () => requestParser(get)));
@@ -38,20 +38,20 @@ export function useJsonRequests(): Plugin<object, { requestId: string }> {
   };
 }
 
-const NOT_ACCEPTABLE = 'Answers are JSON: send `accept: application/json`.';
+const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
 
-/** Yoga looks at this when the operation has been executed: the tokens of a login would be lost. */
+/** Checked before execution. Yoga checks it afterwards, when the tokens of a login would be lost. */
 function acceptsJson(accept: string): boolean {
   const ranges = accept.toLowerCase().replace(/\s/g, '').split(',');
   const isUtf8 = (range: string) => /;charset=(?!utf-8(?:;|$))/.exec(range) === null;
-  return ranges.some((range) => ANSWER_TYPES.has(range.split(';')[0]) && isUtf8(range));
+  return ranges.some((range) => RESPONSE_TYPES.has(range.split(';')[0]) && isUtf8(range));
 }
 
-function checkType(headers: Headers): void {
+function checkContentType(headers: Headers): void {
   if (!/^(?:identity)?$/i.test(headers.get('content-encoding') ?? ''))
-    throw badRequest('Send the body as it is, without `content-encoding`.', 415);
+    throw badRequest('Send the body uncompressed, without `content-encoding`.', 415);
   const contentType = headers.get('content-type');
-  if (contentType !== null && JSON_TYPE.test(contentType)) return;
+  if (contentType !== null && REQUEST_TYPE.test(contentType)) return;
   const status = contentType === null ? 400 : 415;
   throw badRequest('POST a JSON body with `content-type: application/json`.', status);
 }
@@ -61,7 +61,7 @@ async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (error instanceof GraphQLError) throw error;
-    throw badRequest('The request cannot be read: its JSON is not valid.');
+    throw badRequest('The request contains invalid JSON.');
   }
 }
 
@@ -70,32 +70,32 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
 
 /**
- * Yoga's own takes the content type in lower case only, puts another character for bytes that are none, and another
- * number for a long one: a deletion must not hit the key next to the one that was meant.
+ * Replaces Yoga's parser, which only knows lower-case content types, and alters invalid UTF-8 and long integers: a
+ * deletion could then hit another key than the one that was meant.
  */
 async function parseBody(request: Request): Promise<GraphQLParams> {
   const text = UTF_8.decode(await request.arrayBuffer());
-  const body: unknown = JSON.parse(text, isInexact(text) ? refuseLongNumber : undefined);
+  const body: unknown = JSON.parse(text, isInexact(text) ? rejectUnsafeInteger : undefined);
   if (typeof body !== 'object' || body === null)
     throw badRequest('The body must be a JSON object.');
   if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
-    throw badRequest(`The body may have ${[...MEMBERS].join(', ')}, and nothing else.`);
+    throw badRequest(`The body may contain only ${[...MEMBERS].join(', ')}.`);
   }
   const { operationName, ...others } = Object(body);
-  return operationName === '' ? others : body; // as Yoga takes it by GET
+  return operationName === '' ? others : body; // Yoga does the same for GET
 }
 
-/** Whether a JSON text may have a number in it that JSON does not carry safely. */
+/** Whether a JSON text may contain an integer beyond 2^53, which `JSON.parse` rounds. */
 export function isInexact(json: string): boolean {
   return /\d{16}|\d[eE]/.test(json);
 }
 
-function refuseLongNumber(_name: string, value: unknown): unknown {
+function rejectUnsafeInteger(_name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
-  throw badRequest('A number has more digits than JSON carries safely: send it as a string.');
+  throw badRequest('An integer is too large to be exact in JSON: send it as a string.');
 }
 
-/** With the status that Apollo Server gives it. */
+/** Status 200, as in Apollo Server. */
 function notPersisted(): GraphQLError {
   const code = 'PERSISTED_QUERY_NOT_SUPPORTED';
   const { message } = FAILURES[code];

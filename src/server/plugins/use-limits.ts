@@ -15,42 +15,42 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
 
-/** What one document may ask for. GraphiQL's and the composers' own questions stay well below. */
+/** Limits for one document. The introspection queries of GraphiQL and of federation composers stay well below. */
 const LIMITS = {
   tokens: 2000,
-  /** Of brackets inside of one another: the parser and the rules of validation call themselves for each. */
+  /** Nested brackets: the parser and the validation rules recurse at each. */
   nesting: 40,
-  /** Of fields inside of one another, through fragments. */
+  /** Nested fields, fragments expanded. */
   depth: 20,
-  /** Through fragments, each as often as it is asked for. A list multiplies them by a thousand. */
+  /** Fragments expanded at every spread. A list multiplies the values by up to 1,000. */
   fields: 500,
   aliases: 50,
   directives: 50,
   rootFields: 10,
-  /** Logins or deletions under many names in one request would pass every limit on requests. */
+  /** Many logins or deletions under aliases would bypass every limit per request. */
   mutationFields: 1,
 } as const;
 
 /**
- * Refuses documents that ask for too much before they are validated, with OPERATION_TOO_COMPLEX. All is counted as it
- * stands there, through fragments, whatever `@include` and `@skip` would leave of it.
+ * Rejects documents that exceed a limit with OPERATION_TOO_COMPLEX, before they are validated. Counts fields regardless
+ * of `@include` and `@skip`.
  */
 export function useLimits(): Plugin {
   return {
     onParse({ parseFn, setParseFn }) {
       setParseFn((text: string, options?: object) => {
-        refuse(excessOfText(text));
+        throwIfExceeded(exceededByTokens(text));
         const document: DocumentNode = parseFn(text, options);
-        refuse(excessOf(document));
+        throwIfExceeded(exceededByDocument(document));
         return document;
       });
     },
   };
 }
 
-function refuse(what: string | undefined): void {
-  if (what === undefined) return;
-  const message = `The document asks for too much: it has more than ${what}. Split it.`;
+function throwIfExceeded(limit: string | undefined): void {
+  if (limit === undefined) return;
+  const message = `The document exceeds a limit: it has more than ${limit}. Split it.`;
   throw new GraphQLError(message, {
     originalError: new GatewayError('OPERATION_TOO_COMPLEX', { message }),
   });
@@ -67,8 +67,8 @@ const CLOSING: ReadonlySet<TokenKind> = new Set([
   TokenKind.PAREN_R,
 ]);
 
-/** Looks at the words alone: the parser itself would run out of stack. */
-function excessOfText(text: string): string | undefined {
+/** Counts tokens before parsing: the parser would overflow the stack. */
+function exceededByTokens(text: string): string | undefined {
   const lexer = new Lexer(new Source(text));
   let nesting = 0;
   try {
@@ -77,15 +77,15 @@ function excessOfText(text: string): string | undefined {
       if (kind === TokenKind.EOF) return undefined;
       if (OPENING.has(kind)) nesting += 1;
       if (CLOSING.has(kind)) nesting -= 1;
-      if (nesting > LIMITS.nesting) return `${LIMITS.nesting} brackets inside of one another`;
+      if (nesting > LIMITS.nesting) return `${LIMITS.nesting} nested brackets`;
     }
     return `${LIMITS.tokens} tokens`;
   } catch {
-    return undefined; // the parser says better what is wrong
+    return undefined; // a syntax error, which the parser reports
   }
 }
 
-function excessOf(document: DocumentNode): string | undefined {
+function exceededByDocument(document: DocumentNode): string | undefined {
   let aliases = 0;
   let directives = 0;
   visit(document, {
@@ -100,62 +100,66 @@ function excessOf(document: DocumentNode): string | undefined {
   if (directives > LIMITS.directives) return `${LIMITS.directives} directives`;
   const measure = measureSelections(document.definitions.filter(isFragment));
   for (const { operation, selectionSet } of document.definitions.filter(isOperation)) {
-    const { depth, all, fields, others } = measure(selectionSet);
+    const { depth, fields, rootFields, rootFieldsButTypename } = measure(selectionSet);
     if (depth > LIMITS.depth) return `${LIMITS.depth} levels`;
-    if (fields > LIMITS.rootFields) return `${LIMITS.rootFields} fields at its root`;
-    if (all > LIMITS.fields) return `${LIMITS.fields} fields`;
+    if (rootFields > LIMITS.rootFields) return `${LIMITS.rootFields} root fields`;
+    if (fields > LIMITS.fields) return `${LIMITS.fields} fields`;
     const isMutation = operation === OperationTypeNode.MUTATION;
-    if (isMutation && others > LIMITS.mutationFields) return 'one field in a mutation';
+    if (isMutation && rootFieldsButTypename > LIMITS.mutationFields)
+      return 'one field in a mutation';
   }
   return undefined;
 }
 
-/** What a selection asks for. */
+/** Counts of a selection set, fragments expanded. */
 type Measure = {
-  /** How deep it goes. */
   readonly depth: number;
-  /** How many fields stand in it, at any depth; `raw`, which is a whole record or answer, as ten. */
-  readonly all: number;
-  /** How many stand at its top. */
+  /** At any depth. `raw`, a whole record or response, counts as ten. */
   readonly fields: number;
-  /** How many of those are not `__typename`. */
-  readonly others: number;
+  readonly rootFields: number;
+  readonly rootFieldsButTypename: number;
 };
 
-const NOTHING: Measure = { depth: 0, all: 0, fields: 0, others: 0 };
+const EMPTY: Measure = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0 };
 
-/** Each fragment is measured once, however often it is spread; one inside of itself counts as nothing, and is invalid. */
+/** Measures each fragment once, however often it is spread. Fragment cycles count as empty: they are invalid. */
 function measureSelections(
   fragments: readonly FragmentDefinitionNode[],
 ): (set: SelectionSetNode | undefined) => Measure {
   const measured = new Map<string, Measure>();
-  const ofFragment = (name: string): Measure => {
+  const measureFragment = (name: string): Measure => {
     const known = measured.get(name);
     if (known !== undefined) return known;
-    measured.set(name, NOTHING);
-    const measure = ofSet(fragments.find((fragment) => fragment.name.value === name)?.selectionSet);
+    measured.set(name, EMPTY);
+    const measure = measureSet(
+      fragments.find((fragment) => fragment.name.value === name)?.selectionSet,
+    );
     measured.set(name, measure);
     return measure;
   };
-  const ofSelection = (selection: SelectionNode): Measure => {
-    if (selection.kind === Kind.INLINE_FRAGMENT) return ofSet(selection.selectionSet);
-    if (selection.kind === Kind.FRAGMENT_SPREAD) return ofFragment(selection.name.value);
-    const { depth, all } = ofSet(selection.selectionSet);
+  const measureSelection = (selection: SelectionNode): Measure => {
+    if (selection.kind === Kind.INLINE_FRAGMENT) return measureSet(selection.selectionSet);
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return measureFragment(selection.name.value);
+    const { depth, fields } = measureSet(selection.selectionSet);
     const { value: name } = selection.name;
-    const own = name === 'raw' ? 10 : 1;
-    return { depth: depth + 1, all: all + own, fields: 1, others: name === '__typename' ? 0 : 1 };
+    return {
+      depth: depth + 1,
+      fields: fields + (name === 'raw' ? 10 : 1),
+      rootFields: 1,
+      rootFieldsButTypename: name === '__typename' ? 0 : 1,
+    };
   };
-  const ofSet = (set: SelectionSetNode | undefined): Measure =>
-    (set?.selections ?? []).map(ofSelection).reduce(
-      (sum, { depth, all, fields, others }) => ({
-        depth: Math.max(sum.depth, depth),
-        all: sum.all + all,
-        fields: sum.fields + fields,
-        others: sum.others + others,
+  const measureSet = (set: SelectionSetNode | undefined): Measure =>
+    (set?.selections ?? []).map(measureSelection).reduce(
+      (sum, one) => ({
+        depth: Math.max(sum.depth, one.depth),
+        fields: sum.fields + one.fields,
+        rootFields: sum.rootFields + one.rootFields,
+        rootFieldsButTypename: sum.rootFieldsButTypename + one.rootFieldsButTypename,
       }),
-      NOTHING,
+      EMPTY,
     );
-  return ofSet;
+  return measureSet;
 }
 
 function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {

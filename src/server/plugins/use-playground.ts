@@ -1,14 +1,14 @@
 import type { Plugin } from 'graphql-yoga';
 
-/** What the tabs of the playground hold; with the sandbox its demo client, so that pressing play is enough. */
+/** Variables of the playground's tabs. With the sandbox they are those of a demo client, ready to run. */
 export type PlaygroundOptions = {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** The client id in the tab that deletes. */
+  /** Client ID in the tab that deletes a key. */
   readonly keyToDelete?: string | undefined;
 };
 
-/** Shows GraphiQL to browsers, all of it from this process. Nothing of it is loaded before a browser asks. */
+/** Serves GraphiQL to browsers, without any other host. It is loaded into memory at the first request for it. */
 export function usePlayground(path: string, options: PlaygroundOptions): Plugin {
   let page: Promise<string> | undefined;
   return {
@@ -26,7 +26,7 @@ export function usePlayground(path: string, options: PlaygroundOptions): Plugin 
   };
 }
 
-/** No other host, whatever the page tries. Its scripts and styles are inline, its editor's workers are blobs. */
+/** Blocks every other host. GraphiQL's scripts and styles are inline, its editor's workers are blobs. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'unsafe-inline' blob:",
@@ -41,10 +41,10 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL keeps tabs, with their variables, in local storage, and Yoga's wrapper the query in the address, hence in the
- * browser's history. Both may hold a token: the page gets a storage that ends with it, and an address that stays.
+ * GraphiQL saves tabs and variables in local storage, and Yoga's wrapper saves the query in the URL, so in the browser's
+ * history. Both may contain a token: this replaces the storage by one in memory, and keeps the URL unchanged.
  */
-const FORGET = `<script>
+const KEEP_IN_MEMORY = `<script>
   for (const name of ['localStorage', 'sessionStorage']) {
     const items = new Map();
     const storage = {
@@ -57,16 +57,16 @@ const FORGET = `<script>
     };
     Object.defineProperty(window, name, { value: storage });
   }
-  history.replaceState(null, '', location.pathname); // a link must not put a document of its own into a tab
+  history.replaceState(null, '', location.pathname); // a link must not put its own document into a tab
   history.replaceState = () => {};
 </script>`;
 
 /**
- * The tokens of the last login stand in for their names in the headers and the variables that are sent, so that nobody
- * has to copy them. They are kept in a variable of the page. GraphiQL's own way is a `fetcher`, which is no JSON and so
- * cannot go through Yoga's page; its fetcher asks for the global `fetch` with each request.
+ * Replaces {{accessToken}} and {{refreshToken}} in the headers and variables of a request by the tokens of the last
+ * login, which are kept in a variable of the page. It wraps the global `fetch`, which GraphiQL's default fetcher calls:
+ * Yoga's page takes its options as JSON, so a custom `fetcher` is not possible.
  */
-const FILL_IN = `<script>
+const INSERT_TOKENS = `<script>
   {
     const send = window.fetch.bind(window);
     const tokens = {};
@@ -92,7 +92,7 @@ const FILL_IN = `<script>
   }
 </script>`;
 
-/** GraphiQL's animation of its tabs never settles, and moves a tab away under the pointer: its first click was lost. */
+/** GraphiQL's animation of its tabs never ends: a tab moves away under the pointer, and the first click is lost. */
 const KEEP_TABS_STILL = '<style>.graphiql-tab { transform: none !important; }</style>';
 
 async function render({
@@ -113,11 +113,11 @@ async function render({
       { query: DELETE, variables: toJson({ clientId: keyToDelete }), headers: withToken },
       { query: LOGIN_AGAIN, variables: loginAgain, headers: '{}' },
     ],
-    variables: login, // GraphiQL shows those of the first tab only when they are given here too
+    variables: login, // GraphiQL ignores those of the first tab unless they are also here
   };
   return renderGraphiQL(options).replace(
     '<head>',
-    () => `<head>${FORGET}${FILL_IN}${KEEP_TABS_STILL}`,
+    () => `<head>${KEEP_IN_MEMORY}${INSERT_TOKENS}${KEEP_TABS_STILL}`,
   );
 }
 
@@ -125,10 +125,10 @@ function toJson(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-const LOGIN = `# Press play here, then in each tab from
-# left to right. The next tabs send the
-# token of this login by themselves.
-# The secret is good for one login only.
+const LOGIN = `# Press play in each tab, left to right.
+# The page keeps the tokens of this login
+# and inserts them in the next tabs. The
+# client secret is single-use.
 mutation Login($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
@@ -138,8 +138,9 @@ mutation Login($clientId: ID!, $credential: LoginCredential!) {
 }
 `;
 
-const AUDIT = `# Press play. "Headers" below holds a name
-# for the token: the page fills it in.
+const AUDIT = `# Press play. "Headers" below has a
+# placeholder, which the page replaces by
+# the access token.
 query Audit($first: Int, $after: String, $filter: AuditFilter) {
   audit(first: $first, after: $after, filter: $filter) {
     totalCount
@@ -155,8 +156,8 @@ query Audit($first: Int, $after: String, $filter: AuditFilter) {
 }
 `;
 
-const DELETE = `# Press play. The audit tab then shows
-# the deletion, when you press play there.
+const DELETE = `# Press play. Then press play in the Audit
+# tab again to see the deletion.
 mutation DeleteApiKey($clientId: ID!) {
   deleteApiKey(clientId: $clientId) {
     outcome
@@ -168,9 +169,9 @@ mutation DeleteApiKey($clientId: ID!) {
 }
 `;
 
-const LOGIN_AGAIN = `# Press play. From the second login on it
-# is the refresh token, which the page
-# fills in. The tokens end with the page.
+const LOGIN_AGAIN = `# Press play. Later logins use the refresh
+# token instead of the client secret. The
+# page forgets all tokens when you close it.
 mutation LoginAgain($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken

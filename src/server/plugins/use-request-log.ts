@@ -6,32 +6,30 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { RequestOutcome } from '../../observability/observer.ts';
+import type { OngoingRequest } from '../../observability/request-reporter.ts';
+import type { RequestIdContext } from './use-request-id.ts';
 
-type Errors = ExecutionResult['errors'];
-
-/** What is to be told of a request. */
-type Report = { end(outcome: RequestOutcome, errors: Errors): void };
-
-/** What is remembered of a request until its answer. */
-type Facts<Begun> = {
-  requestId: string;
-  report?: Begun;
+/** What useRequestLog collects on the server context until the response. */
+export type RequestLogContext = RequestIdContext & {
+  /** Undefined for CORS preflights, to which Yoga responds before any onRequest. */
+  report?: OngoingRequest;
+  /** query or mutation. */
   operation?: string;
+  /** Names of the root fields, separated by commas. */
   fields?: string;
-  errors?: Errors;
+  errors?: ExecutionResult['errors'];
 };
 
-/** Reports each request: `begin` when it comes, `end` when it is answered. What was begun stays on the context. */
-export function useRequestLog<Begun extends Report>(
-  begin: (requestId: string, request: Request, url: URL) => Begun,
-): Plugin<Facts<Begun>, Facts<Begun>> {
+/** Reports each request: calls `begin` when it arrives, and `end` of what `begin` returned with its response. */
+export function useRequestLog(
+  begin: (requestId: string, request: Request, url: URL) => OngoingRequest,
+): Plugin<RequestLogContext, RequestLogContext> {
   return {
     onRequest({ request, url, serverContext }) {
       serverContext.report = begin(serverContext.requestId, request, url);
     },
     onExecute({ args: { document, operationName, contextValue } }) {
-      // Only a valid document comes this far, so these names are names of the schema.
+      // Only valid documents are executed, so these names are names of the schema. Yoga's contextValue is serverContext.
       const operation = getOperationAST(document, operationName);
       if (!operation) return;
       const fragments = document.definitions.filter(isFragment);
@@ -44,7 +42,6 @@ export function useRequestLog<Begun extends Report>(
     },
     onResponse({ request, response, serverContext }) {
       const { report, operation, fields, errors } = serverContext;
-      // Nothing was begun for a preflight of CORS, which asks nothing.
       const outcome = {
         ...(operation !== undefined && { operation }),
         ...(fields !== undefined && { fields }),
@@ -62,22 +59,22 @@ function isFragment(node: { readonly kind: string }): node is FragmentDefinition
   return node.kind === Kind.FRAGMENT_DEFINITION;
 }
 
-/** Each fragment is entered once: spread in one another they would be entered exponentially often. */
+/** Visits each fragment once: the number of nested spreads can be exponential. */
 function rootFields(
   root: SelectionSetNode,
   fragments: readonly FragmentDefinitionNode[],
 ): ReadonlySet<string> {
   const fields = new Set<string>();
-  const entered = new Set<SelectionSetNode | undefined>([undefined]);
-  const enter = (set: SelectionSetNode | undefined) => {
-    if (entered.has(set)) return;
-    entered.add(set);
+  const visited = new Set<SelectionSetNode | undefined>([undefined]);
+  const visit = (set: SelectionSetNode | undefined) => {
+    if (visited.has(set)) return;
+    visited.add(set);
     for (const selection of set?.selections ?? []) {
       if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) enter(selection.selectionSet);
-      else enter(fragments.find(({ name }) => name.value === selection.name.value)?.selectionSet);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
+      else visit(fragments.find(({ name }) => name.value === selection.name.value)?.selectionSet);
     }
   };
-  enter(root);
+  visit(root);
   return fields;
 }

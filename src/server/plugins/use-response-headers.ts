@@ -1,12 +1,12 @@
 import type { Plugin } from 'graphql-yoga';
 
-/** On every answer: nobody may store it (it may hold tokens) or take it for another type than it says. */
+/** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
 export const RESPONSE_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Puts {@link RESPONSE_HEADERS} on every answer. */
+/** Adds {@link RESPONSE_HEADERS} to every response of Yoga. */
 export function useResponseHeaders(): Plugin {
   return {
     onResponse({ response }) {

@@ -8,30 +8,30 @@ import {
 import type { Plugin } from 'graphql-yoga';
 
 /**
- * Has documents executed by graphql-js, and refuses what that finds valid though it cannot be executed here. Yoga's own
- * executor takes whatever has a member `then` for a promise, be it a record of the service.
+ * Executes documents with graphql-js, and rejects valid ones that it cannot execute. Yoga's own executor treats any
+ * object with a member `then` as a promise, even a record of the service.
  */
 export function useGraphqlJsExecutor(): Plugin {
   return {
     onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
     onValidate({ addValidationRule }) {
-      addValidationRule(executableRule);
+      addValidationRule(ExecutableRule);
     },
   };
 }
 
-function executableRule(context: ValidationContext): ASTVisitor {
-  const refuse = (message: string, nodes: ASTNode) =>
+function ExecutableRule(context: ValidationContext): ASTVisitor {
+  const report = (message: string, nodes: ASTNode) =>
     context.reportError(new GraphQLError(message, { nodes }));
   return {
     OperationDefinition: (node) => {
       if (!context.getSchema().getRootType(node.operation))
-        refuse(`The schema has no ${node.operation}s.`, node);
+        report(`The schema has no ${node.operation}s.`, node);
     },
     VariableDefinition: (node) => {
-      // The executor reads the values into an object, whose prototype that is.
+      // The executor would set the prototype of its object of variable values.
       if (node.variable.name.value === '__proto__')
-        refuse('A variable cannot have this name.', node);
+        report('A variable must not be named __proto__.', node);
     },
   };
 }
