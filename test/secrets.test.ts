@@ -3,7 +3,7 @@ import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/clien
 import { keytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 
-/** One for each slot that a secret may stand in; none may be written or come back with an error. */
+/** One value for each input that may hold a secret. None may appear in the output or in an error. */
 const CANARY = {
   clientId: 'canary-client-id',
   secret: 'canary-secret',
@@ -16,7 +16,7 @@ const CANARY = {
   upstreamHeader: 'canary-upstream-header',
 };
 
-const ANSWERS: readonly ServiceResponse[] = [
+const RESPONSES: readonly ServiceResponse[] = [
   ...[200, 302, 400, 401, 403, 404, 409, 429, 500, 503, 504].map((status) => ({ status })),
   { headers: { 'content-type': 'text/html' }, body: `<p>${CANARY.upstreamBody}</p>` },
   { body: `{"${CANARY.upstreamBody}": ` },
@@ -24,20 +24,20 @@ const ANSWERS: readonly ServiceResponse[] = [
 ];
 
 describe('no secret', () => {
-  it('is in the log, a metric, a span, an error or a greeting, whatever goes wrong', async () => {
-    let answer: ServiceResponse | 'reset' = {};
+  it('is in the log, a metric, a span, an error or the startup message, whatever fails', async () => {
+    let reply: ServiceResponse | 'reset' = {};
     await using service = await startService((_, response) => {
-      if (answer === 'reset') {
+      if (reply === 'reset') {
         response.destroy();
         return undefined;
       }
       return {
         body: { note: CANARY.upstreamBody },
-        ...answer,
+        ...reply,
         headers: {
           'x-note': CANARY.upstreamHeader,
           location: `/${CANARY.upstreamHeader}`,
-          ...answer.headers,
+          ...reply.headers,
         },
       };
     });
@@ -69,7 +69,7 @@ describe('no secret', () => {
 
     const { clientId, secret, refreshToken, parameter, literal } = CANARY;
     const parameters = [{ name: parameter, value: parameter }];
-    for (answer of [...ANSWERS, 'reset' as const]) {
+    for (reply of [...RESPONSES, 'reset' as const]) {
       await post({
         query: LoginDocument,
         variables: { clientId, credential: { clientSecret: secret } },
@@ -97,9 +97,9 @@ describe('no secret', () => {
     expect(metrics).toContain('keytrail_upstream_calls_total{route="secrets",outcome="4xx"}');
     process.child.kill('SIGTERM');
     expect(await process.status).toBe(0);
-    expect(errors.length).toBeGreaterThan(4 * ANSWERS.length);
+    expect(errors.length).toBeGreaterThan(4 * RESPONSES.length);
     const { stdout, stderr } = process.output;
-    expect(stdout.trim().split('\n').length).toBeGreaterThan(4 * ANSWERS.length);
+    expect(stdout.trim().split('\n').length).toBeGreaterThan(4 * RESPONSES.length);
     expect(stdout).toContain('\nCLIENT DELETE /api/v1/secrets/{client_id} {');
     expect(stdout).toContain('\nSERVER mutation deleteApiKey {');
     expect(stdout + stderr + errors.join() + metrics).not.toContain('canary');

@@ -5,24 +5,24 @@ import { startStandaloneServer } from '@apollo/server/standalone';
 import { GraphQLError } from 'graphql';
 import type { RouterOptions, Running } from './serve.ts';
 
-type Caller = { readonly authorization?: string | undefined };
+type Context = { readonly authorization?: string | undefined };
 
-/** Serves a supergraph with Apollo Gateway. The caller's Authorization goes to Keytrail, to no other subgraph. */
+/** Serves a supergraph with Apollo Gateway. Forwards the client's Authorization to Keytrail only. */
 export async function startApolloGateway({ supergraphSdl, port }: RouterOptions): Promise<Running> {
   const gateway = new ApolloGateway({
     supergraphSdl,
     buildService: ({ name, url = '' }) =>
-      new RemoteGraphQLDataSource<Caller>({
+      new RemoteGraphQLDataSource<Context>({
         url,
         willSendRequest: ({ request, context: { authorization } }) => {
           if (name === 'keytrail' && authorization !== undefined)
             request.http?.headers.set('authorization', authorization);
         },
-        errorFromResponse: readRefusal,
-        didEncounterError: refuseToTell,
+        errorFromResponse: readSubgraphError,
+        didEncounterError: hideAddress,
       }),
   });
-  const server = new ApolloServer<Caller>({ gateway, includeStacktraceInErrorResponses: false });
+  const server = new ApolloServer<Context>({ gateway, includeStacktraceInErrorResponses: false });
   const { url } = await startStandaloneServer(server, {
     listen: { host: '127.0.0.1', port },
     context: async ({ req }) => ({ authorization: req.headers.authorization }),
@@ -30,15 +30,15 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
   return { url, [Symbol.asyncDispose]: () => server.stop() };
 }
 
-/** A subgraph's failure status, told by its body: Apollo's own error loses the code and shows the subgraph's address. */
-async function readRefusal(response: { json(): Promise<unknown> }): Promise<GraphQLError> {
+/** Reads the error in a response with a failure status. Apollo's own error drops the code and shows the URL. */
+async function readSubgraphError(response: { json(): Promise<unknown> }): Promise<GraphQLError> {
   const body = Object(await response.json().catch(() => null));
   const [{ message = 'A subgraph failed.', extensions = {} } = {}] = body.errors ?? [];
   return new GraphQLError(message, { extensions });
 }
 
-/** A subgraph that cannot be reached: Apollo's own error shows its address. */
-function refuseToTell(error: Error): never {
+/** Replaces Apollo's error for a subgraph that cannot be reached, because it shows the subgraph's address. */
+function hideAddress(error: Error): never {
   if (error instanceof GraphQLError) throw error;
   const extensions = { code: 'DOWNSTREAM_SERVICE_ERROR' };
   throw new GraphQLError('A subgraph could not be reached.', { extensions });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { COMPOSERS, type Subgraph } from './composers.ts';
 
-/** The part of Rover's `supergraph.yaml` that is read here. */
+/** The properties of Rover's `supergraph.yaml` that this script uses. */
 type SupergraphConfig = {
   readonly subgraphs: Readonly<
     Record<
@@ -13,8 +13,8 @@ type SupergraphConfig = {
 };
 
 /**
- * Asks the running subgraphs that a `supergraph.yaml` names for their schemas.
- * @throws TypeError when one gives none.
+ * Fetches the schemas of the running subgraphs in a `supergraph.yaml`.
+ * @throws TypeError if a subgraph returns no schema.
  */
 export async function readSubgraphs(yaml: string): Promise<readonly Subgraph[]> {
   const config: SupergraphConfig = parse(yaml);
@@ -27,7 +27,7 @@ export async function readSubgraphs(yaml: string): Promise<readonly Subgraph[]> 
   );
 }
 
-/** Apollo Federation 2, "Subgraph schema specification". It takes no token. */
+/** Apollo Federation 2, "Subgraph schema specification". Keytrail requires no token for this query. */
 async function fetchSdl(url: string): Promise<string> {
   const response = await fetch(url, {
     method: 'POST',
@@ -36,12 +36,13 @@ async function fetchSdl(url: string): Promise<string> {
   });
   const { data } = await response.json();
   const sdl: unknown = data?._service?.sdl;
-  if (typeof sdl !== 'string') throw new TypeError(`${url} gives no schema.`);
+  if (typeof sdl !== 'string')
+    throw new TypeError(`${url} returned no schema: check that a subgraph is running there.`);
   return sdl;
 }
 
 if (import.meta.main) {
-  const place = (file: string) => new URL(file, import.meta.url);
-  const subgraphs = await readSubgraphs(readFileSync(place('supergraph.yaml'), 'utf8'));
-  writeFileSync(place('supergraph.graphql'), COMPOSERS.apollo(subgraphs).sdl);
+  const toUrl = (file: string) => new URL(file, import.meta.url);
+  const subgraphs = await readSubgraphs(readFileSync(toUrl('supergraph.yaml'), 'utf8'));
+  writeFileSync(toUrl('supergraph.graphql'), COMPOSERS.apollo(subgraphs).sdl);
 }

@@ -3,49 +3,49 @@ import { composeServices as composeWithGuild } from '@theguild/federation-compos
 import { federateSubgraphs } from '@wundergraph/composition';
 import { type GraphQLError, parse, print, printSchema } from 'graphql';
 
-/** A subgraph, as every composer wants it. */
+/** A subgraph to compose. */
 export type Subgraph = {
   readonly name: string;
-  /** Where a router finds it. */
+  /** Its GraphQL URL, for routers. */
   readonly url: string;
-  /** What its `_service { sdl }` says. */
+  /** Its schema, from `_service { sdl }`. */
   readonly sdl: string;
 };
 
-/** What a composer makes of subgraphs. */
+/** The result of a composition. */
 export type Supergraph = {
-  /** The SDL that routers are given. */
+  /** The supergraph SDL, for routers. */
   readonly sdl: string;
-  /** The schema that their clients see. */
+  /** The API schema, for clients. */
   readonly api: string;
 };
 
 /**
  * Composes subgraphs.
- * @throws AggregateError of every reason why they do not fit together.
+ * @throws AggregateError with every composition error.
  */
 export type Composer = (subgraphs: readonly Subgraph[]) => Supergraph;
 
-/** The composers known to take Keytrail's schema, by whose routers they are made for. */
+/** The composers that accept Keytrail's schema, by the vendor of their routers. */
 export const COMPOSERS = {
   /** Apollo Router and Gateway. */
   apollo: (subgraphs) => {
     const { errors, supergraphSdl, schema } = composeWithApollo(toServices(subgraphs));
-    if (errors) throw refusal(errors);
+    if (errors) throw compositionError(errors);
     return { sdl: supergraphSdl, api: printSchema(schema.toAPISchema().toGraphQLJSSchema()) };
   },
   /** Hive Router and Gateway. */
   hive: (subgraphs) => {
     const { errors, supergraphSdl, publicSdl } = composeWithGuild(toServices(subgraphs));
-    if (errors) throw refusal(errors);
+    if (errors) throw compositionError(errors);
     return { sdl: supergraphSdl, api: publicSdl };
   },
-  /** WunderGraph's Cosmo Router, which is given a configuration made of this schema. */
+  /** WunderGraph's Cosmo Router, which reads a configuration generated from this schema. */
   cosmo: (subgraphs) => {
     const result = federateSubgraphs({
       subgraphs: subgraphs.map(({ name, url, sdl }) => ({ name, url, definitions: parse(sdl) })),
     });
-    if (!result.success) throw refusal(result.errors);
+    if (!result.success) throw compositionError(result.errors);
     return {
       sdl: print(result.federatedGraphAST),
       api: printSchema(result.federatedGraphClientSchema),
@@ -57,7 +57,7 @@ function toServices(subgraphs: readonly Subgraph[]) {
   return subgraphs.map(({ name, url, sdl }) => ({ name, url, typeDefs: parse(sdl) }));
 }
 
-function refusal(errors: readonly (GraphQLError | Error)[]): AggregateError {
+function compositionError(errors: readonly (GraphQLError | Error)[]): AggregateError {
   const reasons = errors.map(({ message }) => message).join('\n');
   return new AggregateError(errors, `The subgraphs do not compose:\n${reasons}`);
 }

@@ -1,9 +1,9 @@
 import type { GatewayConfigSupergraph } from '@graphql-hive/gateway-runtime';
 
 /**
- * The configuration of Hive Gateway, under the name that `hive-gateway supergraph` looks for.
- * The caller's Authorization goes to Keytrail, to no other subgraph. Set it here and not where requests are fetched:
- * the runtime makes one of two equal requests that are under way, and only what is set here makes two callers differ.
+ * The configuration of Hive Gateway. `hive-gateway supergraph` loads the export with this name.
+ * Forwards the client's Authorization to Keytrail, and to no other subgraph. Set it here, not in a custom `fetch`: the
+ * runtime deduplicates equal requests in flight, and compares only the headers that are set here.
  */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',

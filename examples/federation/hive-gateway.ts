@@ -3,7 +3,7 @@ import { createGatewayRuntime } from '@graphql-hive/gateway-runtime';
 import { gatewayConfig } from './gateway.config.ts';
 import { type RouterOptions, type Running, serve } from './serve.ts';
 
-/** Serves a supergraph as the `hive-gateway` command does with `gateway.config.ts`, in this process. */
+/** Serves a supergraph in this process, as the `hive-gateway` command does with `gateway.config.ts`. */
 export async function startHiveGateway({ supergraphSdl, port }: RouterOptions): Promise<Running> {
   const gateway = createGatewayRuntime({ ...gatewayConfig, supergraph: supergraphSdl });
   const running = await serve(gateway, port);
@@ -21,7 +21,7 @@ if (import.meta.main) {
     supergraphSdl: readFileSync(new URL('supergraph.graphql', import.meta.url), 'utf8'),
     port: Number(process.env['PORT'] ?? 4100),
   });
-  // The runtime takes these signals to dispose of itself, and the port would stay open.
+  // The runtime disposes of itself on these signals, but leaves the port open.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => void running[Symbol.asyncDispose]());
   process.stdout.write(`Hive Gateway: ${running.url}\n`);

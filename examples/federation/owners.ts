@@ -7,29 +7,29 @@ import { serve } from './serve.ts';
 type ApiKey = { readonly clientId: string; readonly owner: string };
 
 /** The clients of Keytrail's sandbox. */
-const DEMO = ['demo-admin', 'demo-reports', 'demo-old-ci'];
+const DEMO_CLIENTS = ['demo-admin', 'demo-reports', 'demo-old-ci'];
 
-/** A made-up register: sixty keys, each of one of seven teams. */
-const REGISTER: readonly ApiKey[] = Array.from({ length: 60 }, (_, index) => ({
-  clientId: DEMO[index] ?? `key-${index + 1}`,
+/** A fake registry: sixty keys, owned by seven teams. */
+const REGISTRY: readonly ApiKey[] = Array.from({ length: 60 }, (_, index) => ({
+  clientId: DEMO_CLIENTS[index] ?? `key-${index + 1}`,
   owner: `team-${(index % 7) + 1}`,
 }));
 
-/** Builds the subgraph that knows who owns a key: a Node listener, and a `fetch` for those who have no port. */
+/** Creates the subgraph with the owners of keys: a Node request listener, with `fetch` for use without a port. */
 export function createOwners(): YogaServerInstance<object, object> {
   const typeDefs = parse(readFileSync(new URL('owners.graphql', import.meta.url), 'utf8'));
   const resolvers = {
     Query: {
       apiKeys: (_: unknown, { first }: { first?: number | null }) =>
-        REGISTER.slice(0, Math.max(0, first ?? REGISTER.length)),
+        REGISTRY.slice(0, Math.max(0, first ?? REGISTRY.length)),
       ownersConnection: (_: unknown, { first, after }: { first: number; after?: string | null }) =>
-        toConnection(Object.entries(Object.groupBy(REGISTER, ({ owner }) => owner)), first, after),
+        toConnection(Object.entries(Object.groupBy(REGISTRY, ({ owner }) => owner)), first, after),
     },
     ApiKey: {
-      // What a router sends of a key that another subgraph named.
+      // Routers send this reference for a key from another subgraph.
       __resolveReference: ({ clientId }: { clientId: string }) => ({
         clientId,
-        owner: REGISTER.find((key) => key.clientId === clientId)?.owner ?? null,
+        owner: REGISTRY.find((key) => key.clientId === clientId)?.owner ?? null,
       }),
     },
   };

@@ -4,19 +4,19 @@ import type { AddressInfo } from 'node:net';
 
 /** A server on a loopback port. Disposing it closes the port and its connections. */
 export type Running = AsyncDisposable & {
-  /** Where GraphQL is. */
+  /** The GraphQL URL. */
   readonly url: string;
 };
 
-/** What a router needs to know. */
+/** The options of a router. */
 export type RouterOptions = {
-  /** What a composer made. */
+  /** The supergraph SDL from a composer. */
   readonly supergraphSdl: string;
-  /** A port on loopback; 0 takes any free one. */
+  /** A loopback port; 0 chooses a free one. */
   readonly port: number;
 };
 
-/** Puts a listener on a loopback port; 0 takes any free one. */
+/** Serves a request listener on a loopback port; 0 chooses a free one. */
 export async function serve(listener: RequestListener, port: number): Promise<Running> {
   const server = createServer(listener).listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -2,7 +2,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keytrail } from '../helpers/process.ts';
 
-/** Debian's Chromium; what it would ask of its maker's hosts by itself is turned off. */
+/** Debian's Chromium, without its background requests to Google. */
 const LAUNCH = {
   executablePath: '/usr/bin/chromium',
   args: [
@@ -17,20 +17,20 @@ const LAUNCH = {
 };
 
 const PLAY = 'button[aria-label^="Execute"]';
-const ANSWER = '.result-window';
+const RESULT = '.result-window';
 
 async function openTab(page: Page, name: string): Promise<void> {
   await page.locator('.graphiql-tab-button').getByText(name, { exact: true }).click();
-  await page.waitForTimeout(500); // GraphiQL waits 100 ms before it looks which operation the tab holds
+  await page.waitForTimeout(500); // GraphiQL reads the operation of the tab after a debounce of 100 ms
 }
 
-/** Presses play and gives the answer, once it holds a text. */
+/** Runs the operation, waits until the result contains a text, and returns the result. */
 async function play(page: Page, expected: string): Promise<string> {
   await page.click(PLAY);
-  // The editor draws blanks that no search for plain text would find.
-  const answer = async () => (await page.locator(ANSWER).innerText()).replaceAll('\u00a0', ' ');
-  await expect.poll(answer, { timeout: 10_000 }).toContain(expected);
-  return answer();
+  // The editor renders spaces as no-break spaces.
+  const readResult = async () => (await page.locator(RESULT).innerText()).replaceAll('\u00a0', ' ');
+  await expect.poll(readResult, { timeout: 10_000 }).toContain(expected);
+  return readResult();
 }
 
 describe('the playground', () => {
@@ -40,26 +40,26 @@ describe('the playground', () => {
   }, 60_000);
   afterAll(() => browser.close());
 
-  it('tells the whole story when play is pressed from tab to tab, asks no other host and keeps nothing', async () => {
+  it('runs the operations of all tabs in order, requests no other host and stores nothing', async () => {
     await using gateway = keytrail([], { PORT: '0' });
     const [, origin = ''] = await gateway.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
-    // The login that is printed does not use up what the playground logs in with.
+    // The printed login must not use up the secret that the playground logs in with.
     const [, body = ''] = await gateway.until(/-d '(.*)'/);
     const headers = { 'content-type': 'application/json' };
-    const printed = await fetch(`${origin}/graphql`, { method: 'POST', headers, body });
-    expect(await printed.json()).toMatchObject({ data: { login: {} } });
+    const printedLogin = await fetch(`${origin}/graphql`, { method: 'POST', headers, body });
+    expect(await printedLogin.json()).toMatchObject({ data: { login: {} } });
 
     const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-    const asked: string[] = [];
-    const authorized: string[] = [];
-    const complaints: string[] = [];
+    const requestedUrls: string[] = [];
+    const authorizations: string[] = [];
+    const errors: string[] = [];
     page.on('request', (request) => {
-      asked.push(request.url());
-      authorized.push(request.headers()['authorization'] ?? '');
+      requestedUrls.push(request.url());
+      authorizations.push(request.headers()['authorization'] ?? '');
     });
-    page.on('pageerror', ({ message }) => complaints.push(message));
+    page.on('pageerror', ({ message }) => errors.push(message));
     page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
+      if (message.type() === 'error') errors.push(message.text());
     });
 
     await page.goto(`${origin}/graphql`);
@@ -72,7 +72,7 @@ describe('the playground', () => {
     await openTab(page, 'Audit');
     expect(await play(page, 'totalCount')).toContain('"action": "client.login"');
     await page.screenshot({ path: 'coverage/playground-audit.png' });
-    expect(authorized.at(-1)).toBe(`Bearer ${token}`);
+    expect(authorizations.at(-1)).toBe(`Bearer ${token}`);
 
     await openTab(page, 'DeleteApiKey');
     expect(await play(page, 'outcome')).toContain('"outcome": "DELETED"');
@@ -82,17 +82,18 @@ describe('the playground', () => {
     const renewed = /"accessToken":\s*"([^"]+)"/.exec(again)?.[1] ?? '';
     expect(renewed).toMatch(/^[\w-]{43}$/);
     expect(renewed).not.toBe(token);
-    expect(authorized.at(-1)).toBe('');
+    expect(authorizations.at(-1)).toBe('');
 
     await openTab(page, 'Audit');
     expect(await play(page, 'key.delete')).toContain('"identifier": "demo-old-ci"');
     expect(authorized.at(-1)).toBe(`Bearer ${renewed}`);
 
-    expect(complaints).toEqual([]);
-    for (const url of asked) expect(url.replace(/^blob:/, '').startsWith(origin)).toBe(true);
+    expect(errors).toEqual([]);
+    for (const url of requestedUrls)
+      expect(url.replace(/^blob:/, '').startsWith(origin)).toBe(true);
     expect(page.url()).toBe(`${origin}/graphql`);
 
-    // A page that is told to forget could pretend: the browser's own stores are read beside it.
+    // The playground replaces `localStorage` and `sessionStorage` in its page, so read the browser's own.
     const { origins, cookies } = await page.context().storageState();
     for (const each of [token, refreshToken, renewed]) {
       expect(JSON.stringify({ origins, cookies })).not.toContain(each);

@@ -19,53 +19,55 @@ const IGNORE = readFileSync(join(ROOT, 'deploy/Dockerfile.dockerignore'), 'utf8'
 
 const canChangeUser = process.getuid?.() === 0 && spawnSync('setpriv', ['-V']).error === undefined;
 if (!canChangeUser)
-  process.stderr.write('Skipped: running the image, for want of root and setpriv.\n');
+  process.stderr.write('Skipped: running the image, which needs root and setpriv.\n');
 
-/** The words of the last instruction of that name. */
+/** The arguments of the last instruction with a keyword. */
 function last(keyword: string): readonly string[] {
-  const found = FILE.getInstructions().findLast((one) => one.getKeyword() === keyword);
-  return found?.getArguments().map((word) => word.getValue()) ?? [];
+  const found = FILE.getInstructions().findLast((each) => each.getKeyword() === keyword);
+  return found?.getArguments().map((argument) => argument.getValue()) ?? [];
 }
 
-/** The words of an instruction in the form of JSON: no shell is needed. */
-function wordsOf(text: string): readonly string[] {
+/** The arguments of an instruction in exec form (JSON). */
+function execArguments(text: string): readonly string[] {
   return JSON.parse(text.slice(text.indexOf('[')));
 }
 
-/** Does in a folder for each stage what the file says, with the Node of the tests, and gives the last folder. */
+/** Runs the Dockerfile with the Node of the tests, each stage in a folder. Returns the folder of the last stage. */
 async function build(folder: string): Promise<string> {
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  const kept = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_ENV$)/.test(name));
-  const env = { ...Object.fromEntries(kept), PATH };
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(?:npm_|NODE_ENV$)/.test(name),
+  );
+  const env = { ...Object.fromEntries(inherited), PATH };
   const stages = new Map<string, string>();
   let stage = '';
-  let work = '';
+  let workdir = '';
   for (const instruction of FILE.getInstructions()) {
-    const words = instruction.getArguments().map((word) => word.getValue());
+    const args = instruction.getArguments().map((argument) => argument.getValue());
     switch (instruction.getKeyword()) {
       case 'FROM': {
-        const name = (instruction as From).getBuildStage() ?? 'final'; // by its keyword
+        const name = (instruction as From).getBuildStage() ?? 'final'; // the keyword decides the class
         stage = join(folder, name);
         stages.set(name, stage);
         break;
       }
       case 'WORKDIR':
-        work = join(stage, words[0] ?? '');
-        await mkdir(work, { recursive: true });
+        workdir = join(stage, args[0] ?? '');
+        await mkdir(workdir, { recursive: true });
         break;
       case 'COPY': {
-        const from = (instruction as Copy).getFromFlag()?.getValue(); // by its keyword
-        const to = words.at(-1) ?? '';
-        for (const source of words.slice(0, -1)) {
+        const from = (instruction as Copy).getFromFlag()?.getValue(); // the keyword decides the class
+        const to = args.at(-1) ?? '';
+        for (const source of args.slice(0, -1)) {
           if (from == null) expect(IGNORE).toContain(`!${source}`);
           const base = from == null ? ROOT : (stages.get(from) ?? '');
-          const target = to === './' ? join(work, basename(source)) : join(work, to);
+          const target = to === './' ? join(workdir, basename(source)) : join(workdir, to);
           await cp(join(base, source), target, { recursive: true, verbatimSymlinks: true });
         }
         break;
       }
       case 'RUN':
-        await exec('sh', ['-c', instruction.getArgumentsContent() ?? ''], { cwd: work, env });
+        await exec('sh', ['-c', instruction.getArgumentsContent() ?? ''], { cwd: workdir, env });
         break;
     }
   }
@@ -73,11 +75,11 @@ async function build(folder: string): Promise<string> {
 }
 
 describe('deploy/Dockerfile', () => {
-  it('has no fault that a linter finds', () => {
+  it('passes the linter', () => {
     expect(validate(TEXT)).toEqual([]);
   });
 
-  it('runs on the Node of the tests, by its exact version', () => {
+  it('uses the exact Node version of the tests', () => {
     expect(last('ARG')).toEqual([
       expect.stringContaining(`NODE=node:${manifest.devDependencies.node}-`),
     ]);
@@ -85,24 +87,24 @@ describe('deploy/Dockerfile', () => {
     expect(new Set(bases)).toEqual(new Set([`\${NODE}`]));
   });
 
-  it('runs as a user that is a number and not root', () => {
+  it('runs as a numeric user that is not root', () => {
     expect(last('USER')[0]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
   it('runs Node as `npm start` does', () => {
-    const options = wordsOf(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '').slice(1, -1);
-    const bound = last('ENV').find((word) => word.startsWith('MALLOC'));
-    expect(manifest.scripts.start).toBe(`${bound} exec node ${options.join(' ')} src/main.ts`);
+    const options = execArguments(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '').slice(1, -1);
+    const threshold = last('ENV').find((variable) => variable.startsWith('MALLOC'));
+    expect(manifest.scripts.start).toBe(`${threshold} exec node ${options.join(' ')} src/main.ts`);
   });
 
-  it('needs no shell to start or to look after itself', () => {
+  it('needs no shell for its entrypoint and health check', () => {
     for (const instruction of [...FILE.getENTRYPOINTs(), ...FILE.getHEALTHCHECKs()]) {
-      expect(wordsOf(instruction.getTextContent())[0]).toBe('node');
+      expect(execArguments(instruction.getTextContent())[0]).toBe('node');
     }
   });
 });
 
-describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
+describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
   let folder: string;
   let image: string;
 
@@ -115,7 +117,7 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('holds what runs and nothing else', async () => {
+  it('contains the program and nothing else', async () => {
     const app = join(image, 'app');
     expect((await readdir(app)).toSorted()).toEqual([
       'LICENSE',
@@ -128,13 +130,13 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
     }
   });
 
-  it('serves without a right to write, is found healthy, and ends by SIGTERM', async () => {
+  it('serves without write permission, passes its health check, and exits on SIGTERM', async () => {
     const [user = '', group = ''] = last('USER')[0]?.split(':') ?? [];
-    const [node, ...options] = wordsOf(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '');
+    const [node, ...options] = execArguments(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '');
     const main = options.pop() ?? '';
     expect(node).toBe('node');
     const env = {
-      ...Object.fromEntries(last('ENV').map((word) => word.split('='))),
+      ...Object.fromEntries(last('ENV').map((variable) => variable.split('='))),
       PORT: '0',
       UPSTREAM_URL: 'http://127.0.0.1:1',
     };
@@ -155,41 +157,41 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
       ],
       { env, cwd: '/' },
     );
-    const ended = once(child, 'close');
-    let said = '';
+    const exited = once(child, 'close');
+    let stderr = '';
     for await (const chunk of child.stderr) {
-      said += chunk;
-      if (said.includes('Forwards')) break;
+      stderr += chunk;
+      if (stderr.includes('Forwards')) break;
     }
-    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(said) ?? [];
-    const check = wordsOf(FILE.getHEALTHCHECKs()[0]?.getTextContent() ?? '').slice(1);
+    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(stderr) ?? [];
+    const check = execArguments(FILE.getHEALTHCHECKs()[0]?.getTextContent() ?? '').slice(1);
     await exec(process.execPath, check, { env: { PORT: port } });
-    const answer = await fetch(`http://127.0.0.1:${port}/graphql`, {
+    const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
       method: 'POST',
       headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
       body: '{"query": "{ audit { totalCount } }"}',
     });
-    expect(await answer.json()).toMatchObject({
+    expect(await response.json()).toMatchObject({
       errors: [{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }],
     });
     child.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
+    expect(await exited).toEqual([0, null]);
     await expect(exec(process.execPath, check, { env: { PORT: port } })).rejects.toThrow();
   });
 
-  it('is seen by an SDK of OpenTelemetry that is loaded beside it', async () => {
+  it('is traced by an OpenTelemetry SDK that is loaded with --import', async () => {
     const sdk = join(ROOT, 'test/helpers/print-spans.ts');
     const child = spawn(process.execPath, ['--import', sdk, join(image, 'app/dist/main.js')], {
       env: { NODE_ENV: 'production', PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:1' },
       cwd: ROOT,
     });
-    const ended = once(child, 'close');
-    let said = '';
+    const exited = once(child, 'close');
+    let stderr = '';
     for await (const chunk of child.stderr) {
-      said += chunk;
-      if (said.includes('Forwards')) break;
+      stderr += chunk;
+      if (stderr.includes('Forwards')) break;
     }
-    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(said) ?? [];
+    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(stderr) ?? [];
     const printed = once(child.stdout.setEncoding('utf8'), 'data');
     await fetch(url, {
       method: 'POST',
@@ -198,6 +200,6 @@ describe.skipIf(!canChangeUser)('what deploy/Dockerfile builds', () => {
     });
     expect(String(await printed)).toMatch(/CLIENT GET \/api\/v1\/audit /);
     child.kill('SIGTERM');
-    await ended;
+    await exited;
   });
 });

@@ -17,28 +17,28 @@ const EXPRESSIONS = panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
 
-/** What the parser of Prometheus' own editor cannot read; Grafana's variables have been put in. */
-function findMistakes(expr: string): readonly string[] {
-  const sent = expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', 'a|b');
-  const mistakes: string[] = [];
-  parser.parse(sent).iterate({
+/** The syntax errors that Prometheus's own parser finds, with Grafana's variables filled in. */
+function findSyntaxErrors(expr: string): readonly string[] {
+  const query = expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', 'a|b');
+  const errors: string[] = [];
+  parser.parse(query).iterate({
     enter: ({ type, from, to }) => {
-      if (type.isError) mistakes.push(`${sent.slice(0, from)} <here> ${sent.slice(from, to)}`);
+      if (type.isError) errors.push(`${query.slice(0, from)} <here> ${query.slice(from, to)}`);
     },
   });
-  return mistakes;
+  return errors;
 }
 
-/** Where the types of a panel's options are. */
+/** The module with the types of a panel's options, by type of panel. */
 const TYPES: Readonly<Record<string, string>> = {
   timeseries: 'timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen',
   'state-timeline': 'statetimeline/panelcfg/x/StateTimelinePanelCfg_types.gen',
 };
 
-/** The dashboard as a program over Grafana's types, in which what has a default may be left out. */
+/** A program that assigns the dashboard to Grafana's types. Properties with a default are optional. */
 function toProgram(text: string): string {
-  const own: readonly Panel[] = JSON.parse(text).panels;
-  const parts = own.map(({ type, options = {}, fieldConfig }, index) => {
+  const ownPanels: readonly Panel[] = JSON.parse(text).panels;
+  const parts = ownPanels.map(({ type, options = {}, fieldConfig }, index) => {
     if (type === 'row') return '';
     const custom = fieldConfig?.defaults.custom ?? {};
     return `import type * as t${index} from '@grafana/schema/dist/esm/raw/composable/${TYPES[type]}';
@@ -53,12 +53,12 @@ ${parts.join('\n')}
 }
 
 describe('deploy/grafana.json', () => {
-  it.each(EXPRESSIONS)('asks in PromQL: $title, $expr', ({ expr }) => {
-    expect(findMistakes(expr)).toEqual([]);
-    expect(findMistakes(`${expr})`)).not.toEqual([]);
+  it.each(EXPRESSIONS)('has valid PromQL: $title, $expr', ({ expr }) => {
+    expect(findSyntaxErrors(expr)).toEqual([]);
+    expect(findSyntaxErrors(`${expr})`)).not.toEqual([]);
   });
 
-  it('has no field and no value that Grafana does not know', async () => {
+  it('has only fields and values that Grafana knows', async () => {
     expect(await findTypeErrors(toProgram(TEXT))).toBe('');
     const errors = await Promise.all(
       [

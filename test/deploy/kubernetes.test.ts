@@ -11,7 +11,7 @@ import { loadConfig, SETTINGS } from '../../src/config/load.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
 import { findTypeErrors } from './types.ts';
 
-/** A document as it stands in the file. */
+/** A document of the file. */
 type Manifest = { readonly apiVersion: string; readonly kind: string };
 
 const MANIFESTS: readonly Manifest[] = parseAllDocuments(
@@ -31,9 +31,9 @@ const MODELS = {
   Service,
 };
 
-/** The one document of a kind, after the schema of Kubernetes has let it pass. */
+/** The only document of a kind, validated against the Kubernetes schema. */
 function only<Kind extends keyof typeof MODELS>(kind: Kind): InstanceType<(typeof MODELS)[Kind]> {
-  const [manifest, ...more] = MANIFESTS.filter((one) => one.kind === kind);
+  const [manifest, ...more] = MANIFESTS.filter((each) => each.kind === kind);
   expect(more).toEqual([]);
   const model = new MODELS[kind](Object(manifest));
   model.validate();
@@ -42,19 +42,19 @@ function only<Kind extends keyof typeof MODELS>(kind: Kind): InstanceType<(typeo
 
 const pod = only('Deployment').spec?.template.spec;
 const [container, ...others] = pod?.containers ?? [];
-const given = { ...only('ConfigMap').data };
-for (const { name, value = '' } of container?.env ?? []) given[name] = value;
-const config = loadConfig(given);
+const environment = { ...only('ConfigMap').data };
+for (const { name, value = '' } of container?.env ?? []) environment[name] = value;
+const config = loadConfig(environment);
 const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const;
 
 describe('deploy/kubernetes.yaml', () => {
-  it.each(MANIFESTS)('fits the schema of Kubernetes: $kind', ({ apiVersion, kind }) => {
+  it.each(MANIFESTS)('matches the Kubernetes schema: $kind', ({ apiVersion, kind }) => {
     const [known] = Object.entries(MODELS).filter(([name]) => name === kind);
     expect(known?.[1].apiVersion).toBe(apiVersion);
-    expect(only(kind as keyof typeof MODELS)).toMatchObject({ kind }); // it was just found there
+    expect(only(kind as keyof typeof MODELS)).toMatchObject({ kind }); // the line above found it there
   });
 
-  it('has no field that Kubernetes does not know', async () => {
+  it('has only fields that Kubernetes knows', async () => {
     const check = (manifests: readonly Manifest[]) => {
       const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
         const from = `kubernetes-models/${apiVersion}/${kind}`;
@@ -68,9 +68,9 @@ describe('deploy/kubernetes.yaml', () => {
     expect(await check(JSON.parse(misspelt))).toMatch(/'"periodSecond"' does not exist/);
   });
 
-  it('gives settings that exist, and that Keytrail starts with in production', () => {
+  it('has only settings that exist, and that are valid in production', () => {
     const names = SETTINGS.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(Object.keys(given)));
+    expect(names).toEqual(expect.arrayContaining(Object.keys(environment)));
     expect(config).toMatchObject({ NODE_ENV: 'production', HOST: '0.0.0.0' });
     expect(container?.envFrom).toEqual([
       { configMapRef: { name: only('ConfigMap').metadata?.name } },
@@ -78,14 +78,14 @@ describe('deploy/kubernetes.yaml', () => {
     expect(others).toEqual([]);
   });
 
-  it('kills after the fuse, which is after the drain and a call of the service', () => {
+  it('kills after the shutdown timeout, which covers the drain period and one upstream call', () => {
     const {
       SHUTDOWN_DRAIN_MS: drain,
-      SHUTDOWN_TIMEOUT_MS: fuse,
+      SHUTDOWN_TIMEOUT_MS: timeout,
       UPSTREAM_TIMEOUT_MS: call,
     } = config;
-    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThan(fuse);
-    expect(fuse).toBeGreaterThan(drain + call);
+    expect((pod?.terminationGracePeriodSeconds ?? 0) * 1000).toBeGreaterThan(timeout);
+    expect(timeout).toBeGreaterThan(drain + call);
   });
 
   it('drains for longer than the readiness probe takes to notice', () => {
@@ -93,18 +93,18 @@ describe('deploy/kubernetes.yaml', () => {
     expect(config.SHUTDOWN_DRAIN_MS).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
   });
 
-  it.each(PROBES)('asks a path that answers, on the port that is listened on: %s', async (name) => {
-    const { path: asked = '', port } = container?.[name]?.httpGet ?? { port: '' };
+  it.each(PROBES)('probes an existing path on the port of Keytrail: %s', async (name) => {
+    const { path = '', port } = container?.[name]?.httpGet ?? { port: '' };
     expect(container?.ports).toEqual([{ name: port, containerPort: config.PORT }]);
     const draining = new AbortController();
     await using gateway = gatewayOver('http://127.0.0.1:1', { draining: draining.signal });
-    const ask = async () => (await gateway.fetch(`http://keytrail${asked}`)).status;
-    expect(await ask()).toBe(200);
+    const probe = async () => (await gateway.fetch(`http://keytrail${path}`)).status;
+    expect(await probe()).toBe(200);
     draining.abort();
-    expect(await ask()).toBe(name === 'readinessProbe' ? 503 : 200);
+    expect(await probe()).toBe(name === 'readinessProbe' ? 503 : 200);
   });
 
-  it('lets the pod do nothing but serve', () => {
+  it('restricts the privileges and resources of the pod', () => {
     expect(pod).toMatchObject({
       automountServiceAccountToken: false,
       enableServiceLinks: false,
@@ -121,7 +121,7 @@ describe('deploy/kubernetes.yaml', () => {
     });
   });
 
-  it('runs two pods at least, of which one at a time may be taken away', () => {
+  it('runs at least two pods, and lets one at a time be evicted', () => {
     const { minReplicas, scaleTargetRef } = only('HorizontalPodAutoscaler').spec ?? {};
     expect(minReplicas).toBeGreaterThanOrEqual(2);
     expect(scaleTargetRef?.name).toBe(only('Deployment').metadata?.name);
@@ -129,7 +129,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(only('PodDisruptionBudget').spec?.maxUnavailable).toBe(1);
   });
 
-  it('means the same pods and the same port everywhere', () => {
+  it('uses the same labels and the same port everywhere', () => {
     const labels = only('Deployment').spec?.template.metadata?.labels;
     expect(labels).toBeDefined();
     expect(only('Service').spec?.selector).toEqual(labels);

@@ -7,13 +7,13 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type Handler, startService } from '../helpers/service.ts';
-import { CONF, hasNginx, type Passed, startNginx } from './nginx.ts';
+import { CONF, hasNginx, type ProxiedResponse, startNginx } from './nginx.ts';
 
-/** A gateway on a port, over a service of its own. */
+/** A gateway on a port, in front of its own service. */
 type Replica = AsyncDisposable & {
   readonly url: string;
   readonly seen: readonly { readonly url: string; readonly headers: IncomingMessage['headers'] }[];
-  /** Closes the port; unless told otherwise, at once and cutting off every caller. */
+  /** Stops the gateway; by default at once, and every connection is cut off. */
   readonly stop: () => Promise<void>;
 };
 
@@ -22,16 +22,16 @@ const LOGIN = JSON.stringify({
 });
 const AUDIT = JSON.stringify({ query: '{ audit { totalCount } }' });
 const TYPENAME = JSON.stringify({ query: '{ __typename }' });
-/** Where nobody listens. */
+/** A port that is closed. */
 const CLOSED = 'http://127.0.0.1:1';
 
 async function startReplica(
-  answer: Handler = () => ({ body: { access_token: 'a', events: [] } }),
-  { drainMs = 0, fuseMs = 1 } = {},
+  response: Handler = () => ({ body: { access_token: 'a', events: [] } }),
+  { drainMs = 0, timeoutMs = 1 } = {},
 ): Promise<Replica> {
-  const service = await startService(answer);
+  const service = await startService(response);
   const gateway = gatewayOver(service.url);
-  const server: ListeningServer = await onPort(gateway, { drainMs, fuseMs });
+  const server: ListeningServer = await onPort(gateway, { drainMs, timeoutMs });
   let stopping: PromiseLike<void> | undefined;
   const stop = async () => {
     stopping ??= server[Symbol.asyncDispose]();
@@ -42,7 +42,7 @@ async function startReplica(
     seen: service.seen,
     stop,
     [Symbol.asyncDispose]: async () => {
-      gateway.abort(); // or it waits for an answer to a login
+      gateway.abort(); // otherwise it waits for the response to a login
       await stop();
       await gateway[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
@@ -50,11 +50,11 @@ async function startReplica(
   };
 }
 
-/** A time of the file, in seconds. */
+/** A duration from the file, in seconds. */
 const seconds = (name: string) =>
   Number(new RegExp(`^ *${name} (\\d+)s;`, 'm').exec(CONF)?.[1] ?? Number.NaN);
 
-/** In a gateway's place, to see what nginx sends. */
+/** Starts a server that returns what nginx sent to it, in place of a gateway. */
 async function startEcho() {
   const server = createServer((request, response) => {
     response.end(JSON.stringify({ url: request.url, rawHeaders: request.rawHeaders }));
@@ -71,16 +71,16 @@ async function startEcho() {
   };
 }
 
-/** The values of a header, as the echo saw them. */
-function valuesOf({ body }: Passed, name: string): readonly string[] {
+/** All values of a header, as the echo server received them. */
+function valuesOf({ body }: ProxiedResponse, name: string): readonly string[] {
   const { rawHeaders }: { rawHeaders: readonly string[] } = JSON.parse(body);
   return rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
   );
 }
 
-/** Logs in where each gateway breaks down once the service has been sent the login; how often it was. */
-async function logInAmidCrashes(conf: string) {
+/** Logs in through gateways that stop as soon as the service receives the login. Counts the logins it receives. */
+async function logInDuringCrashes(conf: string) {
   const replicas: Replica[] = [];
   const stops: Promise<void>[] = [];
   const start = async () => {
@@ -100,16 +100,16 @@ async function logInAmidCrashes(conf: string) {
 }
 
 describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
-  it('sends no login twice when the gateway that has read it drops the connection', async () => {
-    expect(await logInAmidCrashes(CONF)).toEqual({ status: 502, logins: 1 });
+  it('does not retry a login that a gateway received before it dropped the connection', async () => {
+    expect(await logInDuringCrashes(CONF)).toEqual({ status: 502, logins: 1 });
   });
 
-  it('would send it twice with the one word that must not be added', async () => {
+  it('would retry that login with `non_idempotent`', async () => {
     const conf = CONF.replace('upstream error timeout', 'upstream error timeout non_idempotent');
-    expect(await logInAmidCrashes(conf)).toEqual({ status: 502, logins: 2 });
+    expect(await logInDuringCrashes(conf)).toEqual({ status: 502, logins: 2 });
   });
 
-  it('passes by a gateway that is closed, for a login as well', async () => {
+  it('skips a gateway that is closed, for a login too', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([CLOSED, replica.url]);
     for (let count = 1; count <= 10; count += 1) {
@@ -121,15 +121,15 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
   });
 
   it('loses no request while a gateway is taken out and stopped', async () => {
-    await using first = await startReplica(undefined, { drainMs: 500, fuseMs: 10_000 });
+    await using first = await startReplica(undefined, { drainMs: 500, timeoutMs: 10_000 });
     await using second = await startReplica();
     await using nginx = await startNginx([first.url, second.url]);
-    let isOver = false;
+    let isDone = false;
     const statuses: number[] = [];
-    const ask = async () => {
-      while (!isOver) statuses.push((await nginx.send({ body: LOGIN })).status);
+    const keepLoggingIn = async () => {
+      while (!isDone) statuses.push((await nginx.send({ body: LOGIN })).status);
     };
-    const callers = [ask(), ask(), ask()];
+    const clients = [keepLoggingIn(), keepLoggingIn(), keepLoggingIn()];
     const untilServed = async ({ seen }: Replica, count: number) => {
       for (const goal = seen.length + count; seen.length < goal; ) await wait(5);
     };
@@ -141,13 +141,13 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     }
     await first.stop();
     await untilServed(second, 10);
-    isOver = true;
-    await Promise.all(callers);
+    isDone = true;
+    await Promise.all(clients);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(first.seen.length + second.seen.length).toBe(statuses.length);
   });
 
-  it('passes on Authorization byte for byte, of 8 KB too, through both gateways', async () => {
+  it('forwards Authorization byte for byte, up to 8 KB, to both gateways', async () => {
     const token = `Bearer ${'a~B.c_D-e+F/'.repeat(680)}==`;
     await using first = await startReplica();
     await using second = await startReplica();
@@ -162,7 +162,7 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     expect(sent).toContain('Bearer y=');
   });
 
-  it('passes on Host, x-request-id and the path, and puts the caller last in X-Forwarded-For', async () => {
+  it('forwards Host, x-request-id and the path, and appends the client to X-Forwarded-For', async () => {
     await using echo = await startEcho();
     await using nginx = await startNginx([echo.url, echo.url]);
     const headers = {
@@ -171,15 +171,15 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
       'x-forwarded-for': '203.0.113.9',
     };
     const path = '/graphql//x?query=%7Ba%7D&b=%2F';
-    const passed = await nginx.send({ path, body: '{}', headers });
-    expect(JSON.parse(passed.body).url).toBe(path);
-    expect(valuesOf(passed, 'host')).toEqual(['graphql.example.com:8443']);
-    expect(valuesOf(passed, 'x-request-id')).toEqual(['id-1']);
-    expect(valuesOf(passed, 'x-forwarded-for')).toEqual(['203.0.113.9, 127.0.0.1']);
+    const response = await nginx.send({ path, body: '{}', headers });
+    expect(JSON.parse(response.body).url).toBe(path);
+    expect(valuesOf(response, 'host')).toEqual(['graphql.example.com:8443']);
+    expect(valuesOf(response, 'x-request-id')).toEqual(['id-1']);
+    expect(valuesOf(response, 'x-forwarded-for')).toEqual(['203.0.113.9, 127.0.0.1']);
     expect(valuesOf(await nginx.send({}), 'x-forwarded-for')).toEqual(['127.0.0.1']);
   });
 
-  it('keeps connections to a gateway', async () => {
+  it('reuses connections to a gateway', async () => {
     let connections = 0;
     const server = createServer((_, response) => response.end('{}'));
     server.on('connection', () => {
@@ -198,58 +198,58 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     server.close();
   });
 
-  it('takes a body of 64 KB, and refuses a larger one in the words of the gateway', async () => {
+  it('accepts a body of 64 KB, and rejects a larger one with the same error as the gateway', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([replica.url, CLOSED]);
     const pad = (size: number) => TYPENAME.padEnd(size);
     expect((await nginx.send({ body: pad(65_536) })).status).toBe(200);
-    const own = await fetch(`${replica.url}/graphql`, {
+    const direct = await fetch(`${replica.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: pad(65_537),
     });
-    const words = await own.json();
+    const expected = await direct.json();
     for (const size of [65_537, 1_000_000]) {
       const { status, headers, body } = await nginx.send({ body: pad(size) });
-      expect(status).toBe(own.status);
+      expect(status).toBe(direct.status);
       const [{ message, extensions }] = JSON.parse(body).errors;
       expect({ message, ...extensions, requestId: '' }).toEqual({
-        message: words.errors[0].message,
-        ...words.errors[0].extensions,
+        message: expected.errors[0].message,
+        ...expected.errors[0].extensions,
         requestId: '',
       });
       expect(headers['x-request-id']).toBe(extensions.requestId);
       for (const name of ['cache-control', 'x-content-type-options']) {
-        expect(headers[name]).toBe(own.headers.get(name));
+        expect(headers[name]).toBe(direct.headers.get(name));
       }
     }
   });
 
-  it('hands on what the gateway says of a failure, with its headers', async () => {
+  it('forwards the gateway’s errors, with their headers', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([replica.url, replica.url]);
-    for (const question of [{ path: '/nowhere' }, { body: '{' }, { body: AUDIT }]) {
-      const passed = await nginx.send(question);
-      const [{ extensions }] = JSON.parse(passed.body).errors;
+    for (const request of [{ path: '/nowhere' }, { body: '{' }, { body: AUDIT }]) {
+      const response = await nginx.send(request);
+      const [{ extensions }] = JSON.parse(response.body).errors;
       expect(extensions.code).toMatch(/^[A-Z_]+$/);
-      expect(passed.headers['x-request-id']).toBe(extensions.requestId);
-      expect(passed.headers['cache-control']).toBe('no-store');
+      expect(response.headers['x-request-id']).toBe(extensions.requestId);
+      expect(response.headers['cache-control']).toBe('no-store');
     }
   });
 
-  it('logs who asked, which gateway answered and the id, and nothing that is secret', async () => {
+  it('logs the client, the gateway and the request ID, and no secret', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([CLOSED, replica.url]);
     const secret = 'canary-4b1d';
     const headers = { authorization: `Bearer ${secret}`, 'user-agent': secret, referer: secret };
     const path = `/graphql?query=${secret}`;
-    const { headers: answered } = await nginx.send({ path, headers });
+    const { headers: received } = await nginx.send({ path, headers });
     await nginx.send({ path, body: JSON.stringify({ query: secret }), headers });
     await replica.stop();
     expect((await nginx.send({ path, headers })).status).toBe(502);
-    // nginx logs a request after its answer has left: the last line may come after the answer.
+    // nginx logs a request after it has sent the response, so the last line may come later than that.
     const log = await vi.waitFor(async () => {
-      const text = await nginx.logged();
+      const text = await nginx.readLogs();
       expect(text.match(/\n/g)).toHaveLength(3);
       return text;
     });
@@ -259,22 +259,22 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(records[0]).toMatchObject({ client: '127.0.0.1', method: 'GET', path: '/graphql' });
-    expect(records[0].requestId).toBe(answered['x-request-id']);
+    expect(records[0].requestId).toBe(received['x-request-id']);
     expect(records[0].upstream).toContain(new URL(replica.url).host);
   });
 });
 
 describe('deploy/nginx.conf', () => {
-  it('waits longer than a gateway that asks for ten pages', () => {
+  it('waits longer than a gateway that fetches ten pages', () => {
     const { UPSTREAM_TIMEOUT_MS } = loadConfig({});
     expect(seconds('proxy_read_timeout')).toBeGreaterThan((10 * UPSTREAM_TIMEOUT_MS) / 1000);
   });
 
-  it('keeps an idle connection for a shorter time than the gateway does', async () => {
+  it('closes an idle connection before the gateway does', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
     await using server = await onPort(gateway);
     const { headers } = await fetch(`${server.url}/health/live`);
-    const [, kept] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
-    expect(seconds('keepalive_timeout')).toBeLessThan(Number(kept));
+    const [, keepAlive] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
+    expect(seconds('keepalive_timeout')).toBeLessThan(Number(keepAlive));
   });
 });

@@ -9,41 +9,41 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What came back through nginx. */
-export type Passed = {
+/** A response through nginx. */
+export type ProxiedResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 };
 
-/** A question to nginx: POST when there is a body. */
-export type Question = {
+/** A request to nginx: POST if there is a body, else GET. */
+export type RequestOptions = {
   readonly path?: string;
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A running nginx. Disposing it ends it. */
+/** A running nginx. Disposing it stops it. */
 export type Nginx = AsyncDisposable & {
-  send(question: Question): Promise<Passed>;
-  /** Marks the first gateway as down and reloads, as one does before stopping it. */
+  send(options: RequestOptions): Promise<ProxiedResponse>;
+  /** Marks the first gateway as `down` and reloads, as before stopping it. */
   takeOutFirst(): Promise<void>;
-  /** What it has logged so far, the log of errors too. */
-  logged(): Promise<string>;
+  /** Returns the access log and the error log. */
+  readLogs(): Promise<string>;
 };
 
-/** deploy/nginx.conf as it is. */
+/** The text of deploy/nginx.conf. */
 export const CONF = await read('../../deploy/nginx.conf');
 
-/** Whether there is an nginx to run; says so when there is none. */
+/** Whether nginx is installed; if not, a line on stderr reports that its tests are skipped. */
 export const hasNginx = spawnSync('nginx', ['-v']).error === undefined;
 if (!hasNginx)
   process.stderr.write('Skipped: deploy/nginx.conf, because nginx is not installed.\n');
 
 const CA = await read('../fixtures/tls/ca.pem');
-const STARTED_WITHIN_MS = 10_000;
+const START_TIMEOUT_MS = 10_000;
 
-/** Runs nginx over two gateways, with a configuration whose addresses, ports and paths alone are replaced. */
+/** Runs nginx in front of two gateways. Only addresses, ports and paths of the configuration are replaced. */
 export async function startNginx(
   gateways: readonly [first: string, second: string],
   conf: string = CONF,
@@ -51,7 +51,7 @@ export async function startNginx(
   const folder = await mkdtemp(join(tmpdir(), 'keytrail-nginx-'));
   const port = await findPort();
   const [first, second] = gateways.map((url) => new URL(url).host);
-  const placed = replaceAll(conf, {
+  const localConf = replaceAll(conf, {
     '/run/nginx.pid': join(folder, 'nginx.pid'),
     '/var/log/nginx/': `${folder}/`,
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
@@ -65,26 +65,26 @@ export async function startNginx(
     ),
   });
   const file = join(folder, 'nginx.conf');
-  await writeFile(file, placed);
+  await writeFile(file, localConf);
   const child = spawn('nginx', ['-c', file, '-g', 'daemon off;'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const complaints = text(child.stderr);
-  const ended = once(child, 'close');
-  await Promise.race([untilOpen(port), ended]);
-  if (child.exitCode !== null) throw new Error(`nginx did not start: ${await complaints}`);
+  const stderr = text(child.stderr);
+  const exited = once(child, 'close');
+  await Promise.race([waitForPort(port), exited]);
+  if (child.exitCode !== null) throw new Error(`nginx did not start: ${await stderr}`);
   return {
-    send: (question) => send(port, question),
+    send: (options) => send(port, options),
     takeOutFirst: async () => {
-      await writeFile(file, replaceAll(placed, { [`server ${first}`]: `server ${first} down` }));
+      await writeFile(file, replaceAll(localConf, { [`server ${first}`]: `server ${first} down` }));
       child.kill('SIGHUP');
     },
-    logged: async () =>
+    readLogs: async () =>
       (await readFile(join(folder, 'access.log'), 'utf8')) +
       (await readFile(join(folder, 'error.log'), 'utf8')),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
-      await ended;
+      await exited;
       await rm(folder, { recursive: true });
     },
   };
@@ -94,9 +94,9 @@ function read(path: string): Promise<string> {
   return readFile(new URL(path, import.meta.url), 'utf8');
 }
 
-/** Each must be there, or the test would run something else than it says. */
-function replaceAll(conf: string, places: Readonly<Record<string, string>>): string {
-  return Object.entries(places).reduce((result, [from, to]) => {
+/** @throws Error if a string to replace is missing: the test would otherwise run another configuration. */
+function replaceAll(conf: string, replacements: Readonly<Record<string, string>>): string {
+  return Object.entries(replacements).reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`deploy/nginx.conf does not have ${from}`);
     return result.replaceAll(from, to);
   }, conf);
@@ -111,9 +111,9 @@ async function findPort(): Promise<number> {
   return port;
 }
 
-async function untilOpen(port: number): Promise<void> {
-  const giveUp = AbortSignal.timeout(STARTED_WITHIN_MS);
-  while (!giveUp.aborted) {
+async function waitForPort(port: number): Promise<void> {
+  const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
+  while (!timeout.aborted) {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await once(socket, 'connect').then(
       () => true,
@@ -126,18 +126,21 @@ async function untilOpen(port: number): Promise<void> {
   throw new Error('nginx did not open its port');
 }
 
-async function send(port: number, { path = '/graphql', body, headers }: Question): Promise<Passed> {
-  const asked = request({
+async function send(
+  port: number,
+  { path = '/graphql', body, headers }: RequestOptions,
+): Promise<ProxiedResponse> {
+  const sent = request({
     host: '127.0.0.1',
     port,
     path,
     ca: CA,
-    checkServerIdentity: () => undefined, // it would go by the Host header
-    agent: false, // each on a connection of its own
+    checkServerIdentity: () => undefined, // Node would check against the Host header
+    agent: false, // a new connection for each request
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'content-type': 'application/json', ...headers },
   });
-  asked.end(body);
-  const [response] = await once(asked, 'response');
+  sent.end(body);
+  const [response] = await once(sent, 'response');
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }

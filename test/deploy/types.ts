@@ -17,7 +17,7 @@ const CONFIG = {
   },
 };
 
-/** What TypeScript finds wrong with a file that imports types of the packages here; nothing is an empty text. */
+/** Type-checks a file that imports types of this folder's packages. Returns the errors of tsc, or an empty string. */
 export async function findTypeErrors(file: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'keytrail-types-'));
   try {

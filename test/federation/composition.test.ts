@@ -4,7 +4,7 @@ import { readSubgraphs } from '../../examples/federation/compose.ts';
 import { COMPOSERS, type Subgraph } from '../../examples/federation/composers.ts';
 import { readExample, startSubgraphs } from './supergraph.ts';
 
-/** A third subgraph, with a page of its own. */
+/** A third subgraph, with its own connection and `PageInfo`. */
 function reports(pageInfo: string): Subgraph {
   return {
     name: 'reports',
@@ -31,13 +31,15 @@ function isOneOf(api: string, name: string): boolean {
   return isInputObjectType(type) && type.isOneOf;
 }
 
-/** Apollo's drops `@oneOf`: its clients see two optional fields, and Keytrail refuses what is not exactly one. */
+/** Apollo's drops `@oneOf`: clients see two optional fields, and Keytrail rejects a login without exactly one. */
 const KEEPS_ONE_OF: ReadonlySet<string> = new Set(['hive', 'cosmo']);
 
 describe.each(Object.entries(COMPOSERS))('the composer %s', (name, compose) => {
-  it('joins what both subgraphs say of a key', async () => {
-    await using here = await startSubgraphs();
-    const { api } = compose(await readSubgraphs(here.moveHere(readExample('supergraph.yaml'))));
+  it('merges the fields that both subgraphs have of a key', async () => {
+    await using servers = await startSubgraphs();
+    const { api } = compose(
+      await readSubgraphs(servers.toTestUrls(readExample('supergraph.yaml'))),
+    );
     expect(fieldsOf(api, 'ApiKey')).toEqual(['audit', 'clientId', 'owner']);
     expect(fieldsOf(api, 'Query')).toEqual(['apiKeys', 'audit', 'ownersConnection']);
     expect(fieldsOf(api, 'Mutation')).toEqual(['deleteApiKey', 'login']);
@@ -45,21 +47,21 @@ describe.each(Object.entries(COMPOSERS))('the composer %s', (name, compose) => {
     expect(isOneOf(api, 'LoginCredential')).toBe(KEEPS_ONE_OF.has(name));
   });
 
-  it('takes a third subgraph with a PageInfo of its own, when that is shareable', async () => {
-    await using here = await startSubgraphs();
-    const two = await readSubgraphs(here.moveHere(readExample('supergraph.yaml')));
-    const { api } = compose([...two, reports('@shareable')]);
+  it('accepts a third subgraph with its own PageInfo only if that is shareable', async () => {
+    await using servers = await startSubgraphs();
+    const subgraphs = await readSubgraphs(servers.toTestUrls(readExample('supergraph.yaml')));
+    const { api } = compose([...subgraphs, reports('@shareable')]);
     expect(fieldsOf(api, 'Query')).toContain('reports');
     expect(fieldsOf(api, 'PageInfo')).toHaveLength(4);
-    expect(() => compose([...two, reports('')])).toThrow(/shareable/);
+    expect(() => compose([...subgraphs, reports('')])).toThrow(/shareable/);
   });
 });
 
 describe('supergraph.graphql', () => {
-  it('is what compose.ts makes of the running subgraphs, introspection or not', async () => {
-    await using here = await startSubgraphs({}, { introspection: false });
-    const subgraphs = await readSubgraphs(here.moveHere(readExample('supergraph.yaml')));
+  it('is what compose.ts generates from the running subgraphs, even without introspection', async () => {
+    await using servers = await startSubgraphs({}, { introspection: false });
+    const subgraphs = await readSubgraphs(servers.toTestUrls(readExample('supergraph.yaml')));
     const { sdl } = COMPOSERS.apollo(subgraphs);
-    expect(here.moveBack(sdl)).toBe(readExample('supergraph.graphql'));
+    expect(servers.toExampleUrls(sdl)).toBe(readExample('supergraph.graphql'));
   });
 });

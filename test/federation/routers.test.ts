@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
 import type { Handler, ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
-import { type Asking, ask, post, ROUTERS, startGraph } from './supergraph.ts';
+import { ask, post, type RequestOptions, ROUTERS, startGraph } from './supergraph.ts';
 
-/** Valid, and such as nobody writes: whoever reads and rewrites it gives himself away. */
+/** Valid but unusual, so that a router that normalizes the header fails the test. */
 const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
 
 const JOIN =
@@ -15,13 +15,13 @@ const LOGIN = `mutation ($credential: LoginCredential!) {
   login(clientId: "key-6", credential: $credential) { accessToken refreshToken tokenType }
 }`;
 
-/** The first fifty keys that the owners know. */
+/** The first fifty keys of the owners subgraph. */
 const KEYS = Array.from(
   { length: 50 },
   (_, index) => ['demo-admin', 'demo-reports', 'demo-old-ci'][index] ?? `key-${index + 1}`,
 );
 
-/** 200 events, four of each of these keys. */
+/** 200 events, four for each of these keys. */
 const TRAIL = Array.from({ length: 200 }, (_, index) => ({
   id: `event-${index}`,
   actor: { id: KEYS[index % KEYS.length] },
@@ -33,44 +33,52 @@ type Key = {
   readonly audit: { readonly totalCount: number; readonly nodes: readonly { id: string }[] } | null;
 };
 
-/** A way to fail, and how it is asked for. */
-type Fault = Asking & {
+/** A failure of the service, and the operation that meets it. */
+type Fault = RequestOptions & {
   readonly query: string;
-  readonly answer: Handler | ServiceResponse;
+  readonly response: Handler | ServiceResponse;
   readonly overrides?: Overrides;
 };
 
 const SECRET = { credential: { clientSecret: 's3cret' } };
 const TOKEN = { authorization: AUTHORIZATION };
 
-const reading = (answer: Handler | ServiceResponse): Fault => ({ query: AUDIT, answer, ...TOKEN });
-const joining = (answer: Handler | ServiceResponse): Fault => ({ query: JOIN, answer, ...TOKEN });
-const deleting = (answer: Handler | ServiceResponse): Fault => ({
-  query: DELETE,
-  answer,
+const reading = (response: Handler | ServiceResponse): Fault => ({
+  query: AUDIT,
+  response,
   ...TOKEN,
 });
-const loggingIn = (answer: Handler | ServiceResponse): Fault => ({
+const joining = (response: Handler | ServiceResponse): Fault => ({
+  query: JOIN,
+  response,
+  ...TOKEN,
+});
+const deleting = (response: Handler | ServiceResponse): Fault => ({
+  query: DELETE,
+  response,
+  ...TOKEN,
+});
+const loggingIn = (response: Handler | ServiceResponse): Fault => ({
   query: LOGIN,
   variables: SECRET,
-  answer,
+  response,
 });
 
-const lost: Handler = (_, response) => {
+const dropConnection: Handler = (_, response) => {
   response.destroy();
   return undefined;
 };
-const never: Handler = () => undefined;
-const hasty: Overrides = { upstream: { timeoutMs: 100 } };
+const noResponse: Handler = () => undefined;
+const shortTimeout: Overrides = { upstream: { timeoutMs: 100 } };
 const redirect: ServiceResponse = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
 
-/** What the router answers itself, and what nothing raises yet. */
+/** Codes that the router itself returns, and codes that no case below raises. */
 type NotFromKeytrail =
   | 'BAD_REQUEST'
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'
-  | 'OVERLOADED'; // has a test of its own, as Keytrail is closed for it
+  | 'OVERLOADED'; // tested separately, because Keytrail must be closed for it
 
 const FAULTS: Readonly<
   Record<Exclude<ErrorCode, NotFromKeytrail>, Readonly<Record<string, Fault>>>
@@ -78,20 +86,20 @@ const FAULTS: Readonly<
   BAD_USER_INPUT: {
     'status 400': reading({ status: 400 }),
     'status 422': loggingIn({ status: 422 }),
-    'an argument out of bounds': { ...reading({}), query: '{ audit(first: 0) { totalCount } }' },
-    'a variable that is no instant': {
+    'an argument out of range': { ...reading({}), query: '{ audit(first: 0) { totalCount } }' },
+    'a variable that is not a date-time': {
       ...reading({}),
       variables: { filter: { since: 'yesterday' } },
     },
-    'a credential that is both': {
+    'a credential with both fields': {
       ...loggingIn({}),
       variables: { credential: { clientSecret: 's3cret', refreshToken: 'r' } },
     },
-    'a credential that is neither': { ...loggingIn({}), variables: { credential: {} } },
+    'a credential with neither field': { ...loggingIn({}), variables: { credential: {} } },
   },
   OPERATION_TOO_COMPLEX: {
-    // Hive Gateway makes a request of its own of each field of a mutation.
-    'eleven trails at once': {
+    // In a query: Hive Gateway sends each field of a mutation as a separate request.
+    'eleven trails in one query': {
       ...reading({}),
       query: `{ ${Array.from({ length: 11 }, (_, i) => `a${i}: audit { totalCount }`).join(' ')} }`,
     },
@@ -100,8 +108,8 @@ const FAULTS: Readonly<
     'status 401': reading({ status: 401 }),
     'status 401 for many keys': joining({ status: 401 }),
     'status 401 for a login': loggingIn({ status: 401 }),
-    'no Authorization': { query: JOIN, answer: {} },
-    'an Authorization that is no bearer token': { ...deleting({}), authorization: 'Basic dTpw' },
+    'no Authorization': { query: JOIN, response: {} },
+    'an Authorization that is not a bearer token': { ...deleting({}), authorization: 'Basic dTpw' },
   },
   FORBIDDEN: { 'status 403': deleting({ status: 403 }) },
   NOT_FOUND: {
@@ -116,25 +124,25 @@ const FAULTS: Readonly<
   },
   UPSTREAM_TIMEOUT: {
     'status 504': deleting({ status: 504 }),
-    'no answer in time': { ...reading(never), overrides: hasty },
+    'no response in time': { ...reading(noResponse), overrides: shortTimeout },
   },
-  UPSTREAM_UNAVAILABLE: { 'a lost connection': reading(lost) },
+  UPSTREAM_UNAVAILABLE: { 'a lost connection': reading(dropConnection) },
   UPSTREAM_ERROR: {
     'status 500': reading({ status: 500 }),
     'status 502': deleting({ status: 502 }),
     'status 503': loggingIn({ status: 503 }),
     'status 503 for many keys': joining({ status: 503 }),
-    'a success that says it failed': deleting({ body: { success: false } }),
+    'a 200 that reports a failure': deleting({ body: { success: false } }),
   },
   UPSTREAM_BAD_RESPONSE: {
-    'JSON cut short': joining({ body: '[{"id": 1}' }),
+    'truncated JSON': joining({ body: '[{"id": 1}' }),
     'a redirect': deleting(redirect),
     'a login without a token': loggingIn({ body: {} }),
   },
   OUTCOME_UNKNOWN: {
-    'a deletion whose answer is lost': deleting(lost),
-    'a deletion whose answer is late': { ...deleting(never), overrides: hasty },
-    'a login whose answer is lost': loggingIn(lost),
+    'a deletion whose response is lost': deleting(dropConnection),
+    'a deletion whose response is late': { ...deleting(noResponse), overrides: shortTimeout },
+    'a login whose response is lost': loggingIn(dropConnection),
   },
   INTERNAL_SERVER_ERROR: {
     'a bug': {
@@ -152,11 +160,11 @@ const CASES = Object.entries(FAULTS).flatMap(([code, faults]) =>
   Object.entries(faults).map(([what, fault]) => ({ code, what, fault })),
 );
 
-function lines(seen: readonly ReceivedRequest[]): readonly string[] {
+function requestLines(seen: readonly ReceivedRequest[]): readonly string[] {
   return seen.map(({ method, url }) => `${method} ${url}`);
 }
 
-/** The values of a header as they were on the wire. */
+/** All values of a header, as received. */
 function wireValues(rawHeaders: readonly string[], name: string): readonly string[] {
   return rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
@@ -164,7 +172,7 @@ function wireValues(rawHeaders: readonly string[], name: string): readonly strin
 }
 
 describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
-  it('joins fifty keys with their trails, each its own, by one read of the service', async () => {
+  it('joins fifty keys with their own trails by one request to the service', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[] }>(JOIN, TOKEN);
     expect(errors).toBeUndefined();
@@ -178,65 +186,65 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
         },
       })),
     );
-    expect(lines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+    expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
   });
 
-  it('forwards Authorization byte for byte to Keytrail, and to nobody else', async () => {
+  it('forwards Authorization byte for byte to Keytrail, and to no other subgraph', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     await graph.ask(JOIN, TOKEN);
     await graph.ask(DELETE, TOKEN);
     const sent = graph.service.seen.map((seen) => wireValues(seen.rawHeaders, 'authorization'));
     expect(sent).toEqual([[AUTHORIZATION], [AUTHORIZATION]]);
-    expect(graph.toldOwners).toHaveLength(1);
-    expect(graph.toldOwners.join()).not.toMatch(/authorization|AZaz09/i);
+    expect(graph.ownersRequestHeaders).toHaveLength(1);
+    expect(graph.ownersRequestHeaders.join()).not.toMatch(/authorization|AZaz09/i);
   });
 
-  it('gives two callers who ask the same at once each their own trail', async () => {
+  it('returns each client its own trail when two send the same query at once', async () => {
     const { promise: both, resolve: release } = Promise.withResolvers<void>();
     const arrived = new Set<string | undefined>();
     await using graph = await startGraph(startRouter, async ({ headers: { authorization } }) => {
       if (arrived.add(authorization).size === 2) release();
-      await both; // for ever, if a router had made one request of the two
+      await both; // never resolves if the router deduplicates the two requests
       return { body: [{ id: authorization }] };
     });
-    const asked = ['Bearer ann', 'Bearer bob'].map((authorization) =>
+    const results = ['Bearer ann', 'Bearer bob'].map((authorization) =>
       graph.ask('{ audit { nodes { id } } }', { authorization }),
     );
-    expect((await Promise.all(asked)).map(({ data }) => data)).toEqual([
+    expect((await Promise.all(results)).map(({ data }) => data)).toEqual([
       { audit: { nodes: [{ id: 'Bearer ann' }] } },
       { audit: { nodes: [{ id: 'Bearer bob' }] } },
     ]);
   });
 
-  // Keytrail's own answer to the same question is the measure: its message, `retryable`, `reason`, `upstream` and
-  // `retryAfterSeconds` survive too, and both routers add `serviceName`.
-  it.each(CASES)('hands on $code after $what', async ({ code, fault }) => {
-    const { query, answer, overrides, ...asking } = fault;
-    await using graph = await startGraph(startRouter, answer, overrides);
-    const routed = await graph.ask(query, asking);
+  // Compares with Keytrail's own response: `message`, `retryable`, `reason`, `upstream` and
+  // `retryAfterSeconds` are forwarded too, and both routers add `serviceName`.
+  it.each(CASES)('forwards $code after $what', async ({ code, fault }) => {
+    const { query, response, overrides, ...options } = fault;
+    await using graph = await startGraph(startRouter, response, overrides);
+    const routed = await graph.ask(query, options);
     expect(codeOf(routed)).toBe(code);
     expect(routed.status).toBe(200);
     expect(routed.text).not.toMatch(/stacktrace|node_modules|AZaz09|s3cret/);
     const sent = graph.service.seen.length;
-    expect(sent).toBeLessThanOrEqual(query.startsWith('mutation') ? 1 : 2); // reads are tried twice
+    expect(sent).toBeLessThanOrEqual(query.startsWith('mutation') ? 1 : 2); // a read is retried once
 
-    // Both have one reason: the trail cannot be read.
-    const measure = query === JOIN ? AUDIT : query;
-    const [told] = (await ask(graph.keytrail, measure, asking)).errors ?? [];
+    // JOIN and AUDIT fail for the same reason: the trail cannot be read.
+    const directQuery = query === JOIN ? AUDIT : query;
+    const [directError] = (await ask(graph.keytrail, directQuery, options)).errors ?? [];
     expect(graph.service.seen).toHaveLength(2 * sent);
     const [error] = routed.errors ?? [];
-    // Hive Gateway puts the field's name in front of a variable's.
-    expect(error?.message.replaceAll(/_(?:audit|login)_/g, '')).toBe(told?.message);
+    // Hive Gateway prefixes the names of variables with the field's name.
+    expect(error?.message.replaceAll(/_(?:audit|login)_/g, '')).toBe(directError?.message);
     expect(error?.extensions).toEqual({
-      ...told?.extensions,
+      ...directError?.extensions,
       requestId: expect.stringMatching(/^[\da-f-]{36}$/),
       serviceName: 'keytrail',
     });
   });
 
-  it('hands on when to try again', async () => {
-    const answer = { status: 429, headers: { 'retry-after': '17' } };
-    await using graph = await startGraph(startRouter, answer);
+  it('forwards retryAfterSeconds', async () => {
+    const response = { status: 429, headers: { 'retry-after': '17' } };
+    await using graph = await startGraph(startRouter, response);
     const { errors } = await graph.ask(JOIN, TOKEN);
     expect(errors).toHaveLength(50);
     for (const { extensions } of errors ?? []) {
@@ -244,7 +252,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     }
   });
 
-  it('hands on OVERLOADED from a Keytrail that answers 503', async () => {
+  it('forwards OVERLOADED from a Keytrail that responds 503', async () => {
     await using graph = await startGraph(startRouter);
     await graph.closeKeytrail();
     const result = await graph.ask(AUDIT, TOKEN);
@@ -261,14 +269,14 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     expect(text).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
   });
 
-  it('says that a router must forward Authorization when it does not come', async () => {
+  it('reports that the router must forward Authorization if none arrives', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const { errors } = await graph.ask('{ audit { totalCount } }');
     expect(errors?.[0]?.message).toMatch(/No Authorization header .* router in front forward it/);
     expect(graph.service.seen).toHaveLength(0);
   });
 
-  it('answers itself what is no request, no document, or does not fit', async () => {
+  it('rejects invalid requests, syntax errors and invalid documents itself', async () => {
     await using graph = await startGraph(startRouter);
     expect(codeOf(await graph.ask('{ nope }', TOKEN))).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(codeOf(await graph.ask('{', TOKEN))).toBe('GRAPHQL_PARSE_FAILED');
@@ -276,7 +284,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     expect(graph.logged).toHaveLength(0);
   });
 
-  it('keeps the owners when the trail fails', async () => {
+  it('returns the owners when the trail fails', async () => {
     await using graph = await startGraph(startRouter, { status: 403 });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[]; audit: unknown }>(
       '{ apiKeys(first: 2) { owner audit { totalCount } } audit { totalCount } }',
@@ -296,7 +304,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     ['key-4', { outcome: 'DELETED', apiKey: { clientId: 'key-4', owner: 'team-4' } }],
     ['no/such?', { outcome: 'DELETED', apiKey: { clientId: 'no/such?', owner: null } }],
     ['key-5', null],
-  ])('deletes %s once, and joins what is known of it', async (clientId, expected) => {
+  ])('deletes %s once, and joins its owner', async (clientId, expected) => {
     await using graph = await startGraph(startRouter, ({ url }) => ({
       status: url.endsWith('key-5') ? 404 : 204,
     }));
@@ -306,7 +314,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     );
     expect(data).toEqual({ deleteApiKey: expected });
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(expected ? [] : ['NOT_FOUND']);
-    expect(lines(graph.service.seen)).toEqual([
+    expect(requestLines(graph.service.seen)).toEqual([
       `DELETE /api/v1/secrets/${encodeURIComponent(clientId)}`,
     ]);
   });
@@ -314,7 +322,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   it.each([
     ['clientSecret', { client_id: 'key-6', client_secret: 'ß"\\\u2028' }],
     ['refreshToken', { client_id: 'key-6', refresh_token: 'ß"\\\u2028' }],
-  ])('logs in with a %s, once, and without the caller’s token', async (field, body) => {
+  ])('logs in once with a %s, and without the client’s token', async (field, body) => {
     const tokens = { access_token: 'a', refresh_token: 'r' };
     await using graph = await startGraph(startRouter, { body: tokens });
     const { data } = await graph.ask(LOGIN, {
@@ -322,12 +330,12 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
       ...TOKEN,
     });
     expect(data).toEqual({ login: { accessToken: 'a', refreshToken: 'r', tokenType: 'Bearer' } });
-    expect(lines(graph.service.seen)).toEqual(['POST /api/v1/auth/login']);
+    expect(requestLines(graph.service.seen)).toEqual(['POST /api/v1/auth/login']);
     expect(JSON.parse(graph.service.seen[0]?.body ?? '')).toEqual(body);
     expect(graph.service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  it('logs in with a credential that stands in the document', async () => {
+  it('logs in with a credential that is a literal in the document', async () => {
     await using graph = await startGraph(startRouter, { body: { access_token: 'a' } });
     const { data } = await graph.ask(
       'mutation { login(clientId: "k", credential: {refreshToken: "r"}) { accessToken } }',
@@ -339,7 +347,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     });
   });
 
-  it('plans a named operation with fragments, aliases, directives and extensions of its own', async () => {
+  it('plans a named operation with fragments, aliases, directives and extensions', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const query = `
       query Keys($first: Int = 1, $isWanted: Boolean!) {
@@ -362,7 +370,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     expect(data).toEqual({ apiKeys: [{ id: 'demo-admin', one: events }], trail: events });
   });
 
-  it('takes PageInfo from whichever subgraph has the page', async () => {
+  it('takes PageInfo from the subgraph of the connection', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const { data } = await graph.ask(
       `{ audit(first: 200) { pageInfo { hasNextPage hasPreviousPage } }
@@ -377,8 +385,8 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
 });
 
 describe('Apollo Gateway', () => {
-  // Hive Gateway has made another number of it, and a string of that: client ids are to be sent as strings.
-  it('keeps the code and hides the address of a request that Keytrail refuses', async () => {
+  // Hive Gateway rounds the number and sends it as a string: clients should send their IDs as strings.
+  it('keeps the code and hides the address when Keytrail rejects a request', async () => {
     await using graph = await startGraph(ROUTERS['Apollo Gateway'], { status: 204 });
     const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
     const body = JSON.stringify({ query, variables: { key: 0 } });

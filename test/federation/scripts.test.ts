@@ -8,7 +8,7 @@ it.each([
   ['owners.ts', '{ apiKeys(first: 1) { owner } }'],
   ['apollo-gateway.ts', '{ __typename }'],
   ['hive-gateway.ts', '{ __typename }'],
-])('%s serves on a port when it is run, and ends on SIGTERM', async (file, query) => {
+])('%s serves on a port, and exits on SIGTERM', async (file, query) => {
   const script = fileURLToPath(new URL(`../../examples/federation/${file}`, import.meta.url));
   const child = spawn(process.execPath, [script], {
     env: { PORT: '0' },
@@ -26,5 +26,5 @@ it.each([
     child.kill('SIGTERM');
   }
   const [, signal] = await closed;
-  expect(signal).not.toBe('SIGKILL'); // that would be the time-out's
+  expect(signal).not.toBe('SIGKILL'); // spawn's timeout sends it
 });

@@ -2,25 +2,25 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { readExample } from './supergraph.ts';
 
-// The example has its own packages, which no file outside of it can import by name.
+// The example's packages resolve only from its own folder.
 const example = createRequire(new URL('../../examples/federation/package.json', import.meta.url));
 const { parse }: { parse(text: string): Record<string, unknown> } = example('yaml');
 
 const read = (file: string) => parse(readExample(file));
 
-// The routers themselves do not run here: these are the promises that can be read from their files.
+// These routers do not run here, so the tests check their configuration files.
 describe('the settings of the routers that do not run here', () => {
-  it('name the subgraphs that Rover is told of, at the same addresses', () => {
+  it('name the same subgraphs and URLs as supergraph.yaml', () => {
     const { subgraphs } = read('supergraph.yaml');
-    const told = Object.entries(Object(subgraphs)).map(([name, subgraph]) => ({
+    const expected = Object.entries(Object(subgraphs)).map(([name, subgraph]) => ({
       name,
       routing_url: Object(subgraph).routing_url,
     }));
-    expect(told).toHaveLength(2);
-    expect(read('cosmo/graph.yaml')).toEqual({ version: 1, subgraphs: told });
+    expect(expected).toHaveLength(2);
+    expect(read('cosmo/graph.yaml')).toEqual({ version: 1, subgraphs: expected });
   });
 
-  it('send Authorization to Keytrail, and to nobody else', () => {
+  it('forward Authorization to Keytrail, and to no other subgraph', () => {
     expect(read('apollo-router.yaml')['headers']).toEqual({
       subgraphs: {
         keytrail: { request: { operations: [{ propagate: { named: 'authorization' } }] } },
@@ -31,7 +31,7 @@ describe('the settings of the routers that do not run here', () => {
     });
   });
 
-  it('hand on what Keytrail says of a failure', () => {
+  it('forward Keytrail’s error messages and extensions', () => {
     expect(read('apollo-router.yaml')['include_subgraph_errors']).toEqual({
       all: false,
       subgraphs: { keytrail: true },
@@ -50,7 +50,7 @@ describe('the settings of the routers that do not run here', () => {
     });
   });
 
-  it('repeat nothing that may not be repeated', () => {
+  it('disable retries', () => {
     const { traffic_shaping: shaping } = read('cosmo/config.yaml');
     expect(shaping).toEqual({ all: { retry: { enabled: false } } });
   });

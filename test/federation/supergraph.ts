@@ -18,44 +18,44 @@ export function readExample(file: string): string {
   return readFileSync(new URL(file, EXAMPLE), 'utf8');
 }
 
-/** The two subgraphs on ports, over a service. */
+/** The two subgraphs on ports, Keytrail in front of a service. */
 export type Subgraphs = AsyncDisposable & {
   readonly service: Service;
-  /** What Keytrail logged, a line a request. */
+  /** Keytrail's log, one line per request. */
   readonly logged: readonly string[];
-  /** The headers of every request to the owners, names and values in turn. */
-  readonly toldOwners: readonly (readonly string[])[];
-  /** Where Keytrail has GraphQL. */
+  /** The headers of each request to the owners subgraph, as Node's `rawHeaders`. */
+  readonly ownersRequestHeaders: readonly (readonly string[])[];
+  /** Keytrail's GraphQL URL. */
   readonly keytrail: string;
-  /** Closes Keytrail, whose port then goes on answering that it is closed. */
+  /** Closes Keytrail. Its port stays open and responds 503. */
   readonly closeKeytrail: () => Promise<void>;
-  /** Closes the owners' port. */
+  /** Closes the port of the owners subgraph. */
   readonly stopOwners: () => Promise<void>;
-  /** Puts the addresses of these for those that the example's files name. */
-  readonly moveHere: (text: string) => string;
-  /** And back. */
-  readonly moveBack: (text: string) => string;
+  /** Replaces the URLs in a file of the example by those of these subgraphs. */
+  readonly toTestUrls: (text: string) => string;
+  /** The reverse of `toTestUrls`. */
+  readonly toExampleUrls: (text: string) => string;
 };
 
-/** Starts a service, Keytrail over it, and the owners. */
+/** Starts a service, Keytrail in front of it, and the owners subgraph. */
 export async function startSubgraphs(
-  answer: Handler | ServiceResponse = { body: [] },
+  response: Handler | ServiceResponse = { body: [] },
   overrides: Overrides = {},
 ): Promise<Subgraphs> {
   await using starting = new AsyncDisposableStack();
-  const service = starting.use(await startService(answer));
+  const service = starting.use(await startService(response));
   const gateway = starting.use(gatewayOver(service.url, overrides));
   const keytrail = `${starting.use(await onPort(gateway)).url}/graphql`;
-  const toldOwners: string[][] = [];
+  const ownersRequestHeaders: string[][] = [];
   const owners = createOwners();
   const ownersPort = starting.use(
     await serve((request, response) => {
-      toldOwners.push(request.rawHeaders);
+      ownersRequestHeaders.push(request.rawHeaders);
       void owners(request, response);
     }, 0),
   );
   const { url } = ownersPort;
-  const moves = [
+  const urls = [
     ['http://127.0.0.1:4000/graphql', keytrail],
     ['http://127.0.0.1:4002/graphql', url],
   ] as const;
@@ -63,12 +63,12 @@ export async function startSubgraphs(
   return {
     service,
     logged: gateway.logged,
-    toldOwners,
+    ownersRequestHeaders,
     keytrail,
     closeKeytrail: async () => gateway[Symbol.asyncDispose](),
     stopOwners: async () => ownersPort[Symbol.asyncDispose](),
-    moveHere: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(from, to), text),
-    moveBack: (text) => moves.reduce((moved, [from, to]) => moved.replaceAll(to, from), text),
+    toTestUrls: (text) => urls.reduce((result, [from, to]) => result.replaceAll(from, to), text),
+    toExampleUrls: (text) => urls.reduce((result, [from, to]) => result.replaceAll(to, from), text),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -76,44 +76,44 @@ export async function startSubgraphs(
 /** The routers of the example, by name. */
 export const ROUTERS = { 'Apollo Gateway': startApolloGateway, 'Hive Gateway': startHiveGateway };
 
-/** The whole graph: a router over the subgraphs. */
+/** The federated graph: a router in front of the subgraphs. */
 export type Graph = Subgraphs & {
-  /** Where the router has GraphQL. */
+  /** The router's GraphQL URL. */
   readonly router: string;
-  /** Asks the router. */
-  ask<Data>(query: string, asking?: Asking): Promise<Result<Data>>;
+  /** Sends a query to the router. */
+  ask<Data>(query: string, options?: RequestOptions): Promise<Result<Data>>;
 };
 
-/** Starts a router with the example's supergraph over subgraphs of its own. */
+/** Starts a router with the example's supergraph in front of new subgraphs. */
 export async function startGraph(
   startRouter: (options: RouterOptions) => Promise<Running>,
-  answer?: Handler | ServiceResponse,
+  response?: Handler | ServiceResponse,
   overrides?: Overrides,
 ): Promise<Graph> {
   await using starting = new AsyncDisposableStack();
-  const subgraphs = starting.use(await startSubgraphs(answer, overrides));
-  const supergraphSdl = subgraphs.moveHere(readExample('supergraph.graphql'));
+  const subgraphs = starting.use(await startSubgraphs(response, overrides));
+  const supergraphSdl = subgraphs.toTestUrls(readExample('supergraph.graphql'));
   const router = starting.use(await startRouter({ supergraphSdl, port: 0 }));
   const running = starting.move();
   return {
     ...subgraphs,
     router: router.url,
-    ask: (query, asking) => ask(router.url, query, asking),
+    ask: (query, options) => ask(router.url, query, options),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** What goes with a query. */
-export type Asking = {
+/** What a request contains besides the query. */
+export type RequestOptions = {
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly authorization?: string | undefined;
 };
 
-/** Asks a server. */
+/** Sends a query to a server. */
 export async function ask<Data>(
   url: string,
   query: string,
-  { variables = {}, authorization }: Asking = {},
+  { variables = {}, authorization }: RequestOptions = {},
 ): Promise<Result<Data>> {
   return post(
     url,

@@ -13,17 +13,17 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
 const MAX_BYTES = 300_000;
 
-/** Runs a command with this Node first on its path, and nothing that npm says of this repository. */
+/** Runs a command with this Node first on its PATH, and without the variables that npm sets for this repository. */
 async function run(cwd: string, command: string, ...args: readonly string[]) {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  return exec(command, args, { cwd, env: { ...Object.fromEntries(kept), PATH } });
+  return exec(command, args, { cwd, env: { ...Object.fromEntries(inherited), PATH } });
 }
 
-/** The program and the test that the README shows. */
+/** The program and the test in the README. */
 const EXAMPLES = ['library.ts', 'testing.test.ts'];
 
-/** A program in TypeScript that uses everything that is exported. */
+/** A TypeScript program that uses every export. */
 const CONSUMER = `
 import { createServer } from 'node:http';
 import { ConfigError, createGateway, createSandbox, type ErrorCode, type FailureExtensions, type Gateway } from 'keytrail';
@@ -36,7 +36,7 @@ export const idOf = ({ requestId }: FailureExtensions): string | undefined => re
 const wrong: ErrorCode = 'NOPE';
 // @ts-expect-error: one of the two
 const both: LoginCredential = { clientSecret: 's', refreshToken: 'r' };
-const answer: ScriptedResponse = { status: 429, headers: { 'retry-after': '7' } };
+const response: ScriptedResponse = { status: 429, headers: { 'retry-after': '7' } };
 export async function use(): Promise<void> {
   await using sandbox = await createSandbox();
   await using gateway: Gateway = createGateway({ upstream: { url: sandbox.url }, log: console });
@@ -49,7 +49,7 @@ export async function use(): Promise<void> {
   // @ts-expect-error: no such option
   createGateway({ upstream: { url: '' }, port: 1 });
   await using testbed = await createTestbed();
-  testbed.respondNext(answer);
+  testbed.respondNext(response);
   console.log(code, wrong, both, action, ConfigError, testbed.requests[0]?.path);
 }
 `;
@@ -69,9 +69,9 @@ describe('the package', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is under 300 kB when it is installed', async () => {
-    const home = join(folder, 'node_modules/keytrail');
-    const files = await readdir(home, { recursive: true, withFileTypes: true });
+  it('takes less than 300 kB when installed', async () => {
+    const installed = join(folder, 'node_modules/keytrail');
+    const files = await readdir(installed, { recursive: true, withFileTypes: true });
     const sizes = await Promise.all(
       files.map(async (file) =>
         file.isFile() ? (await stat(join(file.parentPath, file.name))).size : 0,
@@ -82,7 +82,7 @@ describe('the package', () => {
     expect(total).toBeLessThan(MAX_BYTES);
   });
 
-  it('has a map beside every script, and each names sources of src', async () => {
+  it('has a source map for every script, with the sources in src', async () => {
     const dist = join(folder, 'node_modules/keytrail/dist');
     const scripts = (await readdir(dist)).filter((file) => file.endsWith('.js'));
     expect(scripts).toContain('index.js');
@@ -96,7 +96,7 @@ describe('the package', () => {
     expect(sources.flat()).toContain('../src/rest/client.ts');
   });
 
-  it('names the line of its source when something is thrown', async () => {
+  it('maps stack traces to the source', async () => {
     const program = "import { createGateway } from 'keytrail'; createGateway({});";
     await writeFile(join(folder, 'throws.js'), program);
     const failing = run(folder, 'node', '--enable-source-maps', 'throws.js');
@@ -104,7 +104,7 @@ describe('the package', () => {
   });
 
   it.each(['keytrail', 'keytrail/client', 'keytrail/testing'])(
-    'starts and writes nothing when %s is imported',
+    'imports %s without output',
     async (name) => {
       const { stdout, stderr } = await run(folder, 'node', '--eval', `await import('${name}')`);
       expect([stdout, stderr]).toEqual(['', '']);
@@ -113,13 +113,14 @@ describe('the package', () => {
 
   it('has a command', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-    const keytrail = async (word: string) => (await run(folder, 'npx', 'keytrail', word)).stdout;
+    const keytrail = async (argument: string) =>
+      (await run(folder, 'npx', 'keytrail', argument)).stdout;
     expect(await keytrail('--version')).toBe(`${version}\n`);
     expect(await keytrail('--help')).toContain('Usage: keytrail [command] [options]');
     expect(await keytrail('schema')).toBe(await readFile(join(ROOT, 'schema.graphql'), 'utf8'));
   });
 
-  it('runs the examples of the README as they are written', async () => {
+  it('runs the examples of the README unchanged', async () => {
     for (const example of EXAMPLES)
       await cp(join(ROOT, 'examples', example), join(folder, example));
     const library = await run(folder, 'node', 'library.ts');
@@ -128,7 +129,7 @@ describe('the package', () => {
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });
 
-  it('sends its spans to a collector with the SDK that the README sets up', async () => {
+  it('exports spans to a collector with the SDK setup of the README', async () => {
     await cp(join(ROOT, 'examples/tracing.js'), join(folder, 'tracing.js'));
     await run(
       folder,
@@ -160,11 +161,11 @@ describe('the package', () => {
     expect(sent).not.toContain('c4n4ry');
   });
 
-  it.each<[module: string, how: string, lib?: readonly string[]]>([
+  it.each<[module: string, moduleResolution: string, lib?: readonly string[]]>([
     ['nodenext', 'nodenext', ['es2022']],
     ['esnext', 'bundler'],
-  ])('has types that check strictly with module %s, moduleResolution %s', async (...of) => {
-    const [module, how, lib] = of;
+  ])('passes strict type checks with module %s, moduleResolution %s', async (...options) => {
+    const [module, moduleResolution, lib] = options;
     await writeFile(join(folder, 'consumer.ts'), CONSUMER);
     for (const example of EXAMPLES)
       await cp(join(ROOT, 'examples', example), join(folder, example));
@@ -175,7 +176,7 @@ describe('the package', () => {
       noEmit: true,
       target: 'es2024',
       module,
-      moduleResolution: how,
+      moduleResolution,
       ...(lib && { lib }),
     };
     const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
@@ -185,11 +186,11 @@ describe('the package', () => {
     });
   });
 
-  it('has nothing that publint or are-the-types-wrong would report', async () => {
+  it('passes publint and are-the-types-wrong', async () => {
     const publint = await run(ROOT, join(BIN, 'publint'), '--strict', tarball);
     expect(publint.stdout).toContain('All good!');
-    // By .attw.json as modules only: Node 24 can require them, and Node 10 cannot run Keytrail.
-    // It ends with 1 when it has something to report, and `run` rejects.
+    // .attw.json selects ES modules only: Node 24 can require them, and Node 10 cannot run Keytrail.
+    // attw exits with 1 if it reports a problem, and then `run` rejects.
     const attw = await run(ROOT, join(BIN, 'attw'), tarball, '--format', 'json');
     const { analysis } = JSON.parse(attw.stdout);
     expect(Object.keys(analysis.entrypoints)).toEqual(

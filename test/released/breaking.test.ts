@@ -4,7 +4,7 @@ import { findBreaks, findUndeclared } from './breaking.ts';
 
 const RELEASED = readFileSync(new URL('schema.graphql', import.meta.url), 'utf8');
 
-/** The released schema with one line of it replaced. */
+/** Returns the released schema with one line replaced. */
 function change(line: string, replacement: string): string {
   expect(RELEASED.split(line)).toHaveLength(2);
   return RELEASED.replace(line, replacement);
@@ -56,50 +56,54 @@ const BREAKING: readonly (readonly [string, string, string])[] = [
   ],
 ];
 
-const HARMLESS: readonly (readonly [string, string])[] = [
+const NOT_BREAKING: readonly (readonly [string, string])[] = [
   ['  userAgent: String\n', '  userAgent: String!\n'],
   ['  userAgent: String\n', '  userAgent: String\n  more: Int\n'],
   ['    filter: AuditFilter\n', '    filter: AuditFilter\n    tenant: ID\n'],
 ];
 
-describe('a change of the schema', () => {
-  it('of what an argument is when it is left out breaks', () => {
-    const present = RELEASED.replaceAll('first: Int = 50', 'first: Int = 100');
-    expect(findBreaks(RELEASED, present).toSorted()).toEqual(
+describe('a schema change', () => {
+  it('of a default value is breaking', () => {
+    const current = RELEASED.replaceAll('first: Int = 50', 'first: Int = 100');
+    expect(findBreaks(RELEASED, current).toSorted()).toEqual(
       ['ApiKey', 'Query'].map(
         (type) => `${type}.audit arg first has changed defaultValue from 50 to 100.`,
       ),
     );
   });
 
-  it.each(BREAKING)('%j to %j breaks: %s', (line, replacement, expected) => {
+  it.each(BREAKING)('from %j to %j is breaking: %s', (line, replacement, expected) => {
     const breaks = findBreaks(RELEASED, change(line, replacement));
     expect(breaks).toEqual([expected]);
     expect(findUndeclared(breaks, '# Changelog\n\n## Unreleased\n\n- Other.\n')).toEqual(breaks);
   });
 
-  it.each(HARMLESS)('%j to %j breaks nothing', (line, replacement) => {
+  it.each(NOT_BREAKING)('from %j to %j is not breaking', (line, replacement) => {
     expect(findBreaks(RELEASED, change(line, replacement))).toEqual([]);
   });
 
   it.each([
     ['under Unreleased', '## Unreleased\n\n- Breaking: `A.b` was\n  removed. Use c.\n', []],
-    ['without the word', '## Unreleased\n\n- `A.b` was removed.\n', ['A.b was removed.']],
-    ['of another field', '## Unreleased\n\n- Breaking: A.c was removed.\n', ['A.b was removed.']],
+    ['without “Breaking:”', '## Unreleased\n\n- `A.b` was removed.\n', ['A.b was removed.']],
+    ['for another field', '## Unreleased\n\n- Breaking: A.c was removed.\n', ['A.b was removed.']],
     ['in bold', '## Unreleased\n\n* **Breaking:** `A.b` was removed.\n', []],
-    ['of a longer name', '## Unreleased\n\n- Breaking: AA.b was removed.\n', ['A.b was removed.']],
+    ['for a longer name', '## Unreleased\n\n- Breaking: AA.b was removed.\n', ['A.b was removed.']],
     [
-      'denied',
+      'negated',
       '## Unreleased\n\n- Breaking: it is not so that A.b was removed.\n',
       ['A.b was removed.'],
     ],
-    ['after a release', '## 0.1.0\n\n- Breaking: A.b was removed.\n', ['A.b was removed.']],
+    [
+      'without an Unreleased section',
+      '## 0.1.0\n\n- Breaking: A.b was removed.\n',
+      ['A.b was removed.'],
+    ],
     [
       'in an earlier release',
       '## Unreleased\n\n- Other.\n\n## 0.1.0\n\n- Breaking: A.b was removed.\n',
       ['A.b was removed.'],
     ],
-  ])('is declared or not: %s', (_, changelog, expected) => {
+  ])('is declared only by a Breaking item under Unreleased: %s', (_, changelog, expected) => {
     expect(findUndeclared(['A.b was removed.'], `# Changelog\n\n${changelog}`)).toEqual(expected);
   });
 });

@@ -13,43 +13,43 @@ import {
   visit,
 } from 'graphql';
 
-/** Every change from one schema to another that breaks a client or a federated graph, each as one sentence. */
-export function findBreaks(released: string, present: string): readonly string[] {
-  const [before, after] = [parse(released), parse(present)];
+/** Finds the changes that break a client or a federated graph, each as one sentence. */
+export function findBreaks(released: string, current: string): readonly string[] {
+  const [before, after] = [parse(released), parse(current)];
   const build = (document: DocumentNode) => buildASTSchema(document, { assumeValidSDL: true });
-  const [had, has] = [build(before), build(after)];
+  const [oldSchema, newSchema] = [build(before), build(after)];
   return [
-    ...findBreakingChanges(had, has).map(({ description }) => description),
-    // Who leaves an argument out gets another answer.
-    ...findDangerousChanges(had, has)
+    ...findBreakingChanges(oldSchema, newSchema).map(({ description }) => description),
+    // A client that omits the argument gets another result.
+    ...findDangerousChanges(oldSchema, newSchema)
       .filter(({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE)
       .map(({ description }) => description),
     ...findDirectiveBreaks(directivesOf(before), directivesOf(after)),
   ];
 }
 
-/** Those that the part of a changelog under the heading `Unreleased` does not declare. */
+/** Returns the changes that no item under the changelog's heading `Unreleased` declares as breaking. */
 export function findUndeclared(breaks: readonly string[], changelog: string): readonly string[] {
   const sections = changelog.split(/^## /m);
   const unreleased = sections.find((section) => /^Unreleased\s/.test(section)) ?? '';
   const items = unreleased.split(/^[-*] /m).slice(1);
-  const plain = items.map((item) => item.replace(/[`*]/g, '').replace(/\s+/g, ' '));
-  return breaks.filter((each) => !plain.some((item) => item.startsWith(`Breaking: ${each}`)));
+  const texts = items.map((item) => item.replace(/[`*]/g, '').replace(/\s+/g, ' '));
+  return breaks.filter((each) => !texts.some((text) => text.startsWith(`Breaking: ${each}`)));
 }
 
-/** The directives of everything that has a name, by that: `Type`, `Type.field`, `Type.field.argument`. */
+/** The directives of each definition, by its path: `Type`, `Type.field`, `Type.field.argument`. */
 type Directives = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What takes something from clients or from the graph where it is added, or is needed where it stands. */
-const NARROWING: ReadonlySet<string> = new Set(['@oneOf', '@inaccessible', '@external']);
+/** Directives whose addition breaks clients or the graph. */
+const BREAKING_IF_ADDED: ReadonlySet<string> = new Set(['@oneOf', '@inaccessible', '@external']);
 
-/** graphql-js compares no directives: a router needs those of federation, and a client `@oneOf`. */
+/** graphql-js does not compare directives, but routers depend on those of federation, and clients on `@oneOf`. */
 function findDirectiveBreaks(before: Directives, after: Directives): readonly string[] {
-  return [...before].flatMap(([name, had]) => {
-    const has = after.get(name);
-    if (has === undefined) return []; // it is gone, which has been said
-    const lost = [...had].filter((each) => !has.has(each) && each !== '@inaccessible');
-    const added = [...has].filter((each) => !had.has(each) && NARROWING.has(each));
+  return [...before].flatMap(([name, old]) => {
+    const current = after.get(name);
+    if (current === undefined) return []; // removed: findBreakingChanges reports it
+    const lost = [...old].filter((each) => !current.has(each) && each !== '@inaccessible');
+    const added = [...current].filter((each) => !old.has(each) && BREAKING_IF_ADDED.has(each));
     return [
       ...lost.map((each) => `${name} lost ${each}.`),
       ...added.map((each) => `${name} became ${each}.`),
@@ -80,7 +80,7 @@ type Definition = {
   readonly directives?: readonly ConstDirectiveNode[];
 };
 
-/** Of a type, a field, an argument or a value of an enum, `extend type` included. */
+/** Whether a node defines a type, a field, an argument or an enum value, or extends a type. */
 function isDefinition(node: ASTNode): node is ASTNode & Definition {
   return /(?:Definition|Extension)$/.test(node.kind) && 'name' in node && node.name !== undefined;
 }
@@ -92,7 +92,7 @@ if (import.meta.main) {
   if (undeclared.length > 0) {
     const items = undeclared.map((each) => `- Breaking: ${each}\n`).join('');
     process.stderr.write(
-      `schema.graphql breaks clients of the last release. Undo it, or declare it under Unreleased in CHANGELOG.md:\n${items}`,
+      `schema.graphql breaks clients of the last release. Revert these changes, or declare them under Unreleased in CHANGELOG.md:\n${items}`,
     );
     process.exitCode = 1;
   }

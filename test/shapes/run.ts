@@ -11,5 +11,5 @@ for (const { kind, level, field, right, wrong, of } of scores)
   line(kind, level, field, right, wrong, of);
 if (process.argv.includes('--misses')) process.stderr.write(`${misses.join('\n')}\n`);
 const broken = judge(scores);
-for (const rule of broken) process.stderr.write(`does not hold: ${rule}\n`);
+for (const rule of broken) process.stderr.write(`Not fulfilled: ${rule}\n`);
 process.exitCode = broken.length === 0 ? 0 : 1;

@@ -11,7 +11,7 @@ const FOLDER = new URL('../fixtures/shapes/', import.meta.url);
 
 type Pointer = string | null;
 
-/** What is expected of a sample; a kind of sample has only its own part of it. */
+/** The expected reading of a sample. Each kind of sample has only some of these properties. */
 type Expectation = {
   readonly level: string;
   readonly records: string;
@@ -30,7 +30,7 @@ type Expectation = {
   readonly message: Pointer;
 };
 
-/** A published shape of a real service, with the reading that is expected of it. */
+/** A published response of a real service, with its expected reading. */
 export type Sample = {
   readonly name: string;
   readonly response: {
@@ -39,11 +39,11 @@ export type Sample = {
     readonly body: unknown;
   };
   readonly expect: Expectation;
-  /** The contract beside the sample, where one is kept. */
+  /** The contract in the file next to the sample; null if there is none. */
   readonly contract: ConfiguredContract | null;
 };
 
-/** How well a kind of field, or of answer, was read. A null that should not be is neither right nor wrong. */
+/** How well a field was read, over all samples of a kind and level. An unexpected null is neither right nor wrong. */
 export type Score = {
   readonly kind: string;
   readonly level: string;
@@ -53,21 +53,21 @@ export type Score = {
   of: number;
 };
 
-/** Counts one reading against what is accepted. */
+/** Counts a value that was read, and compares it with the accepted values. */
 export type Add = (field: string, got: unknown, accepted: readonly unknown[]) => void;
 
-/** All samples of a kind. */
+/** Returns all samples of a kind. */
 export function samplesOf(kind: string): readonly Sample[] {
   const folder = new URL(`${kind}/`, FOLDER);
   const files = readdirSync(folder);
   return files
     .filter((file) => !file.endsWith('.contract.json'))
     .map((file) => {
-      const beside = file.replace('.json', '.contract.json');
-      const parsed = files.includes(beside)
-        ? parseContract(readFileSync(new URL(beside, folder), 'utf8'))
+      const contractFile = file.replace('.json', '.contract.json');
+      const parsed = files.includes(contractFile)
+        ? parseContract(readFileSync(new URL(contractFile, folder), 'utf8'))
         : { contract: null };
-      if ('problems' in parsed) throw new Error(`${beside}: ${parsed.problems}`);
+      if ('problems' in parsed) throw new Error(`${contractFile}: ${parsed.problems}`);
       return {
         ...JSON.parse(readFileSync(new URL(file, folder), 'utf8')),
         name: file.replace('.json', ''),
@@ -76,7 +76,7 @@ export function samplesOf(kind: string): readonly Sample[] {
     });
 }
 
-/** Lets a gateway read a sample that a real server answers, and compares each field of each record. */
+/** Reads an audit sample through a gateway and a real server, and compares each field of each record. */
 export async function scoreAudit(
   sample: Sample,
   contract: ConfiguredContract,
@@ -105,14 +105,14 @@ export async function scoreAudit(
       ...{ targetId: target?.identifier, targetName: target?.name, targetType: target?.type },
     };
     for (const [field, got] of Object.entries(flat)) {
-      const others = (sample.expect.accept?.[field] ?? []).map((pointer) =>
+      const alternatives = (sample.expect.accept?.[field] ?? []).map((pointer) =>
         pointer === null ? null : resolvePointer(records[index], pointer),
       );
       const wanted = field === 'time' ? values['timeIso'] : values[field];
       add(
         field,
         got ?? null,
-        [wanted, ...others].map((value) => normalize(field, value)),
+        [wanted, ...alternatives].map((value) => normalize(field, value)),
       );
     }
   }
@@ -126,10 +126,10 @@ function normalize(field: string, value: unknown): unknown {
   return /^(?:false|unsucc|fail)|failed$|error$/i.test(String(value)) ? 'FAILURE' : null;
 }
 
-/** The instant at which the logins below happen. */
+/** The gateway's clock during a login. */
 const NOW = new Date('2026-11-21T00:00:00.000Z');
 
-/** Lets a gateway read the answer of a login. */
+/** Reads a login response through a gateway. */
 export async function scoreLogin({ response, expect, contract }: Sample, add: Add): Promise<void> {
   await using service = await startService(response);
   await using gateway = gatewayOver(service.url, { contract: contract ?? {}, now: () => NOW });
@@ -146,11 +146,14 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
   ]);
   add('refreshToken', got?.refreshToken ?? null, [value(expect.refreshToken)]);
   add('tokenType', got?.tokenType ?? null, [value(expect.tokenType) ?? 'Bearer']);
-  const ends = [[expect.expires, expect.expiresKind] as const, ...(expect.accept?.expires ?? [])];
+  const expirations = [
+    [expect.expires, expect.expiresKind] as const,
+    ...(expect.accept?.expires ?? []),
+  ];
   add(
     'expiresAt',
     got?.expiresAt ?? null,
-    ends.map(([pointer, kind]) => toInstant(value(pointer), kind)),
+    expirations.map(([pointer, kind]) => toInstant(value(pointer), kind)),
   );
 }
 
@@ -168,7 +171,7 @@ function toInstant(value: unknown, kind: string | null): string | null {
   return parseTime(value);
 }
 
-/** The code that a status means, for reading; a 2xx that says that it failed is an UPSTREAM_ERROR. */
+/** The code of a failed response. A 2xx response that reports a failure is an UPSTREAM_ERROR. */
 function codeFor(status: number): string {
   const codes: Readonly<Record<number, string>> = {
     ...{ 400: 'BAD_USER_INPUT', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN', 404: 'NOT_FOUND' },
@@ -177,26 +180,26 @@ function codeFor(status: number): string {
   return codes[status] ?? 'UPSTREAM_ERROR';
 }
 
-/** Lets a gateway read the answer of a deletion. */
+/** Reads a deletion response through a gateway. */
 export async function scoreDelete({ response, expect }: Sample, add: Add): Promise<void> {
-  await using service = await startService(toAnswer(response));
+  await using service = await startService(toServiceResponse(response));
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'c' }, { token: 't' });
   const wanted = !expect.deleted ? codeFor(response.status) : expect.final ? 'DELETED' : 'ACCEPTED';
   add('outcome', result.data?.deleteApiKey?.outcome ?? codeOf(result), [wanted]);
 }
 
-/** Lets a gateway read the answer of a failure: its status tells the code, and its text goes nowhere. */
+/** Reads an error response through a gateway: the status determines the code, and its text is not forwarded. */
 export async function scoreError({ response, expect }: Sample, add: Add): Promise<void> {
-  await using service = await startService(toAnswer(response));
+  await using service = await startService(toServiceResponse(response));
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, '{ audit { totalCount } }', undefined, { token: 't' });
   add('code', codeOf(result), [codeFor(response.status)]);
   const text = expect.message === null ? null : resolvePointer(response.body, expect.message);
   const isLeaked = typeof text === 'string' && result.text.includes(text);
-  add('text kept back', !isLeaked, [true]);
+  add('text withheld', !isLeaked, [true]);
 }
 
-function toAnswer({ body, ...rest }: Sample['response']) {
+function toServiceResponse({ body, ...rest }: Sample['response']) {
   return { ...rest, body: body === null ? '' : body };
 }

@@ -8,14 +8,14 @@ import {
   scoreLogin,
 } from './shapes.ts';
 
-/** What was read, and what was read otherwise than expected. */
+/** The scores, and one line for each value that differs from the expectation. */
 export type Measurement = { readonly scores: readonly Score[]; readonly misses: readonly string[] };
 
-/** Reads every sample and counts: without configuration, and where a contract is kept beside a sample, with it. */
+/** Reads every sample without a contract, and the unusual audit samples also with theirs. */
 export async function measure(): Promise<Measurement> {
   const scores = new Map<string, Score>();
   const misses: string[] = [];
-  const counter =
+  const createCounter =
     (kind: string, level: string, name: string): Add =>
     (field, got, accepted) => {
       const key = `${kind} ${level} ${field}`;
@@ -33,27 +33,31 @@ export async function measure(): Promise<Measurement> {
     };
   for (const sample of samplesOf('audit')) {
     const { level } = sample.expect;
-    await scoreAudit(sample, {}, counter('audit', level, sample.name));
+    await scoreAudit(sample, {}, createCounter('audit', level, sample.name));
     if (level === 'unusual') {
-      await scoreAudit(sample, sample.contract ?? {}, counter('audit', 'by contract', sample.name));
+      await scoreAudit(
+        sample,
+        sample.contract ?? {},
+        createCounter('audit', 'by contract', sample.name),
+      );
     }
   }
   for (const sample of samplesOf('login')) {
-    if (sample.expect.level === 'none') continue; // a cookie is no token
-    await scoreLogin(sample, counter('login', sample.expect.level, sample.name));
+    if (sample.expect.level === 'none') continue; // a cookie is not a token
+    await scoreLogin(sample, createCounter('login', sample.expect.level, sample.name));
   }
   for (const sample of samplesOf('delete'))
-    await scoreDelete(sample, counter('delete', 'all', sample.name));
+    await scoreDelete(sample, createCounter('delete', 'all', sample.name));
   for (const sample of samplesOf('error'))
-    await scoreError(sample, counter('error', 'all', sample.name));
+    await scoreError(sample, createCounter('error', 'all', sample.name));
   return { scores: [...scores.values()], misses };
 }
 
-/** Under which figures the reading is not good enough, each as a sentence; none when it is. */
+/** Returns the rules that the scores do not fulfil, each as a sentence. */
 export function judge(scores: readonly Score[]): readonly string[] {
-  const sum = (kind: string, level: string, isIt: (field: string) => boolean) =>
+  const sum = (kind: string, level: string, matches: (field: string) => boolean) =>
     scores
-      .filter((score) => score.kind === kind && score.level === level && isIt(score.field))
+      .filter((score) => score.kind === kind && score.level === level && matches(score.field))
       .reduce((a, b) => ({ right: a.right + b.right, wrong: a.wrong + b.wrong, of: a.of + b.of }), {
         right: 0,
         wrong: 0,
@@ -63,18 +67,21 @@ export function judge(scores: readonly Score[]): readonly string[] {
   const usual = sum('audit', 'usual', (field) => !isContainer(field));
   const all = (kind: string, level: string) => sum(kind, level, () => true);
   const rules: readonly (readonly [string, boolean])[] = [
-    ['every usual container is found', isWhole(sum('audit', 'usual', isContainer))],
+    ['every usual container is found', isComplete(sum('audit', 'usual', isContainer))],
     ['95 % of the usual fields are read', usual.right >= usual.of * 0.95],
     ['at most 1 % of the usual fields are read wrongly', usual.wrong <= usual.of * 0.01],
     ['12 unusual containers are found', sum('audit', 'unusual', isContainer).right >= 12],
-    ['every unusual field is read by contract', isWhole(all('audit', 'by contract'))],
-    ['every login is read', isWhole(all('login', 'usual')) && isWhole(all('login', 'unusual'))],
-    ['every deletion is read', isWhole(all('delete', 'all'))],
-    ['every error is read', isWhole(all('error', 'all'))],
+    ['every unusual field is read by contract', isComplete(all('audit', 'by contract'))],
+    [
+      'every login is read',
+      isComplete(all('login', 'usual')) && isComplete(all('login', 'unusual')),
+    ],
+    ['every deletion is read', isComplete(all('delete', 'all'))],
+    ['every error is read', isComplete(all('error', 'all'))],
   ];
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
 }
 
-function isWhole({ right, of }: { readonly right: number; readonly of: number }): boolean {
+function isComplete({ right, of }: { readonly right: number; readonly of: number }): boolean {
   return of > 0 && right === of;
 }
