@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startMeasured } from '../test/helpers/memory.ts';
+import { startMeasuredGateway } from '../test/helpers/memory.ts';
 import { checkFailures, checkResponse } from './apis.ts';
 import type { Load } from './loads.ts';
 import { BENCH, type Peer } from './peers.ts';
@@ -170,7 +170,7 @@ const LITERAL = 'x'.repeat(2000);
  * @throws Error if one is not executed.
  */
 export async function measureDocuments(serviceUrl: string): Promise<number> {
-  await using gateway = await startMeasured(serviceUrl);
+  await using gateway = await startMeasuredGateway(serviceUrl);
   const send = async (number: number) => {
     const query = `query Q${number} { audit(first: 1, filter: {actor: "${LITERAL}"}) { ${SELECTION} } }`;
     const response = await fetch(gateway.url, {

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Client, createClient, isExpected, sendAtRate } from './resilience/client.ts';
-import { startKeytrail } from './resilience/keytrail-process.ts';
+import { startMeasuredKeytrail } from './resilience/keytrail-process.ts';
 import { OPERATIONS, type OperationRequest, pick } from './resilience/requests.ts';
 import { startServiceProcess } from './resilience/service.ts';
 import { quantile, toTable } from './results.ts';
@@ -47,7 +47,7 @@ const NOT_RECEIVED = new Set([
 ]);
 
 await using service = await startServiceProcess();
-await using keytrail = await startKeytrail(service.url, {
+await using keytrail = await startMeasuredKeytrail(service.url, {
   UPSTREAM_TIMEOUT_MS: String(DEADLINE_MS),
 });
 const outcomes: Outcome[] = [];

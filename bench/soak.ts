@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Client, createClient, isExpected, sendAtRate } from './resilience/client.ts';
-import { type ResourceUsage, startKeytrail } from './resilience/keytrail-process.ts';
+import { type ResourceUsage, startMeasuredKeytrail } from './resilience/keytrail-process.ts';
 import { FAULTY, NORMAL, pick, type RequestKind } from './resilience/requests.ts';
 import { startServiceProcess } from './resilience/service.ts';
 import { formatMegabytes, quantile, toTable } from './results.ts';
@@ -35,7 +35,7 @@ const examples: string[] = [];
 const measured: Measured[] = [];
 
 await using service = await startServiceProcess();
-await using keytrail = await startKeytrail(service.url);
+await using keytrail = await startMeasuredKeytrail(service.url);
 const start = performance.now();
 let delay = 0;
 {

@@ -8,7 +8,7 @@ import { createSession, type Session } from '../examples/clients/session.ts';
 import { createUrqlClient } from '../examples/clients/urql.ts';
 import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
-import { CACHED } from './helpers/process.ts';
+import { COMPILE_CACHE } from './helpers/process.ts';
 
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
@@ -16,7 +16,7 @@ const [, { clientId, secret }, toDelete] = DEMO_CLIENTS;
 
 /** Runs an example as its first lines say, against a testbed of its own. */
 async function runExample(name: string, { url }: Pick<Testbed, 'url'>): Promise<string> {
-  const env = { ...CACHED, KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
+  const env = { ...COMPILE_CACHE, KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
   const { stdout } = await run(process.execPath, [name], { cwd: EXAMPLES, env });
   return stdout;
 }
@@ -62,11 +62,14 @@ describe('the examples', () => {
   });
 
   it('library.ts and testing.test.ts run as written', async () => {
-    const library = await run(process.execPath, ['library.ts'], { cwd: EXAMPLES, env: CACHED });
+    const library = await run(process.execPath, ['library.ts'], {
+      cwd: EXAMPLES,
+      env: COMPILE_CACHE,
+    });
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
     const { stdout } = await run(process.execPath, ['--test', 'testing.test.ts'], {
       cwd: EXAMPLES,
-      env: CACHED, // with this one's, the runner would take itself for a part of another
+      env: COMPILE_CACHE, // with this one's, the runner would take itself for a part of another
     });
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });

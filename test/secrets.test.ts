@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
-import { keytrail } from './helpers/process.ts';
+import { startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 
 /** One value for each input that may hold a secret. None may appear in the output or in an error. */
@@ -41,7 +41,7 @@ describe('no secret', () => {
         },
       };
     });
-    await using process = keytrail([], {
+    await using process = startKeytrail([], {
       PORT: '0',
       LOGIN_RATE_LIMIT: '0',
       UPSTREAM_URL: service.url,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setup as build } from '../../test/helpers/build-package.ts';
-import { keytrail, type Process } from '../../test/helpers/process.ts';
+import { type KeytrailProcess, startKeytrail } from '../../test/helpers/process.ts';
 
 /** The resources of the process. Sizes in bytes, times in milliseconds. */
 export type ResourceUsage = {
@@ -21,7 +21,7 @@ export type ResourceUsage = {
 };
 
 /** Keytrail from the bundle with production settings. */
-export type KeytrailProcess = Process & {
+export type MeasuredKeytrail = KeytrailProcess & {
   /** The GraphQL endpoint. */
   readonly url: string;
   measure(): Promise<ResourceUsage>;
@@ -44,12 +44,12 @@ const PROBE = `process.on('SIGUSR2', () => {
 })`;
 
 /** Builds the bundle and starts it on free loopback ports. */
-export async function startKeytrail(
+export async function startMeasuredKeytrail(
   serviceUrl: string,
   environment: Readonly<Record<string, string>> = {},
-): Promise<KeytrailProcess> {
+): Promise<MeasuredKeytrail> {
   build();
-  const process = keytrail(
+  const process = startKeytrail(
     [],
     {
       NODE_ENV: 'production',

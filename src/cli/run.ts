@@ -28,8 +28,8 @@ export async function run(host: Runtime): Promise<number> {
         return 0;
       case 'schema': {
         loadSettings({ ...host, environment: {} }, commandLine);
-        const { createSchema } = await import("../schema/index.ts");
-        const { printSubgraph } = await import("../schema/federation.ts");
+        const { createSchema } = await import('../schema/index.ts');
+        const { printSubgraph } = await import('../schema/federation.ts');
         host.stdout.write(printSubgraph(createSchema()));
         return 0;
       }

@@ -6,8 +6,8 @@ import {
   type Pointers,
   readSource,
 } from '../mapping/contract.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { isObject } from '../mapping/tokenize-key.ts';
 import type { Trail } from '../mapping/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 

@@ -5,9 +5,9 @@ import type {
   LazyContract,
   PagingContract,
 } from '../mapping/contract.ts';
+import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
-import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy, memoize } from '../util/memoize.ts';
 import { inferEvent, inferEventLazily } from './event.ts';

@@ -20,7 +20,11 @@ export type PrecedingCounts = Readonly<Record<'pages' | 'records', number>>;
  * How to request the page after this one. `missing` names the contract entry without which that is unknown. `isPartial`:
  * the rest of the same response was not read. Null: this is the last page.
  */
-export type NextPage = PageToken | { readonly missing: string } | { readonly isPartial: true } | null;
+export type NextPage =
+  | PageToken
+  | { readonly missing: string }
+  | { readonly isPartial: true }
+  | null;
 
 /** What is known of the page of a response. */
 type PageFacts = {
@@ -95,11 +99,7 @@ function readCounted(
  * Counts what precedes the first page that was read: the client may have requested a later one by `parameters`. An
  * offset of whole pages plus one means that offsets start at 1.
  */
-function countPreceding(
-  count: number,
-  { style }: PagingContract,
-  length: number,
-): PrecedingCounts {
+function countPreceding(count: number, { style }: PagingContract, length: number): PrecedingCounts {
   return style === 'page'
     ? { pages: count, records: count * length }
     : { pages: 0, records: count === 1 || count % length === 1 ? count - 1 : count };

@@ -156,8 +156,7 @@ async function fetchPages<Item extends ListItem>(
         throw pagingUnknown(following.missing);
       if (wanted !== null) {
         throw new GatewayError('BAD_USER_INPUT', {
-          message:
-            'The item at this cursor is no longer in the list: start again without `after`.',
+          message: 'The item at this cursor is no longer in the list: start again without `after`.',
         });
       }
       return { pages, next };

@@ -50,7 +50,8 @@ export function decodeCursor(cursor: string): CursorPosition {
     return { fingerprint: print, index, origin, token };
   }
   throw new GatewayError('BAD_USER_INPUT', {
-    message: '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.',
+    message:
+      '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.',
   });
 }
 
@@ -133,9 +134,7 @@ function parse(cursor: string): unknown {
 function toParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
-  return preceding
-    ? [parameter, value, preceding.pages, preceding.records]
-    : [parameter, value];
+  return preceding ? [parameter, value, preceding.pages, preceding.records] : [parameter, value];
 }
 
 /** Undefined if the parts are not those of a token. */

@@ -98,7 +98,12 @@ const indexByParty = memoizePerPage((page: ListPage<AuditEvent>) => {
   let indexed = 0;
   const indexNext = () => {
     const { actor, target } = page.item(indexed);
-    for (const name of new Set([actor?.identifier, actor?.name, target?.identifier, target?.name])) {
+    for (const name of new Set([
+      actor?.identifier,
+      actor?.name,
+      target?.identifier,
+      target?.name,
+    ])) {
       if (name == null) continue;
       const known = indices.get(name);
       if (known === undefined) indices.set(name, [indexed]);

@@ -69,8 +69,7 @@ export function addApiKey(builder: Builder): void {
     t.field({
       type: DeleteApiKeyPayload,
       nullable: true,
-      description:
-        `Deletes the one API key with this client ID. Forwards to DELETE /api/v1/secrets/{client_id}. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the key may have been deleted.`,
+      description: `Deletes the one API key with this client ID. Forwards to DELETE /api/v1/secrets/{client_id}. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the key may have been deleted.`,
       args: {
         clientId: t.arg.id({
           required: true,
@@ -79,7 +78,9 @@ export function addApiKey(builder: Builder): void {
       },
       resolve: async (_, { clientId }, { authorized }) => ({
         clientId,
-        ...readDeletion(await authorized.delete('secrets', path`/api/v1/secrets/${{ client_id: clientId }}`)),
+        ...readDeletion(
+          await authorized.delete('secrets', path`/api/v1/secrets/${{ client_id: clientId }}`),
+        ),
       }),
     }),
   );

@@ -53,7 +53,8 @@ export function addAudit(builder: Builder): void {
       occurredAt: t.expose('occurredAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'When it happened. Null also if the time is ambiguous, such as one without zone.',
+        description:
+          'When it happened. Null also if the time is ambiguous, such as one without zone.',
       }),
       action: t.exposeString('action', {
         nullable: true,
@@ -128,8 +129,7 @@ export function addAudit(builder: Builder): void {
     t.field({
       type: 'AuditEventConnection',
       nullable: true,
-      description:
-        `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}.`,
+      description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}.`,
       args: {
         ...connectionArguments(builder),
         filter: t.arg({

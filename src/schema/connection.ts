@@ -12,7 +12,8 @@ export function addPageInfo(builder: Builder): void {
     extensions: { directives: { shareable: {} } },
     fields: (t) => ({
       hasNextPage: t.boolean({
-        description: 'Whether there are items after this page. Request them with `after: endCursor`.',
+        description:
+          'Whether there are items after this page. Request them with `after: endCursor`.',
         resolve: (page) => page.hasNextPage(),
       }),
       hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
@@ -38,7 +39,8 @@ export function connectionArguments(builder: Builder) {
   return builder.args((t) => ({
     first: t.int({ defaultValue: 50, description: 'Maximum number of items, 1 to 1000.' }),
     after: t.string({
-      description: 'Return the items after this cursor, which an earlier page contained. Null: from the start.',
+      description:
+        'Return the items after this cursor, which an earlier page contained. Null: from the start.',
     }),
   }));
 }

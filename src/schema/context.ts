@@ -134,10 +134,13 @@ type PageKey = {
 
 function toPath(client: RestClient, first: Path, token: PageToken | null): Path {
   if (token === null) return first;
-  if (!('link' in token)) return withParameter(first, { name: token.parameter, value: token.value });
+  if (!('link' in token))
+    return withParameter(first, { name: token.parameter, value: token.value });
   const path = client.follow(token.link, first);
   if (path !== null) return path;
-  throw new GatewayError('BAD_USER_INPUT', { message: '`after` is not a cursor of this connection.' });
+  throw new GatewayError('BAD_USER_INPUT', {
+    message: '`after` is not a cursor of this connection.',
+  });
 }
 
 /** Only the query of a link is kept, so that no cursor can lead to another path. */

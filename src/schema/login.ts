@@ -24,7 +24,8 @@ export function addLogin(builder: Builder): void {
         description: 'Send it as `Authorization: Bearer <accessToken>` with every other request.',
       }),
       tokenType: t.exposeString('tokenType', {
-        description: 'The authentication scheme of the token; Bearer unless the service says otherwise.',
+        description:
+          'The authentication scheme of the token; Bearer unless the service says otherwise.',
       }),
       refreshToken: t.exposeString('refreshToken', {
         nullable: true,
@@ -52,8 +53,7 @@ export function addLogin(builder: Builder): void {
     t.field({
       type: LoginPayload,
       nullable: true,
-      description:
-        `Obtains tokens: with the client secret the first time, with the latest refresh token afterwards. Forwards to POST /api/v1/auth/login; the Authorization header of the request is not sent there. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the credential may have been used up.`,
+      description: `Obtains tokens: with the client secret the first time, with the latest refresh token afterwards. Forwards to POST /api/v1/auth/login; the Authorization header of the request is not sent there. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the credential may have been used up.`,
       args: {
         clientId: t.arg.id({ required: true, description: 'The client that logs in.' }),
         credential: t.arg({

@@ -1,6 +1,6 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keytrail } from '../helpers/process.ts';
+import { startKeytrail } from '../helpers/process.ts';
 
 /** Debian's Chromium, without its background requests to Google. */
 const LAUNCH = {
@@ -41,7 +41,7 @@ describe('the playground', () => {
   afterAll(() => browser.close());
 
   it('runs the operations of all tabs in order, requests no other host and stores nothing', async () => {
-    await using gateway = keytrail([], { PORT: '0' });
+    await using gateway = startKeytrail([], { PORT: '0' });
     const [, origin = ''] = await gateway.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
     // The printed login must not use up the secret that the playground logs in with.
     const [, body = ''] = await gateway.until(/-d '(.*)'/);
@@ -86,7 +86,7 @@ describe('the playground', () => {
 
     await openTab(page, 'Audit');
     expect(await play(page, 'key.delete')).toContain('"identifier": "demo-old-ci"');
-    expect(authorized.at(-1)).toBe(`Bearer ${renewed}`);
+    expect(authorizations.at(-1)).toBe(`Bearer ${renewed}`);
 
     expect(errors).toEqual([]);
     for (const url of requestedUrls)

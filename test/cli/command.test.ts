@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config/load.ts';
-import { keytrail, keytrailInProcess, npmStart } from '../helpers/process.ts';
+import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -29,20 +29,20 @@ async function query(url: string, text: string, token?: string) {
 
 describe('keytrail', () => {
   it('--help names every command and setting, and exits 0', async () => {
-    await using process = keytrail(['--help']);
+    await using process = startKeytrail(['--help']);
     expect(await process.status).toBe(0);
     for (const { name } of SETTINGS) expect(process.output.stdout).toContain(name);
     expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
   });
 
   it('--version says which', async () => {
-    await using process = keytrail(['--version']);
+    await using process = startKeytrail(['--version']);
     expect(await process.status).toBe(0);
     expect(process.output.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it('names all that is wrong at once, no value among it, and exits 2', async () => {
-    await using process = keytrail(['--nope', 'x', '--port=hunter2', '--data'], {
+    await using process = startKeytrail(['--nope', 'x', '--port=hunter2', '--data'], {
       UPSTREAM_URL: 'http://user:hunter2@example.com',
       NODE_ENV: 'prod',
       UPSTREAM_CA_FILE: '/nowhere/hunter2',
@@ -126,7 +126,7 @@ describe('keytrail', () => {
 
 describe('keytrail serve', () => {
   it('without a service runs over the sandbox, says so, and its curl line logs in', async () => {
-    await using process = keytrail([], { PORT: '0' });
+    await using process = startKeytrail([], { PORT: '0' });
     await process.until(/curl -s .*\n/);
     const { stderr } = process.output;
     expect(stderr).toContain('THIS IS THE SANDBOX');
@@ -181,7 +181,7 @@ describe('keytrail serve', () => {
     ['SIGINT', 130],
   ] as const)('ends at once with a later second %s, whatever hangs', async (signal, status) => {
     await using service = await startService(() => new Promise(() => {}));
-    await using process = keytrail([], {
+    await using process = startKeytrail([], {
       PORT: '0',
       UPSTREAM_URL: service.url,
       UPSTREAM_TIMEOUT_MS: '600000',
@@ -213,7 +213,7 @@ describe('keytrail serve', () => {
       });
       // A deadline that went on counting would keep the process alive for longer than this test may last.
       const settings = { PORT: '0', UPSTREAM_URL: service.url, UPSTREAM_TIMEOUT_MS: '60000' };
-      await using process = keytrail([], settings);
+      await using process = startKeytrail([], settings);
       const [, url = ''] = await process.until(GRAPHQL);
       await query(url, '{ __typename }'); // leaves an idle connection behind
       const answer = query(url, '{ audit { totalCount } }', 't');
@@ -231,7 +231,7 @@ describe('keytrail serve', () => {
     'cuts off at the fuse what does not end: %s',
     async (operation) => {
       await using service = await startService(() => new Promise(() => {}));
-      await using process = keytrail([], {
+      await using process = startKeytrail([], {
         PORT: '0',
         UPSTREAM_URL: service.url,
         UPSTREAM_TIMEOUT_MS: '60000',
@@ -251,7 +251,7 @@ describe('keytrail serve', () => {
   );
 
   it('does not wait for a connection that never asked anything', async () => {
-    await using process = keytrail([], { PORT: '0', SHUTDOWN_TIMEOUT_MS: '60000' });
+    await using process = startKeytrail([], { PORT: '0', SHUTDOWN_TIMEOUT_MS: '60000' });
     const [, url = ''] = await process.until(GRAPHQL);
     const silent = connect(Number(new URL(url).port), '127.0.0.1');
     await once(silent, 'connect');
@@ -261,7 +261,7 @@ describe('keytrail serve', () => {
   });
 
   it('goes on when nobody reads its log any more', async () => {
-    await using process = keytrail([], { PORT: '0' });
+    await using process = startKeytrail([], { PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.stdout.destroy();
     for (let round = 0; round < 3; round += 1) {
@@ -270,7 +270,7 @@ describe('keytrail serve', () => {
   });
 
   it('ends although whoever reads its log has stopped', async () => {
-    await using process = keytrail([], { PORT: '0' });
+    await using process = startKeytrail([], { PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.stdout.pause();
     const head = `GET /health/live HTTP/1.1\r\nhost: a\r\nx-request-id: ${'r'.repeat(64)}\r\n`;
@@ -280,7 +280,7 @@ describe('keytrail serve', () => {
   });
 
   it('started by npm is stopped through npm', async () => {
-    await using process = npmStart({ PORT: '0' });
+    await using process = startWithNpm({ PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.kill('SIGTERM');
     await process.status;
@@ -288,7 +288,7 @@ describe('keytrail serve', () => {
   });
 
   it('survives a service that is down, and requests of every wrong kind', async () => {
-    await using process = keytrail([], { PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:9' });
+    await using process = startKeytrail([], { PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:9' });
     const [, url = ''] = await process.until(GRAPHQL);
     const { errors } = await query(url, '{ audit { totalCount } }', 't');
     expect(errors[0].extensions.code).toBe('UPSTREAM_UNAVAILABLE');
@@ -306,9 +306,9 @@ describe('keytrail serve', () => {
 
 describe('keytrail sandbox', () => {
   it('runs alone, and a gateway in another process serves it', async () => {
-    await using sandbox = keytrail(['sandbox', '--port', '0']);
+    await using sandbox = startKeytrail(['sandbox', '--port', '0']);
     const [, upstream = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
-    await using gateway = keytrail([], { PORT: '0', UPSTREAM_URL: upstream });
+    await using gateway = startKeytrail([], { PORT: '0', UPSTREAM_URL: upstream });
     const [, url = ''] = await gateway.until(GRAPHQL);
     const [, id, secret] = await sandbox.until(/(demo-admin) +(\S+)/);
     const { data } = await query(

@@ -12,7 +12,7 @@ import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { readTrail } from '../../src/mapping/trail.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
-import { keytrail, keytrailInProcess } from '../helpers/process.ts';
+import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 import { samplesOf } from '../shapes/shapes.ts';
 
@@ -143,7 +143,7 @@ describe('keytrail learn', () => {
     await using service = await startService({
       body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],
     });
-    await using learning = keytrail(['learn', '--upstream-url', service.url], {
+    await using learning = startKeytrail(['learn', '--upstream-url', service.url], {
       KEYTRAIL_TOKEN: 'CANARY',
     });
     expect(await learning.status).toBe(0);

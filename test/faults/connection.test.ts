@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CANARY, planted } from '../helpers/canary.ts';
-import { OPERATIONS, run, withstand } from '../helpers/fault-bench.ts';
+import { CANARY, withCanaries } from '../helpers/canary.ts';
+import { OPERATIONS, run, runFaultCase } from '../helpers/fault-bench.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 
 /** The deadline, and the tolerance: 150 ms, eight times that on a busy machine. */
@@ -28,8 +28,8 @@ describe('a service', () => {
     async (status) => {
       await using other = await startService({ body: [] });
       const location = `${other.url}/${CANARY.upstreamHeader}`;
-      await withstand(
-        () => planted({ status, headers: { location } }),
+      await runFaultCase(
+        () => withCanaries({ status, headers: { location } }),
         async (bench) => {
           for (const operation of OPERATIONS) {
             const { code, errors } = await run(bench, operation);
@@ -47,7 +47,7 @@ describe('a service', () => {
     ['A28: that sends no headers', hang],
     ['A29: that sends its body byte by byte', drip],
   ])('%s gets UPSTREAM_TIMEOUT at the deadline, and its socket is closed', (_, behave) =>
-    withstand(
+    runFaultCase(
       behave,
       async (bench) => {
         const start = performance.now();
@@ -68,7 +68,7 @@ describe('a service', () => {
 
   it('A30: that resets an audit request once gets a retry, which is served', () => {
     let isFirst = true;
-    return withstand(
+    return runFaultCase(
       (...request) => {
         if (!isFirst) return { body: [] };
         isFirst = false;
@@ -84,7 +84,7 @@ describe('a service', () => {
   it.each(['login', 'deleteApiKey'] as const)(
     'A30: that resets a %s causes OUTCOME_UNKNOWN, and receives it once',
     (operation) =>
-      withstand(reset, async (bench) => {
+      runFaultCase(reset, async (bench) => {
         expect((await run(bench, operation)).code).toBe('OUTCOME_UNKNOWN');
         expect(bench.seen()).toHaveLength(1);
       }),
@@ -93,8 +93,8 @@ describe('a service', () => {
   it.each(['login', 'deleteApiKey'] as const)(
     'A31: that responds to a %s with 503 receives it once',
     (operation) =>
-      withstand(
-        () => planted({ status: 503 }),
+      runFaultCase(
+        () => withCanaries({ status: 503 }),
         async (bench) => {
           expect((await run(bench, operation)).code).toBe('UPSTREAM_ERROR');
           expect(bench.seen()).toHaveLength(1);
@@ -104,11 +104,11 @@ describe('a service', () => {
 
   it('A31: that responds to an audit request with 503 once gets a retry', () => {
     let isFirst = true;
-    return withstand(
+    return runFaultCase(
       () => {
         if (!isFirst) return { body: [] };
         isFirst = false;
-        return planted({ status: 503 });
+        return withCanaries({ status: 503 });
       },
       async (bench) => {
         expect((await run(bench, 'audit')).data).toEqual({ audit: { nodes: [] } });
@@ -118,8 +118,8 @@ describe('a service', () => {
   });
 
   it('A31: that responds to every audit request with 503 receives it twice at most', () =>
-    withstand(
-      () => planted({ status: 503 }),
+    runFaultCase(
+      () => withCanaries({ status: 503 }),
       async (bench) => {
         expect((await run(bench, 'audit')).code).toBe('UPSTREAM_ERROR');
         expect(bench.seen().length).toBeLessThanOrEqual(2);
@@ -127,7 +127,7 @@ describe('a service', () => {
     ));
 
   it('A32: that refuses connections is UPSTREAM_UNAVAILABLE within 100 ms, and works when it is back', () =>
-    withstand(null, async (bench) => {
+    runFaultCase(null, async (bench) => {
       await bench.withoutService(async () => {
         for (const operation of OPERATIONS) {
           const start = performance.now();

@@ -3,14 +3,14 @@ import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
-import { withstand } from '../helpers/fault-bench.ts';
+import { runFaultCase } from '../helpers/fault-bench.ts';
 import { startProduction } from '../helpers/production.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('a client', () => {
   it('A41: that disconnects during an audit leaves no socket open at the service after 100 ms', () => {
     const arrived = Promise.withResolvers<void>();
-    return withstand(
+    return runFaultCase(
       () => {
         arrived.resolve();
         return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CANARY } from '../helpers/canary.ts';
-import { run, withstand } from '../helpers/fault-bench.ts';
+import { run, runFaultCase } from '../helpers/fault-bench.ts';
 
 const DELETE = 'mutation ($c: ID!) { deleteApiKey(clientId: $c) { outcome } }';
 
@@ -11,7 +11,7 @@ describe('a client ID', () => {
     ['A22', ''],
     ['A24', `${CANARY.clientId}\ud800`],
   ])('%s: %j is BAD_USER_INPUT, and nothing is sent', (_, c) =>
-    withstand(null, async ({ ask, seen }) => {
+    runFaultCase(null, async ({ ask, seen }) => {
       expect((await ask(DELETE, { c })).code).toBe('BAD_USER_INPUT');
       expect(seen()).toHaveLength(0);
     }),
@@ -24,7 +24,7 @@ describe('a client ID', () => {
     ['%2e%2e', '%252e%252e'],
     ['日本', '%E6%97%A5%E6%9C%AC'],
   ])('A23: %j is sent as the path segment %s, once', (c, segment) =>
-    withstand(
+    runFaultCase(
       () => ({ status: 204 }),
       async ({ ask, seen }) => {
         expect((await ask(DELETE, { c })).data).toEqual({ deleteApiKey: { outcome: 'DELETED' } });
@@ -38,7 +38,7 @@ describe('a client ID', () => {
 
 describe('a token', () => {
   it('A25: in the first of two headers gets 400, and nothing is sent', () =>
-    withstand(null, async ({ raw, seen }) => {
+    runFaultCase(null, async ({ raw, seen }) => {
       const response = await raw(
         [
           'GET /graphql?query={audit{totalCount}} HTTP/1.1',
@@ -55,7 +55,7 @@ describe('a token', () => {
   it.each([`Basic ${CANARY.accessToken}`, 'Basic x', 'Bearer', 'Bearer '])(
     'A25: given as %j is UNAUTHENTICATED, and nothing is sent',
     (authorization) =>
-      withstand(null, async ({ ask, seen }) => {
+      runFaultCase(null, async ({ ask, seen }) => {
         for (const query of ['{ audit { totalCount } }', DELETE]) {
           const { code } = await ask(query, { c: CANARY.clientId }, { authorization });
           expect(code).toBe('UNAUTHENTICATED');
@@ -65,7 +65,7 @@ describe('a token', () => {
   );
 
   it('A26: missing in an audit request is UNAUTHENTICATED, and nothing is sent', () =>
-    withstand(null, async ({ send, seen }) => {
+    runFaultCase(null, async ({ send, seen }) => {
       const body = '{"query": "{ audit { totalCount } }"}';
       const headers = { 'content-type': 'application/json' };
       const { code, errors } = await send({ method: 'POST', headers, body });
@@ -75,7 +75,7 @@ describe('a token', () => {
     }));
 
   it('A26: is forwarded byte for byte, and never with a login', () =>
-    withstand(
+    runFaultCase(
       () => ({ body: [{ access_token: 'granted' }] }),
       async (bench) => {
         await run(bench, 'audit');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CANARY } from '../helpers/canary.ts';
-import { type FaultBench, type Reply, withstand } from '../helpers/fault-bench.ts';
+import { type FaultBench, type Reply, runFaultCase } from '../helpers/fault-bench.ts';
 
 const LOGIN = `login(clientId: "${CANARY.literal}", credential: {clientSecret: "${CANARY.literal}"}) { tokenType }`;
 const DELETE = `deleteApiKey(clientId: "${CANARY.literal}") { outcome }`;
@@ -21,14 +21,14 @@ describe('a document that exceeds a limit', () => {
       `mutation ($v: Boolean = true) { a: ${DELETE} b: ${DELETE.replace('{', '@skip(if: $v) {')} }`,
     ],
   ])('%s is OPERATION_TOO_COMPLEX, and nothing is sent', (_, document) =>
-    withstand(null, async ({ ask, seen }) => {
+    runFaultCase(null, async ({ ask, seen }) => {
       expect((await ask(document)).code).toBe('OPERATION_TOO_COMPLEX');
       expect(seen()).toHaveLength(0);
     }),
   );
 
   it('A4: one login under an alias is executed', () =>
-    withstand(
+    runFaultCase(
       () => ({ body: { access_token: 'granted' } }),
       async ({ ask, seen }) => {
         const { data } = await ask(`mutation { mine: ${LOGIN} }`);
@@ -38,7 +38,7 @@ describe('a document that exceeds a limit', () => {
     ));
 
   it('A8: 10,000 aliases are rejected within 20 ms', () =>
-    withstand(null, async (bench) => {
+    runFaultCase(null, async (bench) => {
       // The body with 10,000 is larger than 64 KB, the one with 3,000 is not.
       for (const [length, expected] of [
         [10_000, 'BAD_REQUEST'],
@@ -59,7 +59,7 @@ describe('a document that exceeds a limit', () => {
     ],
     ['inline fragments 2,000 deep', `{ ${'... { '.repeat(2000)} __typename ${'}'.repeat(2000)} }`],
   ])('A9: %s are rejected with a code, without a stack overflow', (_, document) =>
-    withstand(null, async ({ ask, logged }) => {
+    runFaultCase(null, async ({ ask, logged }) => {
       expect((await ask(document)).code).toMatch(
         /^(?:OPERATION_TOO_COMPLEX|GRAPHQL_PARSE_FAILED)$/,
       );
@@ -68,7 +68,7 @@ describe('a document that exceeds a limit', () => {
   );
 
   it('A10: fragments that expand to 2^20 fields are rejected within 50 ms', () =>
-    withstand(null, async (bench) => {
+    runFaultCase(null, async (bench) => {
       const fan = Array.from(
         { length: 20 },
         (_, level) => `fragment F${level} on Query { ...F${level + 1} ...F${level + 1} }`,
@@ -82,7 +82,7 @@ describe('a document that exceeds a limit', () => {
 
 describe('logins of one client ID', () => {
   it('A6: of thirty in a second the first are served, the others RATE_LIMITED', () =>
-    withstand(
+    runFaultCase(
       () => ({ body: { access_token: 'granted' } }),
       async ({ ask, seen }) => {
         const codes: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { CANARY } from '../helpers/canary.ts';
-import { type FaultBench, run, withstand } from '../helpers/fault-bench.ts';
+import { type FaultBench, run, runFaultCase } from '../helpers/fault-bench.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const TOKEN = `Bearer ${CANARY.accessToken}`;
@@ -10,7 +10,7 @@ const withQuery = (url: string, query: string) => `${url}?${new URLSearchParams(
 
 describe('a request', () => {
   it('A5: with a batch of two is BAD_REQUEST, and nothing is sent', () =>
-    withstand(null, async ({ send, seen }) => {
+    runFaultCase(null, async ({ send, seen }) => {
       const body = JSON.stringify([{ query: DELETION }, { query: DELETION }]);
       const { status, code } = await send({ method: 'POST', headers: JSON_TYPE, body });
       expect([status, code]).toEqual([400, 'BAD_REQUEST']);
@@ -20,14 +20,14 @@ describe('a request', () => {
   it.each(['{ __schema { queryType { name } } }', '{ __type(name: "Query") { name } }'])(
     'A7: for introspection is GRAPHQL_VALIDATION_FAILED, and __typename works: %s',
     (query) =>
-      withstand(null, async ({ ask }) => {
+      runFaultCase(null, async ({ ask }) => {
         expect((await ask(query)).code).toBe('GRAPHQL_VALIDATION_FAILED');
         expect((await ask('{ __typename }')).data).toEqual({ __typename: 'Query' });
       }),
   );
 
   it('A12: for a mutation by GET gets 405, and nothing is sent', () =>
-    withstand(null, async ({ send, url, seen }) => {
+    runFaultCase(null, async ({ send, url, seen }) => {
       const { status, code } = await send(
         { headers: { authorization: TOKEN } },
         withQuery(url, DELETION),
@@ -46,7 +46,7 @@ describe('a request', () => {
     ['application/graphql', DELETION],
     ['text/plain', JSON.stringify({ query: DELETION })],
   ])('A13: with content type %s gets 415, and nothing is sent', (type, body) =>
-    withstand(null, async ({ send, seen }) => {
+    runFaultCase(null, async ({ send, seen }) => {
       const headers = { 'content-type': type, authorization: TOKEN };
       const { status, code } = await send({ method: 'POST', headers, body });
       expect([status, code]).toEqual([415, 'BAD_REQUEST']);
@@ -55,7 +55,7 @@ describe('a request', () => {
   );
 
   it('A14: from another origin gets a response without CORS headers', () =>
-    withstand(null, async ({ send }) => {
+    runFaultCase(null, async ({ send }) => {
       const origin = 'https://evil.example';
       const preflightHeaders = { 'access-control-request-method': 'POST', origin };
       const preflight = await send({ method: 'OPTIONS', headers: preflightHeaders });
@@ -66,7 +66,7 @@ describe('a request', () => {
     }));
 
   it('A15: from a browser gets no page', () =>
-    withstand(null, async ({ send, url }) => {
+    runFaultCase(null, async ({ send, url }) => {
       for (const path of ['/graphql', '/', '/graphiql']) {
         const { headers, text } = await send(
           { headers: { accept: 'text/html' } },
@@ -83,7 +83,7 @@ describe('a request', () => {
       const now = () => {
         throw new Error(CANARY.upstreamBody);
       };
-      await withstand(
+      await runFaultCase(
         () => ({ body: { access_token: 'granted', expires_in: 1 } }),
         async (bench) => {
           const { code, errors, text } = await run(bench, 'login');
@@ -104,7 +104,7 @@ describe('a request', () => {
     ['with a Content-Length', (body) => body],
     ['in chunks', (body) => new Blob([body]).stream()],
   ])('A17: of 70 KB %s gets 413, and nothing is sent', (_, toBody) =>
-    withstand(null, async ({ send, seen }) => {
+    runFaultCase(null, async ({ send, seen }) => {
       const json = JSON.stringify({ query: DELETION, variables: { pad: 'x'.repeat(70_000) } });
       const { status, code } = await send({
         method: 'POST',
@@ -118,7 +118,7 @@ describe('a request', () => {
   );
 
   it.each(['a b', 'evil:99999'])('A18: with the Host %s gets 400 as JSON without a stack', (host) =>
-    withstand(null, async ({ raw }) => {
+    runFaultCase(null, async ({ raw }) => {
       const response = await raw(request('GET /graphql?query={__typename}', `Host: ${host}`));
       expect(response).toMatch(/^HTTP\/1.1 400 .*content-type: application\/json.*BAD_REQUEST/is);
       expect(response).not.toMatch(/\.ts|\.js|node:/);
@@ -127,7 +127,7 @@ describe('a request', () => {
 
   it('A19: of any kind gets no-store', () =>
     // `withstand` checks the header of every response.
-    withstand(null, async ({ ask, send, raw, url }) => {
+    runFaultCase(null, async ({ ask, send, raw, url }) => {
       const statuses = [
         await ask('{ __typename }'),
         await ask('{ nope }', {}, { accept: 'application/graphql-response+json' }),
@@ -142,7 +142,7 @@ describe('a request', () => {
     }));
 
   it('A20: of truncated JSON is BAD_REQUEST, and the response repeats nothing of it', () =>
-    withstand(null, async ({ send }) => {
+    runFaultCase(null, async ({ send }) => {
       const body = `{"query": "{ __typename }", "variables": {"client_secret": "${CANARY.clientSecret}"`;
       const { status, code } = await send({ method: 'POST', headers: JSON_TYPE, body });
       expect([status, code]).toEqual([400, 'BAD_REQUEST']);
@@ -151,7 +151,7 @@ describe('a request', () => {
   it.each([[[CANARY.clientSecret]], [{ a: CANARY.clientSecret }], [1234567], [true]])(
     'A21: with the clientSecret %j is BAD_USER_INPUT, and nothing is sent',
     (clientSecret) =>
-      withstand(null, async ({ ask, seen }) => {
+      runFaultCase(null, async ({ ask, seen }) => {
         const query =
           'mutation ($c: LoginCredential!) { login(clientId: "c", credential: $c) { tokenType } }';
         const { code, text } = await ask(query, { c: { clientSecret } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CANARY, planted } from '../helpers/canary.ts';
-import { OPERATIONS, run, withstand } from '../helpers/fault-bench.ts';
+import { CANARY, withCanaries } from '../helpers/canary.ts';
+import { OPERATIONS, run, runFaultCase } from '../helpers/fault-bench.ts';
 import type { Handler } from '../helpers/service.ts';
 
 /** Writes bytes to the socket, for responses that Node's HTTP server cannot send. */
@@ -37,8 +37,8 @@ function stream(total: number, onSent: (bytes: number) => void): Handler {
 describe('a response', () => {
   it('A33: that is an HTML page is UPSTREAM_BAD_RESPONSE, and its text is nowhere', () => {
     const body = `<html><h1>${CANARY.upstreamBody}.internal:8443</h1></html>`;
-    return withstand(
-      () => planted({ headers: { 'content-type': 'text/html' }, body }),
+    return runFaultCase(
+      () => withCanaries({ headers: { 'content-type': 'text/html' }, body }),
       async (bench) => {
         for (const operation of OPERATIONS) {
           expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
@@ -52,7 +52,7 @@ describe('a response', () => {
     ['without one', `${HEAD}connection: close\r\n\r\n${CUT}`],
     ['in the middle of a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n70\r\n${CUT}`],
   ])('A34: truncated %s is UPSTREAM_BAD_RESPONSE', (_, text) =>
-    withstand(bytes(text), async (bench) => {
+    runFaultCase(bytes(text), async (bench) => {
       for (const operation of OPERATIONS) {
         expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
       }
@@ -64,8 +64,8 @@ describe('a response', () => {
     ['deleteApiKey', 200, { deleteApiKey: { outcome: 'DELETED' } }, ''],
     ['login', 200, { login: null }, 'UPSTREAM_BAD_RESPONSE'],
   ] as const)('A35: to a %s, empty with %i, gives %j %s', (operation, status, data, code) =>
-    withstand(
-      () => planted({ status, body: '' }),
+    runFaultCase(
+      () => withCanaries({ status, body: '' }),
       async (bench) => {
         expect(await run(bench, operation)).toMatchObject({ data, code });
         expect(bench.seen()).toHaveLength(1);
@@ -79,8 +79,8 @@ describe('a response', () => {
     [404, 'NOT_FOUND', undefined],
     [429, 'RATE_LIMITED', 7],
   ])('A36: to a deletion with %i is %s', (status, code, retryAfterSeconds) =>
-    withstand(
-      () => planted({ status, headers: status === 429 ? { 'retry-after': '7' } : {} }),
+    runFaultCase(
+      () => withCanaries({ status, headers: status === 429 ? { 'retry-after': '7' } : {} }),
       async (bench) => {
         const reply = await run(bench, 'deleteApiKey');
         expect(reply.code).toBe(code);
@@ -93,7 +93,7 @@ describe('a response', () => {
   it('A38: of 100 MB in chunks is UPSTREAM_BAD_RESPONSE, and is not downloaded completely', () => {
     let sent = 0;
     const total = 100 * 2 ** 20;
-    return withstand(
+    return runFaultCase(
       stream(total, (now) => {
         sent = now;
       }),
@@ -108,7 +108,7 @@ describe('a response', () => {
   });
 
   it('A38: with a Content-Length of 10 GB is UPSTREAM_BAD_RESPONSE within 100 ms', () =>
-    withstand(
+    runFaultCase(
       (_, response) => {
         response.writeHead(200, { 'content-length': '10000000000' });
         response.write(`["${CANARY.upstreamBody}"`);
@@ -124,7 +124,7 @@ describe('a response', () => {
     ));
 
   it('A39: with the id 9007199254740993 keeps every digit of it', () =>
-    withstand(
+    runFaultCase(
       () => ({ body: '[{"id": 9007199254740993, "n": 9007199254740993}]' }),
       async ({ ask }) => {
         const { data } = await ask('{ audit { nodes { id raw } } }');
@@ -134,7 +134,7 @@ describe('a response', () => {
     ));
 
   it('A40: with a member called __proto__ gives its tokens and pollutes no prototype', () =>
-    withstand(
+    runFaultCase(
       () => ({ body: '{"__proto__": {"polluted": 1}, "access_token": "granted"}' }),
       async ({ ask }) => {
         const { data } = await ask(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startServiceProcess } from '../../bench/resilience/service.ts';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
-import { startRaw } from '../helpers/raw-socket.ts';
+import { startRawService } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
 
 const READ = (gateway: ReturnType<typeof gatewayOver>) =>
@@ -28,7 +28,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 describe('a service that', () => {
   it('resets every connection gets two attempts of a read, and one of a login or a deletion, which is OUTCOME_UNKNOWN', async () => {
-    await using service = await startRaw((socket) => socket.resetAndDestroy());
+    await using service = await startRawService((socket) => socket.resetAndDestroy());
     await using gateway = gatewayOver(service.url);
     expect(codeOf(await READ(gateway))).toBe('UPSTREAM_UNAVAILABLE');
     expect(service.requests()).toBe(2);
@@ -39,7 +39,7 @@ describe('a service that', () => {
   });
 
   it('is too slow for its queue: a deletion is OUTCOME_UNKNOWN exactly if the service received it', async () => {
-    await using service = await startRaw(() => {});
+    await using service = await startRawService(() => {});
     await using gateway = gatewayOver(service.url, {
       upstream: { timeoutMs: 150, connections: 2 },
     });
@@ -83,7 +83,7 @@ describe('a service that', () => {
     'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n[]',
     'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n',
   ])('does not speak HTTP is UPSTREAM_BAD_RESPONSE', async (bytes) => {
-    await using service = await startRaw((socket) => socket.end(bytes));
+    await using service = await startRawService((socket) => socket.end(bytes));
     await using gateway = gatewayOver(service.url);
     const { errors } = await READ(gateway);
     expect(errors?.[0]?.extensions).toMatchObject({
@@ -100,7 +100,7 @@ describe('a service that', () => {
   });
 
   it('closes before its Content-Length has sent a truncated response', async () => {
-    await using service = await startRaw((socket) =>
+    await using service = await startRawService((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\n[]'),
     );
     await using gateway = gatewayOver(service.url);

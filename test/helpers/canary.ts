@@ -20,7 +20,7 @@ export function expectNoCanary(text: string): void {
 }
 
 /** Adds canaries to the status text, a header and the body of a response. */
-export function planted({ headers, ...response }: ServiceResponse = {}): ServiceResponse {
+export function withCanaries({ headers, ...response }: ServiceResponse = {}): ServiceResponse {
   return {
     statusText: CANARY.upstreamStatus,
     body: { note: CANARY.upstreamBody },

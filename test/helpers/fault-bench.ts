@@ -67,7 +67,7 @@ export function run({ ask }: Pick<FaultBench, 'ask'>, operation: Operation): Pro
  * no canary was logged, counted, traced or returned; every response has `cache-control: no-store`; the next request is
  * served; and no socket to the service is left open.
  */
-export async function withstand(
+export async function runFaultCase(
   behave: Handler | null,
   act: (bench: FaultBench) => Promise<void>,
   overrides: Overrides = {},

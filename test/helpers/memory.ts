@@ -12,7 +12,7 @@ export type Memory = {
 };
 
 /** A gateway in its own process, whose memory can be measured. */
-export type Measured = AsyncDisposable & {
+export type MeasuredGateway = AsyncDisposable & {
   /** The GraphQL endpoint. */
   readonly url: string;
   measure(): Promise<Memory>;
@@ -21,7 +21,7 @@ export type Measured = AsyncDisposable & {
 };
 
 /** Starts it in front of a service, with default limits. Disposing it kills it. */
-export async function startMeasured(serviceUrl: string): Promise<Measured> {
+export async function startMeasuredGateway(serviceUrl: string): Promise<MeasuredGateway> {
   const file = fileURLToPath(new URL('memory-process.ts', import.meta.url));
   const child = fork(file, [serviceUrl], { execArgv: ['--expose-gc'] });
   const url: string = await message(child);

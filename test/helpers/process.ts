@@ -9,10 +9,10 @@ import { run } from '../../src/cli/run.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Node's compile cache: the next start takes a third less time. */
-export const CACHED = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
+export const COMPILE_CACHE = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` };
 
 /** A running `keytrail`. */
-export type Running = AsyncDisposable & {
+export type RunningCommand = AsyncDisposable & {
   readonly output: { stdout: string; stderr: string };
   /** Waits until the output matches, and returns the match. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
@@ -21,34 +21,34 @@ export type Running = AsyncDisposable & {
 };
 
 /** One in its own process. */
-export type Process = Running & { readonly child: ChildProcessWithoutNullStreams };
+export type KeytrailProcess = RunningCommand & { readonly child: ChildProcessWithoutNullStreams };
 
 /**
  * Starts the command in its own process, from the sources by default, with only the given environment. Disposing it
  * kills it.
  */
-export function keytrail(
+export function startKeytrail(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   script = 'src/main.ts',
-): Process {
-  const env = { ...CACHED, ...environment };
+): KeytrailProcess {
+  const env = { ...COMPILE_CACHE, ...environment };
   return watchProcess(spawn(process.execPath, [script, ...args], { cwd: ROOT, env }));
 }
 
 /** Starts a command of a package that is installed in a folder. */
-export function start(
+export function startInstalled(
   folder: string,
   command: string,
   environment: Readonly<Record<string, string>>,
-): Process {
+): KeytrailProcess {
   const PATH = dirname(process.execPath);
   return watchProcess(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
 }
 
 /** Starts it with `npm start`. */
-export function npmStart(environment: Readonly<Record<string, string>>): Process {
-  const env = { ...process.env, ...CACHED, ...environment };
+export function startWithNpm(environment: Readonly<Record<string, string>>): KeytrailProcess {
+  const env = { ...process.env, ...COMPILE_CACHE, ...environment };
   return watchProcess(spawn('npm', ['start'], { cwd: ROOT, env }));
 }
 
@@ -59,7 +59,7 @@ export function npmStart(environment: Readonly<Record<string, string>>): Process
 export function keytrailInProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Running {
+): RunningCommand {
   const stopping = new AbortController();
   const output = watchOutput();
   const status = run({
@@ -90,7 +90,7 @@ export function keytrailInProcess(
   };
 }
 
-function watchProcess(child: ChildProcessWithoutNullStreams): Process {
+function watchProcess(child: ChildProcessWithoutNullStreams): KeytrailProcess {
   const output = watchOutput();
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk) => output.add(name, String(chunk)));
@@ -114,7 +114,7 @@ function watchOutput() {
       output[name] += text;
       wake();
     },
-    watch: (status: Promise<number | null>): Omit<Running, typeof Symbol.asyncDispose> => ({
+    watch: (status: Promise<number | null>): Omit<RunningCommand, typeof Symbol.asyncDispose> => ({
       output,
       status,
       until: async (pattern) => {

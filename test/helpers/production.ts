@@ -1,7 +1,7 @@
-import { keytrail, type Process } from './process.ts';
+import { type KeytrailProcess, startKeytrail } from './process.ts';
 
 /** A gateway in its own process, with production defaults and the settings that a case needs. */
-export type Production = Process & {
+export type Production = KeytrailProcess & {
   /** The GraphQL endpoint. */
   readonly url: string;
 };
@@ -17,7 +17,7 @@ export async function startProduction(
     UPSTREAM_URL: serviceUrl,
     ...settings,
   };
-  const process = keytrail([], environment);
+  const process = startKeytrail([], environment);
   const [, url = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
   return { ...process, url };
 }

@@ -12,7 +12,7 @@ export async function sendRaw(url: string, bytes: string): Promise<string> {
 }
 
 /** Starts a service of raw bytes, for responses that no HTTP server sends. Default: a free loopback port. */
-export async function startRaw(onRequest: (socket: Socket) => void, port = 0) {
+export async function startRawService(onRequest: (socket: Socket) => void, port = 0) {
   const sockets = new Set<Socket>();
   let requests = 0;
   const server = createServer((socket) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
-import { keytrail } from '../helpers/process.ts';
+import { startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('metrics', () => {
@@ -98,7 +98,7 @@ describe('metrics', () => {
   });
 
   it('are served on loopback if METRICS_PORT is set, and do not keep the process alive', async () => {
-    await using process = keytrail([], { PORT: '0', METRICS_PORT: '0' });
+    await using process = startKeytrail([], { PORT: '0', METRICS_PORT: '0' });
     const [, url = ''] = await process.until(/Metrics +(http:\S+)/);
     const response = await fetch(url);
     expect(response.headers.get('content-type')).toContain('text/plain');

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { start } from '../helpers/process.ts';
+import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 const exec = promisify(execFile);
@@ -140,7 +140,7 @@ describe('the package', () => {
       '@opentelemetry/sdk-node@0.301.0',
     );
     await using collector = await startService({ body: {} });
-    await using keytrail = start(folder, 'node_modules/.bin/keytrail', {
+    await using keytrail = startInstalled(folder, 'node_modules/.bin/keytrail', {
       PORT: '0',
       NODE_OPTIONS: '--import ./tracing.js',
       OTEL_SERVICE_NAME: 'keytrail',

@@ -8,7 +8,7 @@ import {
   onPort,
   type TestGateway,
 } from '../helpers/gateway.ts';
-import { startRaw } from '../helpers/raw-socket.ts';
+import { startRawService } from '../helpers/raw-socket.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 import { createTelemetry } from '../helpers/telemetry.ts';
 
@@ -227,7 +227,7 @@ describe('a partial response', () => {
     ['gives no window where it is half of all', LONG, 600_000, 'UPSTREAM_BAD_RESPONSE'],
   ])('that is truncated %s', async (_, all, size, code) => {
     const body = JSON.stringify(all);
-    await using service = await startRaw((socket) => {
+    await using service = await startRawService((socket) => {
       socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, size)}`);
     });
     await using gateway = gatewayOver(service.url, { upstream: { maxBytes: body.length } });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { CANARY } from '../helpers/canary.ts';
-import { type Measured, startMeasured } from '../helpers/memory.ts';
+import { type MeasuredGateway, startMeasuredGateway } from '../helpers/memory.ts';
 import { startService } from '../helpers/service.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -17,7 +17,7 @@ const READ = '{ audit { nodes { id } } }';
 describe('memory', () => {
   it('A11: is bounded with 2,000 documents of 3 KB and 500 invalid ones of 30 KB', async () => {
     await using service = await startService({ body: [] });
-    await using gateway = await startMeasured(service.url);
+    await using gateway = await startMeasuredGateway(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
     await inParallel(2000, (n) =>
@@ -31,7 +31,7 @@ describe('memory', () => {
 
   it('is bounded with an object of 7,000 invalid members, sent repeatedly', async () => {
     await using service = await startService({ body: [] });
-    await using gateway = await startMeasured(service.url);
+    await using gateway = await startMeasuredGateway(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
     const filter = Object.fromEntries(Array.from({ length: 7000 }, (_, n) => [n, 0]));
@@ -47,7 +47,7 @@ describe('memory', () => {
 
   it('is bounded with fragments that expand 60 fields to 100,000', async () => {
     await using service = await startService({ body: { id: 'k' } });
-    await using gateway = await startMeasured(service.url);
+    await using gateway = await startMeasuredGateway(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
     const ten = (selection: string) =>
@@ -73,7 +73,7 @@ describe('memory', () => {
     'is bounded with errors about thousands of %s',
     async (_, count, representation, selection) => {
       await using service = await startService({ body: [] });
-      await using gateway = await startMeasured(service.url);
+      await using gateway = await startMeasuredGateway(service.url);
       await warmUp(gateway);
       const before = await gateway.measure();
       const all = (count: number, text: (n: number) => string) =>
@@ -99,7 +99,7 @@ describe('memory', () => {
       response.end(bomb);
       return undefined;
     });
-    await using gateway = await startMeasured(service.url);
+    await using gateway = await startMeasuredGateway(service.url);
     await warmUp(gateway);
     const before = await gateway.measure();
     const sockets = service.sockets();
@@ -118,11 +118,11 @@ describe('memory', () => {
 });
 
 /** Excludes what the first requests load, compile and cache. */
-async function warmUp(gateway: Measured): Promise<void> {
+async function warmUp(gateway: MeasuredGateway): Promise<void> {
   await inParallel(200, (n) => ask(gateway, `${READ} # ${n}`));
 }
 
-async function expectServed(gateway: Measured): Promise<void> {
+async function expectServed(gateway: MeasuredGateway): Promise<void> {
   expect((await ask(gateway, READ)).data).toEqual({ audit: { nodes: [] } });
 }
 
@@ -133,7 +133,7 @@ type Result = {
 
 /** Without a token nothing is sent to the service. */
 async function ask(
-  { url }: Measured,
+  { url }: MeasuredGateway,
   query: string,
   token: string | null = CANARY.accessToken,
   variables: object = {},

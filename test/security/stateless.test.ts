@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startMeasured } from '../helpers/memory.ts';
+import { startMeasuredGateway } from '../helpers/memory.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 
 const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { accessToken }';
@@ -50,7 +50,7 @@ const RESPONSES: Readonly<Record<string, Handler>> = {
 it.each(Object.keys(RESPONSES))('no value of a request stays in memory after %s', async (name) => {
   let respond = RESPONSES[name];
   await using service = await startService((...request) => respond?.(...request));
-  await using gateway = await startMeasured(service.url);
+  await using gateway = await startMeasuredGateway(service.url);
   const ask = async (request: TestRequest, variables: object, token: string) => {
     const { query, operationName, method = 'POST' } = request;
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };

@@ -5,7 +5,7 @@ import type { Gateway } from '../../src/server/types.ts';
 import { compareBothPaths, VARIABLES } from '../helpers/both-paths.ts';
 import { documentsOfTheSuite, type GeneratedRequest } from '../helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
-import { keytrail } from '../helpers/process.ts';
+import { startKeytrail } from '../helpers/process.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 
 const AUDIT = '{ audit { nodes { id } } }';
@@ -317,7 +317,7 @@ describe('a request for a prepared operation', () => {
 
   it('goes through Yoga’s pipeline with --disallow-code-generation-from-strings', async () => {
     await using service = await startService(() => ({ body: [{ id: '1' }] }));
-    await using gateway = keytrail([], {
+    await using gateway = startKeytrail([], {
       ...{ PORT: '0', UPSTREAM_URL: service.url },
       NODE_OPTIONS: '--disallow-code-generation-from-strings',
     });

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
-import { startRaw } from '../helpers/raw-socket.ts';
+import { startRawService } from '../helpers/raw-socket.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 
 type TestGateway = ReturnType<typeof gatewayOver>;
@@ -77,13 +77,14 @@ describe('a retry', () => {
     free.close();
     await once(free, 'close');
 
-    let service: ReturnType<typeof startRaw> | undefined;
+    let service: ReturnType<typeof startRawService> | undefined;
     await using gateway = gatewayOver(`http://127.0.0.1:${port}`, {
       upstream: {
         random: () => 0.999,
         observer: {
           onAttempt: ({ outcome }) => {
-            if (outcome === 'none') service = startRaw((socket) => socket.end(OK_BYTES), port);
+            if (outcome === 'none')
+              service = startRawService((socket) => socket.end(OK_BYTES), port);
           },
         },
       },
@@ -104,7 +105,7 @@ describe('a retry', () => {
   });
 
   it('is made if the connection for an audit was reset before the response', async () => {
-    await using service = await startRaw((socket) => {
+    await using service = await startRawService((socket) => {
       if (service.requests() === 1) socket.resetAndDestroy();
       else socket.end(OK_BYTES);
     });
@@ -116,7 +117,7 @@ describe('a retry', () => {
   it.each(WRITES)(
     'is never made if the connection for %s was reset after the request was sent',
     async (_, send) => {
-      await using service = await startRaw((socket) => {
+      await using service = await startRawService((socket) => {
         if (service.requests() === 1) socket.resetAndDestroy();
         else socket.end(OK_BYTES);
       });
@@ -154,7 +155,7 @@ describe('a retry', () => {
   );
 
   it('is not made for an audit whose response was truncated', async () => {
-    await using service = await startRaw((socket) => {
+    await using service = await startRawService((socket) => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[');
     });
     await using gateway = gatewayOver(service.url);
@@ -363,7 +364,7 @@ describe('the circuit breaker', () => {
     ],
     ['responses that are not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
   ])('opens after %s', async (_, onRequest) => {
-    await using service = await startRaw(onRequest);
+    await using service = await startRawService(onRequest);
     const { gateway, events } = observed(service.url, { timeoutMs: 250 });
     await using _gateway = gateway;
     await repeat(FAILURES - 1, gateway, DELETE);
