@@ -1,4 +1,5 @@
-// Single files of packages whose versions are pinned: their indexes load much more, which takes time at every start.
+// Deep imports. The entry points of these packages load much more code, which slows down every start. Their versions are
+// pinned.
 
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici';
