@@ -44,7 +44,7 @@ function checkOptions(options: unknown) {
   return { ...data, contract: checked.contract };
 }
 
-/** The check of an option that is also a setting, with the setting's default. */
+/** The schema of an option that is also a setting: the setting's checks and default. */
 function option<Value>({ value, default: byDefault }: { value: z.ZodType<Value>; default: Value }) {
   return value.optional().transform((given) => given ?? byDefault);
 }

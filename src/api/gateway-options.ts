@@ -45,8 +45,8 @@ export type GatewayOptions = {
   /** A Redis in which gateways share the login counts, such as rediss://redis.example.com/0. Default: each counts alone. */
   readonly rateLimitRedisUrl?: string | undefined;
   /**
-   * Number of trusted reverse proxies. Client IPs, by which logins are limited, come from `X-Forwarded-For`; with 0, from
-   * the socket. `gateway.fetch` has no socket.
+   * Number of trusted reverse proxies. The login limit then takes client IPs from `X-Forwarded-For`; with 0, from the
+   * socket. A request to `gateway.fetch` has no client IP.
    * @default 0
    */
   readonly trustedProxies?: number | undefined;

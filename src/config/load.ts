@@ -52,21 +52,35 @@ export function loadSettings({
   const set: Environment = Object.fromEntries(given);
   const env = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
   const found = [...problems];
+  const config = checkValues(env, found);
+  found.push(...RULES.filter(({ isBroken }) => isBroken(env)).map(({ problem }) => problem));
+  const files = readFiles(env, readFile, found);
+  if (found.length > 0) throw new ConfigError(found);
+  return { config, ...files };
+}
 
+/** Converts and checks every text. Adds to `problems`; only if there are none is the result complete. */
+function checkValues(env: Environment, problems: string[]): Config {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
     const text = env[name];
-    const { value, form, fromText } = setting;
     if (text === undefined) {
       values[name] = setting.default;
       continue;
     }
-    const { success, data } = value.safeParse(fromText(text));
+    const { success, data } = setting.value.safeParse(setting.fromText(text));
     if (success) values[name] = data;
-    else found.push(`${name} must be ${form}.`);
+    else problems.push(`${name} must be ${setting.form}.`);
   }
-  found.push(...RULES.filter(({ isBroken }) => isBroken(env)).map(({ problem }) => problem));
+  return values as Config; // every row of the table was checked
+}
 
+/** Reads and checks the files. Adds to `problems`. */
+function readFiles(
+  env: Environment,
+  readFile: SettingsSources['readFile'],
+  problems: string[],
+): Pick<Settings, 'contract' | 'tls'> {
   const read = (name: SettingName, isValid: (text: string) => boolean) => {
     const path = env[name];
     if (path === undefined) return undefined;
@@ -74,9 +88,9 @@ export function loadSettings({
       const text = readFile(path);
       if (isValid(text)) return text;
     } catch {
-      // Reported in the same words.
+      // Reported like a file that is invalid.
     }
-    found.push(`${name} must be ${SETTINGS[name].form} that can be read.`);
+    problems.push(`${name} must be ${SETTINGS[name].form} that can be read.`);
     return undefined;
   };
   const tls = {
@@ -85,16 +99,12 @@ export function loadSettings({
     key: read('UPSTREAM_KEY_FILE', (key) => isUsableTls({ key })),
   };
   if (tls.cert !== undefined && tls.key !== undefined && !isUsableTls(tls)) {
-    found.push('UPSTREAM_KEY_FILE must hold the key of UPSTREAM_CERT_FILE.');
+    problems.push('UPSTREAM_KEY_FILE must hold the key of UPSTREAM_CERT_FILE.');
   }
-  const contract = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
-  if ('problems' in contract) {
-    found.push(...contract.problems.map((problem) => `KEYTRAIL_CONTRACT: ${problem}`));
-  }
-
-  if (found.length > 0 || !('contract' in contract)) throw new ConfigError(found);
-  // Every row of the table has been checked.
-  return { config: values as Config, contract: contract.contract, tls };
+  const parsed = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
+  if ('contract' in parsed) return { contract: parsed.contract, tls };
+  problems.push(...parsed.problems.map((problem) => `KEYTRAIL_CONTRACT: ${problem}`));
+  return { contract: {}, tls };
 }
 
 /** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */

@@ -11,7 +11,7 @@ export type ValueType<Value = unknown> = {
   readonly fromText: (text: string) => unknown;
 };
 
-/** A number in decimal digits, bounds included. */
+/** A whole number from `from` to `to`; in a variable, decimal digits. */
 export function integer(from: number, to: number, unit = ''): ValueType<number> {
   const form = `a whole number${unit}, ${from} to ${to}`;
   const error = `must be ${form}`;
@@ -22,19 +22,19 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
   };
 }
 
-/** A text of a certain form. */
+/** A text. `form` completes "must be …". */
 export function text(form: string, isValid = (_: string) => true): ValueType<string> {
   const error = `must be ${form}`;
   return { value: z.string({ error }).refine(isValid, { error }), form, fromText: unchanged };
 }
 
-/** One of several names. */
+/** One of these names. */
 export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
   const form = `one of ${names.join(', ')}`;
   return { value: z.enum(names, { error: `must be ${form}` }), form, fromText: unchanged };
 }
 
-/** A switch: true or false; in a variable `on`, `true`, `off` or `false` in any case. */
+/** A boolean; in a variable `on`, `true`, `off` or `false` in any case. */
 export const flag: ValueType<boolean> = {
   value: z.boolean({ error: 'must be true or false' }),
   form: 'on or off',
@@ -102,7 +102,7 @@ export function isUsableTls({ ca, cert, key }: TlsTexts): boolean {
   } catch {
     return false;
   }
-  // An empty text passes for a certificate.
+  // OpenSSL accepts an empty text as a certificate.
   return [ca, cert, key].every((pem) => pem?.includes('-----BEGIN ') ?? true);
 }
 
@@ -114,6 +114,6 @@ export function isPlainHttp(url: string): boolean {
   );
 }
 
-/** What is wrong with such a URL, after the name of the setting. */
+/** The problem with such a URL. Completes "<setting> …". */
 export const PLAIN_HTTP =
   'must be https, unless the host is loopback: over plain http anyone on the network can read the tokens.';
