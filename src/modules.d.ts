@@ -1,5 +1,4 @@
-// Deep imports. The entry points of these packages load much more code, which slows down every start. Their versions are
-// pinned.
+// Deep imports, of pinned versions: the entry points of these packages load much more code at every start.
 
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici';

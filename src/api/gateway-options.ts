@@ -5,25 +5,13 @@ import type { GatewayLog } from '../observability/observer.ts';
 export type UpstreamOptions = {
   /** Base URL, http or https; a path is kept as a prefix. */
   readonly url: string | URL;
-  /**
-   * Whether `url` may be plain http on a host other than loopback. Anyone on the network can then read the tokens.
-   * @default false
-   */
+  /** Whether `url` may be plain http on a host other than loopback. Anyone on the network can then read the tokens. @default false */
   readonly allowHttp?: boolean | undefined;
-  /**
-   * Deadline of a call in milliseconds, including the wait for a connection and a retry.
-   * @default 10000
-   */
+  /** Deadline of a call in milliseconds, including the wait for a connection and a retry. @default 10000 */
   readonly timeoutMs?: number | undefined;
-  /**
-   * Maximum number of connections.
-   * @default 64
-   */
+  /** Maximum number of connections. @default 64 */
   readonly connections?: number | undefined;
-  /**
-   * Largest response body that is accepted, in bytes.
-   * @default 33554432
-   */
+  /** Largest response body that is accepted, in bytes. @default 33554432 */
   readonly maxBytes?: number | undefined;
   /** PEM texts: authorities to trust instead of Node's built-in list, and a client certificate with its private key. */
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
@@ -32,15 +20,9 @@ export type UpstreamOptions = {
 /** The options of `createGateway`. What is off in production by environment variables is off by default here. */
 export type GatewayOptions = {
   readonly upstream: UpstreamOptions;
-  /**
-   * Where each field is in the service's responses. What it omits is inferred from each response.
-   * @default {}
-   */
+  /** Where each field is in the service's responses. What it omits is inferred from each response. @default {} */
   readonly contract?: ConfiguredContract | undefined;
-  /**
-   * Logins per minute for each client ID and for each IP address; 0 means no limit.
-   * @default 10
-   */
+  /** Logins per minute for each client ID and for each IP address; 0 means no limit. @default 10 */
   readonly loginRateLimit?: number | undefined;
   /** A Redis in which gateways share the login counts, such as rediss://redis.example.com/0. Default: each counts alone. */
   readonly rateLimitRedisUrl?: string | undefined;
@@ -50,25 +32,13 @@ export type GatewayOptions = {
    * @default 0
    */
   readonly trustedProxies?: number | undefined;
-  /**
-   * Whether clients may query the schema.
-   * @default false
-   */
+  /** Whether clients may query the schema. @default false */
   readonly introspection?: boolean | undefined;
-  /**
-   * Whether browsers get GraphiQL at /graphql.
-   * @default false
-   */
+  /** Whether browsers get GraphiQL at /graphql. @default false */
   readonly playground?: boolean | undefined;
-  /**
-   * Maximum number of concurrent requests; further ones get HTTP 503.
-   * @default 512
-   */
+  /** Maximum number of concurrent requests; further ones get HTTP 503. @default 512 */
   readonly maxInFlight?: number | undefined;
-  /**
-   * Web origins whose scripts may read responses; credentials are never allowed.
-   * @default []
-   */
+  /** Web origins whose scripts may read responses; credentials are never allowed. @default [] */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Receives a record of every request, of contract entries that match nothing, and of bugs. Default: no log. */
   readonly log?: GatewayLog | undefined;

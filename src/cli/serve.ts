@@ -16,9 +16,7 @@ import { type Runtime, untilStopped } from './runtime.ts';
 export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
   const { config, contract, tls } = loadSettings({ ...runtime, ...commandLine });
   if (config.UPSTREAM_URL !== undefined && commandLine.data !== undefined) {
-    throw new ConfigError([
-      '--data is for the sandbox, which UPSTREAM_URL replaces. Remove one of them.',
-    ]);
+    throw new ConfigError(['--data is for the sandbox: remove it, or UPSTREAM_URL.']);
   }
   await using sandbox =
     config.UPSTREAM_URL === undefined

@@ -24,10 +24,7 @@ export type Fetch = (
 export type RequestOptions = {
   /** Access token, sent as `Authorization: Bearer …`. A login needs none. */
   readonly token?: string | undefined;
-  /**
-   * URL of the GraphQL endpoint.
-   * @default http://127.0.0.1:4000/graphql
-   */
+  /** URL of the GraphQL endpoint. @default http://127.0.0.1:4000/graphql */
   readonly url?: string | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;

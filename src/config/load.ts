@@ -3,7 +3,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-file.ts';
 import { SETTINGS, type Setting } from './settings.ts';
-import { flag, isPlainHttp, isUsableTls, PLAIN_HTTP, type TlsTexts } from './value-types.ts';
+import { isPlainHttp, isUsableTls, PLAIN_HTTP, parseFlag, type TlsTexts } from './value-types.ts';
 
 type SettingName = keyof typeof SETTINGS;
 
@@ -53,7 +53,7 @@ export function loadSettings({
   const env = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
   const found = [...problems];
   const config = checkValues(env, found);
-  found.push(...RULES.filter(({ isBroken }) => isBroken(env)).map(({ problem }) => problem));
+  found.push(...RULES.filter(([, isBroken]) => isBroken(env)).map(([problem]) => problem));
   const files = readFiles(env, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };
@@ -68,7 +68,7 @@ function checkValues(env: Environment, problems: string[]): Config {
       values[name] = setting.default;
       continue;
     }
-    const { success, data } = setting.value.safeParse(setting.fromText(text));
+    const { success, data } = setting.value.safeParse(setting.fromText?.(text) ?? text);
     if (success) values[name] = data;
     else problems.push(`${name} must be ${setting.form}.`);
   }
@@ -108,46 +108,37 @@ function readFiles(
 }
 
 /** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */
-const RULES: readonly {
-  readonly isBroken: (env: Environment) => boolean;
-  readonly problem: string;
-}[] = [
-  {
-    isBroken: (env) => env['NODE_ENV'] === 'production' && env['UPSTREAM_URL'] === undefined,
-    problem: 'UPSTREAM_URL is required when NODE_ENV is production.',
-  },
-  {
-    isBroken: (env) =>
+const RULES: readonly (readonly [problem: string, isBroken: (env: Environment) => boolean])[] = [
+  [
+    'UPSTREAM_URL is required when NODE_ENV is production.',
+    (env) => env['NODE_ENV'] === 'production' && env['UPSTREAM_URL'] === undefined,
+  ],
+  [
+    `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`,
+    (env) =>
       isPlainHttp(env['UPSTREAM_URL'] ?? '') &&
-      flag.fromText(env['UPSTREAM_ALLOW_HTTP'] ?? '') !== true,
-    problem: `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`,
-  },
-  {
-    isBroken: (env) =>
-      (env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined),
-    problem: 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.',
-  },
-  {
-    isBroken: (env) => {
-      const port = numberOf(env, 'PORT');
-      return port > 0 && port === Number(env['METRICS_PORT']);
-    },
-    problem: 'METRICS_PORT must differ from PORT.',
-  },
-  {
-    isBroken: (env) => numberOf(env, 'SHUTDOWN_DRAIN_MS') >= numberOf(env, 'SHUTDOWN_TIMEOUT_MS'),
-    problem:
-      'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.',
-  },
-  {
-    isBroken: (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
-    problem:
-      'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.',
-  },
-  {
-    isBroken: (env) => env['NODE_ENV'] === 'production' && env['NODE_DEBUG'] !== undefined,
-    problem: 'NODE_DEBUG must not be set in production: it logs tokens.',
-  },
+      parseFlag(env['UPSTREAM_ALLOW_HTTP'] ?? '') !== true,
+  ],
+  [
+    'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.',
+    (env) => (env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined),
+  ],
+  [
+    'METRICS_PORT must differ from PORT.',
+    (env) => numberOf(env, 'PORT') > 0 && numberOf(env, 'PORT') === Number(env['METRICS_PORT']),
+  ],
+  [
+    'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.',
+    (env) => numberOf(env, 'SHUTDOWN_DRAIN_MS') >= numberOf(env, 'SHUTDOWN_TIMEOUT_MS'),
+  ],
+  [
+    'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.',
+    (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
+  ],
+  [
+    'NODE_DEBUG must not be set in production: it logs tokens.',
+    (env) => env['NODE_ENV'] === 'production' && env['NODE_DEBUG'] !== undefined,
+  ],
 ];
 
 function numberOf(env: Environment, name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') {

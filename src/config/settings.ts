@@ -1,13 +1,5 @@
-import {
-  baseUrl,
-  choice,
-  flag,
-  integer,
-  origins,
-  redisUrl,
-  text,
-  type ValueType,
-} from './value-types.ts';
+import type { ValueType } from './value-types.ts';
+import { baseUrl, choice, flag, integer, origins, redisUrl, text } from './value-types.ts';
 
 /** One row of {@link SETTINGS}. */
 export type Setting = ValueType & {

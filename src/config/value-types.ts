@@ -7,8 +7,8 @@ export type ValueType<Value = unknown> = {
   readonly value: z.ZodType<Value>;
   /** What the text of the variable must be. Completes "<variable> must be …". */
   readonly form: string;
-  /** Converts the text of the variable. `value` rejects what cannot be converted. */
-  readonly fromText: (text: string) => unknown;
+  /** Converts the text of the variable; undefined if it cannot. Default: the text is the value. */
+  readonly fromText?: (text: string) => unknown;
 };
 
 /** A whole number from `from` to `to`; in a variable, decimal digits. */
@@ -25,23 +25,26 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
 /** A text. `form` completes "must be …". */
 export function text(form: string, isValid = (_: string) => true): ValueType<string> {
   const error = `must be ${form}`;
-  return { value: z.string({ error }).refine(isValid, { error }), form, fromText: unchanged };
+  return { value: z.string({ error }).refine(isValid, { error }), form };
 }
 
 /** One of these names. */
 export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
   const form = `one of ${names.join(', ')}`;
-  return { value: z.enum(names, { error: `must be ${form}` }), form, fromText: unchanged };
+  return { value: z.enum(names, { error: `must be ${form}` }), form };
 }
 
-/** A boolean; in a variable `on`, `true`, `off` or `false` in any case. */
+/** `on`, `true`, `off` or `false`, in any case, as a boolean; undefined for any other text. */
+export function parseFlag(given: string): boolean | undefined {
+  if (/^(?:on|true)$/i.test(given)) return true;
+  return /^(?:off|false)$/i.test(given) ? false : undefined;
+}
+
+/** A boolean; in a variable, a text for {@link parseFlag}. */
 export const flag: ValueType<boolean> = {
   value: z.boolean({ error: 'must be true or false' }),
   form: 'on or off',
-  fromText: (given) => {
-    const name = given.toLowerCase();
-    return /^(?:on|true)$/.test(name) || (/^(?:off|false)$/.test(name) ? false : undefined);
-  },
+  fromText: parseFlag,
 };
 
 const BASE_URL = 'an http or https URL without user, password, query or fragment';
@@ -52,7 +55,6 @@ export const baseUrl: ValueType<URL> = {
     .custom<string | URL>(isBaseUrl, { error: `must be ${BASE_URL}` })
     .transform((url) => new URL(url)),
   form: BASE_URL,
-  fromText: unchanged,
 };
 
 const ORIGINS = 'list of origins such as https://app.example.com';
@@ -68,10 +70,6 @@ export const origins: ValueType<readonly string[]> = {
 
 /** The URL of a Redis. */
 export const redisUrl = text('a redis or rediss URL without query or fragment', isRedisUrl);
-
-function unchanged(given: string): unknown {
-  return given;
-}
 
 function isBaseUrl(value: unknown): boolean {
   const url = typeof value === 'string' || value instanceof URL ? URL.parse(String(value)) : null;

@@ -105,18 +105,19 @@ const MAX_BODY_BYTES = 65_536;
 async function readRequest(request: IncomingMessage): Promise<RestRequest> {
   const { method = '', url = '', headers, socket } = request;
   const ip = socket.remoteAddress ?? null;
-  return { method, path: url, headers, body: await readBody(request), ip };
-}
-
-async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
     if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
+  const text = size > MAX_BODY_BYTES ? '' : Buffer.concat(chunks).toString();
+  return { method, path: url, headers, body: parseJson(text), ip };
+}
+
+function parseJson(text: string): unknown {
   try {
-    return size > MAX_BODY_BYTES ? undefined : JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

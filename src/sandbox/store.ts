@@ -175,23 +175,15 @@ function toRecord(row: Row): AuditRecord {
   };
 }
 
-/** A SQLite database with what the store needs of it. */
-type Database = {
-  /** Executes a statement that changes rows. */
-  run(sql: string, ...values: SQLInputValue[]): { readonly changes: number | bigint };
-  select(sql: string, ...values: SQLInputValue[]): readonly Row[];
-  /** Commits if `work` returns, rolls back if it throws. */
-  transaction<T>(work: () => T): T;
-  close(): void;
-};
-
-function openDatabase(file: string): Database {
+function openDatabase(file: string) {
   const database = new DatabaseSync(file);
   database.exec(TABLES);
   return {
-    run: (sql, ...values) => database.prepare(sql).run(...values),
-    select: (sql, ...values) => database.prepare(sql).all(...values),
-    transaction: (work) => {
+    run: (sql: string, ...values: SQLInputValue[]) => database.prepare(sql).run(...values),
+    select: (sql: string, ...values: SQLInputValue[]): readonly Row[] =>
+      database.prepare(sql).all(...values),
+    /** Commits if `work` returns, rolls back if it throws. */
+    transaction: <T>(work: () => T): T => {
       database.exec('BEGIN IMMEDIATE');
       try {
         const result = work();
