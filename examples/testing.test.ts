@@ -17,13 +17,13 @@ test('a deletion shows in the trail', async () => {
   assert.deepEqual(sent, ['DELETE /api/v1/secrets/demo-old-ci', 'GET /api/v1/audit']);
 });
 
-test('what the service does next can be scripted', async () => {
+test('the responses of the service can be scripted', async () => {
   await using keytrail = await createTestbed({ upstream: { timeoutMs: 1000 } });
   keytrail.respondNext(
     { status: 429, headers: { 'retry-after': '7' } },
     { body: { events: [{ action: 'made.up' }] } },
     { delayMs: 3000 },
-    { lost: 'before' }, // the key is deleted, and nobody learns of it
+    { lost: 'before' }, // the key is deleted, but the response is lost
   );
 
   const busy = await keytrail.request(AuditDocument, {});
@@ -40,7 +40,7 @@ test('what the service does next can be scripted', async () => {
   assert.equal(lost.errors?.[0]?.extensions?.code, 'OUTCOME_UNKNOWN');
 });
 
-test('a program of your own gets an address', async () => {
+test('a client can use the URL', async () => {
   await using keytrail = await createTestbed();
   const { url, accessToken: token } = keytrail;
   const { data } = await request(AuditDocument, { first: 1 }, { url, token });

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
 import { run } from './cli/run.ts';
 
-// Before 24.16, and in 25, Node tells of pipelined answers that only the last is closed: the others would be kept for ever.
+// Before 24.16, and in 25, Node emits `close` only for the last of several pipelined responses: the others would leak.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 16) || major === 25) {
   process.stderr.write(`keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n`);
@@ -13,12 +14,12 @@ if (major < 24 || (major === 24 && minor < 16) || major === 25) {
 }
 
 const stopping = new AbortController();
-/** Ctrl-C reaches whom npm has started twice: from the terminal and from npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const REPEAT_MS = 1000;
 let stoppedAt = Number.NEGATIVE_INFINITY;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
-    // A later one ends it at once; said in words, since nothing ends the first process of a container by itself.
+    // A second signal exits at once. It must be handled here: as PID 1 of a container there is no default action.
     const now = performance.now();
     if (!stopping.signal.aborted) stoppedAt = now;
     else if (now > stoppedAt + REPEAT_MS) process.exit(128 + constants.signals[signal]);
@@ -27,13 +28,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 process.on('uncaughtException', (bug: unknown) => {
   const { name = typeof bug, stack = '' } = Object(bug);
-  const at = /^ {4}at .*$/m.exec(stack)?.[0].trim(); // the message may quote what was being worked on
+  const at = /^ {4}at .*$/m.exec(stack)?.[0].trim(); // without the message, which may quote a value
   process.stderr.write(`keytrail: stopping because of a bug: ${name} ${at}\n`);
   process.exitCode = 1;
   stopping.abort();
 });
 
-// Who reads the log may go away; that is no reason to stop serving.
+// Keep serving if the process that reads the log exits (EPIPE).
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 const status = await run({
@@ -41,6 +42,7 @@ const status = await run({
   environment: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
+  readFile: (path) => readFileSync(path, 'utf8'),
   version: manifest.version,
   now: () => new Date(),
   clock: () => performance.now(),
@@ -51,6 +53,6 @@ const status = await run({
   stopping: stopping.signal,
 });
 process.exitCode ??= status;
-// Who reads the log may have stopped: the rest of it is waited for no longer than this.
+// If the process that reads the log has stopped reading, wait at most a second for it.
 if (stopping.signal.aborted)
   setTimeout(() => process.stdout.writableLength > 0 && process.exit(), 1000).unref();

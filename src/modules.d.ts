@@ -1,4 +1,4 @@
-// Single files of packages whose versions are pinned: their indexes load much more, which takes time at every start.
+// Deep imports, of pinned versions: the entry points of these packages load much more code at every start.
 
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici';

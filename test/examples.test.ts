@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 const [, { clientId, secret }, toDelete] = DEMO_CLIENTS;
 
-/** Runs an example as its first lines say, against a testbed of its own. */
+/** Runs an example against a testbed and returns its output. */
 async function runExample(name: string, { url }: Pick<Testbed, 'url'>): Promise<string> {
   const env = { ...COMPILE_CACHE, KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
   const { stdout } = await run(process.execPath, [name], { cwd: EXAMPLES, env });
@@ -36,14 +36,14 @@ describe('the examples', () => {
     },
   );
 
-  it('clients/plain-fetch.ts asks again what may be asked again', async () => {
+  it('clients/plain-fetch.ts retries a retryable error', async () => {
     await using testbed = await createTestbed();
     testbed.respondNext({ status: 429, headers: { 'retry-after': '1' } });
     await runExample('clients/plain-fetch.ts', testbed);
     expect([count(testbed, 'POST'), count(testbed, 'GET')]).toEqual([2, 1]);
   });
 
-  it('clients/plain-fetch.ts does not repeat what cannot succeed', async () => {
+  it('clients/plain-fetch.ts does not retry other errors', async () => {
     await using testbed = await createTestbed();
     testbed.respondNext({ status: 401 });
     await expect(runExample('clients/plain-fetch.ts', testbed)).rejects.toThrow('UNAUTHENTICATED');
@@ -54,10 +54,10 @@ describe('the examples', () => {
     [{}, `${toDelete.clientId} DELETED`],
     [{ status: 404 }, 'nothing to do'],
     [{ status: 429, headers: { 'retry-after': '9' } }, 'can be deleted in 9 seconds'],
-    [{ lost: 'before' as const }, 'may be gone'],
-  ])('clients/typed-client.ts meets %j by its code', async (answer, expected) => {
+    [{ lost: 'before' as const }, 'may have been deleted'],
+  ])('clients/typed-client.ts handles the code of %j', async (response, expected) => {
     await using testbed = await createTestbed();
-    testbed.respondNext({}, answer); // the login is the sandbox's own
+    testbed.respondNext({}, response); // the login gets the sandbox's own response
     expect(await runExample('clients/typed-client.ts', testbed)).toContain(expected);
   });
 
@@ -69,18 +69,18 @@ describe('the examples', () => {
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
     const { stdout } = await run(process.execPath, ['--test', 'testing.test.ts'], {
       cwd: EXAMPLES,
-      env: COMPILE_CACHE, // with this one's, the runner would take itself for a part of another
+      env: COMPILE_CACHE, // not this process's: a test runner sets variables that node --test reads
     });
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });
 });
 
-/** Asks for some events of the trail, by a client of some library. */
-type Ask = (session: Session, url: string) => (first: number) => Promise<unknown>;
+/** Creates a client of some library; returns a function that reads that many events with it. */
+type CreateReader = (session: Session, url: string) => (first: number) => Promise<unknown>;
 
 const AUDIT = gql`query ($first: Int) { audit(first: $first) { nodes { action } } }`;
 
-const CLIENTS: readonly (readonly [string, Ask])[] = [
+const CLIENTS: readonly (readonly [string, CreateReader])[] = [
   [
     'urql',
     (session, url) => {
@@ -111,15 +111,15 @@ const CLIENTS: readonly (readonly [string, Ask])[] = [
 describe.each(CLIENTS)('a login of %s', (_, create) => {
   const TWENTY = Array.from({ length: 20 }, (_, index) => index + 1);
 
-  it('is renewed once for twenty requests that are refused together', async () => {
+  it('is renewed once when twenty requests are rejected together', async () => {
     let time = Date.now();
     await using testbed = await createTestbed({ now: () => new Date(time) });
-    const ask = create(createSession(clientId, secret, testbed), testbed.url);
-    await ask(1);
-    time += 16 * 60_000; // the token has ended
+    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    await read(1);
+    time += 16 * 60_000; // the token has expired
     const before = testbed.requests.length;
 
-    expect(await Promise.all(TWENTY.map(ask))).toEqual(TWENTY);
+    expect(await Promise.all(TWENTY.map(read))).toEqual(TWENTY);
 
     const since = testbed.requests.slice(before);
     const logins = since.filter(({ method }) => method === 'POST');
@@ -129,28 +129,28 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     expect(since).toHaveLength(20 + 1 + 20);
   });
 
-  it('is renewed once when refusals come in after the renewal too', async () => {
+  it('is renewed once when some rejections arrive after the renewal', async () => {
     let time = Date.now();
     await using testbed = await createTestbed({ now: () => new Date(time) });
-    const ask = create(createSession(clientId, secret, testbed), testbed.url);
-    await ask(1);
+    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    await read(1);
     time += 16 * 60_000;
     const before = testbed.requests.length;
     testbed.respondNext({}, { status: 401, delayMs: 300 }, { status: 401, delayMs: 300 });
 
-    expect(await Promise.all([1, 2, 3].map(ask))).toEqual([1, 2, 3]);
+    expect(await Promise.all([1, 2, 3].map(read))).toEqual([1, 2, 3]);
 
     const since = testbed.requests.slice(before);
     expect(since.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('is not tried again and again when the service goes on refusing', async () => {
+  it('is renewed only once for a request that is rejected again', async () => {
     await using testbed = await createTestbed();
-    const ask = create(createSession(clientId, secret, testbed), testbed.url);
-    await ask(1);
+    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    await read(1);
     const before = testbed.requests.length;
     testbed.respondNext({ status: 401 }, {}, { status: 401 });
-    await expect(ask(1)).rejects.toThrow();
+    await expect(read(1)).rejects.toThrow();
     expect(testbed.requests.slice(before).map(({ method }) => method)).toEqual([
       'GET',
       'POST',
@@ -158,14 +158,14 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
     ]);
   });
 
-  it('fails everybody who waits when the login fails, with one login', async () => {
+  it('fails all waiting requests when the login fails, after one login', async () => {
     await using testbed = await createTestbed();
-    const ask = create(createSession(clientId, secret, testbed), testbed.url);
-    await ask(1);
+    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    await read(1);
     const before = testbed.requests.length;
-    const refused = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all are there by then
-    testbed.respondNext(...refused, { status: 403, delayMs: 1500 }); // the last refusal comes before it
-    const results = await Promise.allSettled(TWENTY.map(ask));
+    const rejections = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all requests have arrived by then
+    testbed.respondNext(...rejections, { status: 403, delayMs: 1500 }); // arrives after the last rejection
+    const results = await Promise.allSettled(TWENTY.map(read));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(testbed.requests.slice(before)).toHaveLength(20 + 1);
   });

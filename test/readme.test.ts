@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../src/config/load.ts';
+import { describeDefault, SETTINGS, type Setting } from '../src/config/settings.ts';
 import { FAILURES } from '../src/errors.ts';
 import { keytrailInProcess } from './helpers/process.ts';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
 const README = read('README.md');
 
-/** The text under a heading, up to the next. */
+/** The text of a section. */
 function section(heading: string): string {
   const start = README.indexOf(`\n## ${heading}\n`);
   expect(start).toBeGreaterThan(0);
@@ -23,7 +23,7 @@ function blocks(kind: string, of: string): string[] {
   );
 }
 
-/** An output with what differs from run to run masked. */
+/** Masks what differs from run to run. */
 function mask(output: string): string {
   return output
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
@@ -32,7 +32,7 @@ function mask(output: string): string {
 }
 
 describe('the README', () => {
-  it('has a first query whose commands work as written and print what it says', async () => {
+  it('has a first query whose commands print the output shown', async () => {
     await using process = keytrailInProcess([], { PORT: '0' });
     const [, origin = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
     const commands = blocks('sh', section('First query'));
@@ -44,13 +44,13 @@ describe('the README', () => {
     expect(printed.map(mask)).toEqual(outputs.map(mask));
   });
 
-  it('shows a program and a test that the suite runs', () => {
+  it('shows the program, the test and the tracing setup of examples/', () => {
     expect(blocks('ts', section('In a program'))).toEqual([read('examples/library.ts')]);
     expect(blocks('ts', section('In tests'))).toEqual([read('examples/testing.test.ts')]);
     expect(blocks('js', section('Settings'))).toEqual([read('examples/tracing.js')]);
   });
 
-  it('shows the routers’ settings as they are in the example', () => {
+  it('shows the router configurations of examples/federation/', () => {
     const example = (file: string) => read(`examples/federation/${file}`);
     expect(blocks('yaml', section('Federation'))).toEqual([
       example('apollo-router.yaml'),
@@ -62,7 +62,7 @@ describe('the README', () => {
     expect(example('apollo-gateway.ts')).toContain(apollo);
   });
 
-  it('names every client of the examples', () => {
+  it('lists every client of examples/clients/', () => {
     const clients = readdirSync(new URL('../examples/clients', import.meta.url));
     const shared = ['session.ts', 'settings.ts'];
     for (const file of clients.filter((name) => !shared.includes(name))) {
@@ -70,18 +70,20 @@ describe('the README', () => {
     }
   });
 
-  it('names every setting with its default and meaning', () => {
+  it('lists every setting with its option, default and description', () => {
     const table = section('Settings');
-    for (const { name, otherwise, meaning } of SETTINGS) {
-      expect(table).toContain(`| \`${name}\` | ${otherwise} | ${meaning} |`);
+    for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+      const option = setting.option === undefined ? '' : `\`${setting.option}\``;
+      const cells = [`\`${name}\``, option, describeDefault(setting), setting.description];
+      expect(table).toContain(`| ${cells.join(' | ')} |`);
     }
   });
 
-  it('names every code', () => {
+  it('lists every error code', () => {
     for (const code of Object.keys(FAILURES)) expect(section('Errors')).toContain(`\`${code}\``);
   });
 
-  it('says of every field in the schema where it comes from', () => {
+  it('gives the origin of every field in the schema', () => {
     const table = section('Where everything in the schema comes from');
     const fields = parse(read('schema.graphql')).definitions.flatMap((type) =>
       type.kind === Kind.OBJECT_TYPE_DEFINITION || type.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION
@@ -92,7 +94,7 @@ describe('the README', () => {
     expect(fields.filter((field) => !table.includes(`\`${field}\``))).toEqual([]);
   });
 
-  it('knows every script that it names', () => {
+  it('names only scripts that exist', () => {
     const { scripts } = JSON.parse(read('package.json'));
     const named = [...(README + read('CONTRIBUTING.md')).matchAll(/npm run ([\w:]+)/g)];
     for (const [, name = ''] of named) expect(Object.keys(scripts)).toContain(name);

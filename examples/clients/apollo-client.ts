@@ -1,4 +1,4 @@
-// Apollo Client, without React, with a login that renews itself.
+// Apollo Client without React, with automatic token refresh.
 // Run it: npx node examples/clients/apollo-client.ts
 import {
   ApolloClient,
@@ -14,8 +14,8 @@ import { createSession, type Session } from './session.ts';
 import { clientId, clientSecret, url } from './settings.ts';
 
 /**
- * A client whose operations are sent again, once, with a renewed token when theirs was refused. Keytrail takes one
- * field in a mutation, so what is sent again was refused as a whole.
+ * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
+ * mutations too: they have one field, so a rejected mutation had no effect.
  */
 export function createApolloClient(uri: string, session: Session): ApolloClient {
   const authorize = new ApolloLink((operation, forward) =>
@@ -30,7 +30,7 @@ export function createApolloClient(uri: string, session: Session): ApolloClient 
   const renew = new ErrorLink(({ error, operation, forward }) => {
     if (!isUnauthenticated(error)) return;
     operation.setContext({ refused: operation.getContext()['token'] });
-    return forward(operation); // whose errors do not come here again
+    return forward(operation); // errors of the retry do not reach this link
   });
   return new ApolloClient({
     link: ApolloLink.from([renew, authorize, new HttpLink({ uri })]),

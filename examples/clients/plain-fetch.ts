@@ -1,18 +1,18 @@
-// Nothing but fetch: logs in, then reads the newest events, patiently.
+// Only fetch: logs in, reads the newest events, and retries errors that are retryable.
 // Run it: npx node examples/clients/plain-fetch.ts
 import { setTimeout as wait } from 'node:timers/promises';
 import { clientId, clientSecret, url } from './settings.ts';
 
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
-const { login } = await ask(
+const { login } = await request(
   `mutation ($clientId: ID!, $credential: LoginCredential!) {
     login(clientId: $clientId, credential: $credential) { accessToken }
   }`,
   { clientId, credential: { clientSecret } },
 );
 
-const { audit } = await ask(
+const { audit } = await request(
   '{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }',
   {},
   login.accessToken,
@@ -21,9 +21,9 @@ for (const { occurredAt, action, target } of audit.nodes) {
   console.log(occurredAt, action, target.identifier);
 }
 
-/** Asks again only where the gateway says that it makes sense, and not before it says so. */
-async function ask(query: string, variables: object, token?: string) {
-  for (let tries = 1; ; tries += 1) {
+/** Retries only if the error is retryable, after `retryAfterSeconds` if the gateway specifies it. */
+async function request(query: string, variables: object, token?: string) {
+  for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -35,7 +35,9 @@ async function ask(query: string, variables: object, token?: string) {
     const { data, errors } = await response.json();
     if (errors === undefined) return data;
     const [{ message, extensions }] = errors;
-    if (!extensions.retryable || tries === TRIES) throw new Error(`${extensions.code}: ${message}`);
-    await wait((extensions.retryAfterSeconds ?? tries) * 1000);
+    if (!extensions.retryable || attempt === MAX_ATTEMPTS) {
+      throw new Error(`${extensions.code}: ${message}`);
+    }
+    await wait((extensions.retryAfterSeconds ?? attempt) * 1000);
   }
 }

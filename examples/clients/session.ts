@@ -1,15 +1,15 @@
 import { type LoginCredential, LoginDocument, type RequestOptions, request } from 'keytrail/client';
 
-/** A login that renews itself. The tokens are kept in memory, for as long as the program runs. */
+/** A login that is renewed when needed. The tokens are kept in memory. */
 export type Session = {
   /**
-   * The token to send. Hand in the one that was answered with UNAUTHENTICATED, if it was: then it is a new one, from
-   * one login however many ask, and from none if the token was renewed since the refused one was sent.
+   * Returns the access token. If a request failed with UNAUTHENTICATED, pass its token to get a new one. Concurrent
+   * calls share one login, and there is none if the token was already renewed.
    */
   token(refused?: string): Promise<string>;
 };
 
-/** Starts a session of a client that has never logged in before; nothing is sent until a token is asked for. */
+/** Creates a session for a client's first login. Nothing is sent before the first call of `token`. */
 export function createSession(
   clientId: string,
   clientSecret: string,
@@ -22,8 +22,8 @@ export function createSession(
   const logIn = async (): Promise<string> => {
     const { data, errors } = await request(LoginDocument, { clientId, credential }, options);
     if (!data?.login) {
-      // After OUTCOME_UNKNOWN the secret may be used up: that is for people to decide.
-      const [{ message, extensions } = { message: 'no answer', extensions: {} }] = errors ?? [];
+      // No retry: after OUTCOME_UNKNOWN the secret may have been used.
+      const [{ message, extensions } = { message: 'no data', extensions: {} }] = errors ?? [];
       throw new Error(`The login failed (${extensions?.code}): ${message}`);
     }
     const { accessToken, refreshToken } = data.login;

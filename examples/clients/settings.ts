@@ -1,4 +1,4 @@
-/** Where the examples find Keytrail and who they are; without settings, the sandbox that `npm start` serves. */
+/** The URL of Keytrail and the credentials. The defaults work with `npm start` and its sandbox. */
 export const url = process.env['KEYTRAIL_URL'] ?? 'http://127.0.0.1:4000/graphql';
 export const clientId = process.env['CLIENT_ID'] ?? 'demo-admin';
 export const clientSecret = process.env['CLIENT_SECRET'] ?? 'demo-admin-secret-5f2c9a71';

@@ -1,11 +1,11 @@
-// The typed client of the package: deletes a key and says what became of it.
+// The typed client of the package: deletes a key and handles each error code.
 // Run it: npx node examples/clients/typed-client.ts
 import { DeleteApiKeyDocument, LoginDocument, request } from 'keytrail/client';
 import { clientId, clientSecret, url } from './settings.ts';
 
 const key = process.env['KEY_TO_DELETE'] ?? 'demo-old-ci';
 
-const credential = { clientSecret }; // or { refreshToken }: one of the two, the types say so
+const credential = { clientSecret }; // or { refreshToken }; the types allow only one of them
 const { data, errors: problems } = await request(LoginDocument, { clientId, credential }, { url });
 const token = data?.login?.accessToken;
 if (token === undefined) throw new Error(problems?.[0]?.message);
@@ -17,13 +17,13 @@ switch (error?.extensions?.code) {
     console.log(key, deletion.data?.deleteApiKey?.outcome);
     break;
   case 'NOT_FOUND':
-    console.log(key, 'is not there, so there is nothing to do');
+    console.log(key, 'does not exist: nothing to do');
     break;
   case 'RATE_LIMITED':
     console.log(key, 'can be deleted in', error?.extensions?.retryAfterSeconds, 'seconds');
     break;
   case 'OUTCOME_UNKNOWN':
-    console.log(key, 'may be gone: look into the audit trail before you try again');
+    console.log(key, 'may have been deleted: check the audit trail before you retry');
     break;
   default:
     throw new Error(error?.message);

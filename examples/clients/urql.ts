@@ -1,4 +1,4 @@
-// urql with a login that renews itself.
+// urql with automatic token refresh.
 // Run it: npx node examples/clients/urql.ts
 import { Client, type CombinedError, fetchExchange, gql, type Operation } from '@urql/core';
 import { authExchange } from '@urql/exchange-auth';
@@ -6,9 +6,9 @@ import { createSession, type Session } from './session.ts';
 import { clientId, clientSecret, url } from './settings.ts';
 
 /**
- * A client whose operations are sent again, once, with a renewed token when theirs was refused. Keytrail takes one
- * field in a mutation, so what is sent again was refused as a whole. urql knows operations by their text and variables:
- * of two equal mutations at once the second may never be answered.
+ * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
+ * mutations too: they have one field, so a rejected mutation had no effect. urql identifies operations by document and
+ * variables: of two equal mutations at the same time, the second may never get a result.
  */
 export function createUrqlClient(url: string, session: Session): Client {
   const auth = authExchange(async ({ appendHeaders }) => {
@@ -18,7 +18,7 @@ export function createUrqlClient(url: string, session: Session): Client {
       addAuthToOperation: (operation) =>
         appendHeaders(operation, { authorization: `Bearer ${token}` }),
       didAuthError: (error, operation) => {
-        refused = tokenOf(operation); // not `token`: the answer may have come after it was renewed
+        refused = tokenOf(operation); // not `token`, which may have been refreshed since
         return isUnauthenticated(error);
       },
       refreshAuth: async () => {

@@ -1,41 +1,115 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { trace } from '@opentelemetry/api';
-import { loadConfig } from '../config/load.ts';
-import { createGateway as assemble } from '../gateway.ts';
+import { z } from 'zod';
+import { ConfigError } from '../config/config-error.ts';
+import { checkContract } from '../config/contract-file.ts';
+import { SETTINGS } from '../config/settings.ts';
+import { isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
+import { createGateway as assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/types.ts';
-import { checkOptions, type GatewayOptions } from './gateway-options.ts';
+import type { GatewayOptions } from './gateway-options.ts';
 
 /**
- * Builds a gateway over a REST service, for a program of your own. It takes no port, reads no environment and shares
- * nothing with another gateway. Dispose it when it is no longer needed.
- * @throws ConfigError that names everything that is wrong with the options.
+ * Creates a gateway to a REST service, to be embedded in a program. It opens no port, reads no environment variable and
+ * shares nothing with other gateways. Dispose it when it is no longer needed.
+ * @throws ConfigError with every problem of the options. None repeats a value.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { loginRateLimit, rateLimitRedisUrl, ...checked } = checkOptions(options);
-  const { upstream, playground, maxInFlight, log, draining, now, ...rest } = checked;
-  const defaults = loadConfig({});
-  return assemble({
+  const { contract, loginRateLimit, rateLimitRedisUrl, playground, ...rest } =
+    checkOptions(options);
+  return assembleGateway({
     ...rest,
-    upstream: {
-      url: upstream.url,
-      timeoutMs: upstream.timeoutMs ?? defaults.UPSTREAM_TIMEOUT_MS,
-      connections: upstream.connections ?? defaults.UPSTREAM_CONNECTIONS,
-      maxBytes: upstream.maxBytes ?? defaults.UPSTREAM_MAX_BYTES,
-      tls: upstream.tls,
-    },
+    contract,
     loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
-    maxInFlight: maxInFlight ?? defaults.MAX_IN_FLIGHT,
-    log: log ?? SILENT,
-    now: now ?? (() => new Date()),
     clock: () => performance.now(),
     random: Math.random,
     tracer: trace.getTracer('keytrail'),
     createId: randomUUID,
-    draining: draining ?? new AbortController().signal,
   });
 }
 
+function checkOptions(options: unknown) {
+  const { data, error } = optionsSchema.safeParse(options);
+  const checked = checkContract(Object(options).contract ?? {});
+  const problems = [
+    ...(error?.issues ?? []).flatMap(describeIssue),
+    ...('problems' in checked ? checked.problems.map((problem) => `contract: ${problem}`) : []),
+  ];
+  if (data === undefined || !('contract' in checked) || problems.length > 0) {
+    throw new ConfigError(problems);
+  }
+  return { ...data, contract: checked.contract };
+}
+
+/** The schema of an option that is also a setting: the setting's checks and default. */
+function option<Value>({ value, default: byDefault }: { value: z.ZodType<Value>; default: Value }) {
+  return value.optional().transform((given) => given ?? byDefault);
+}
+
+const pem = z.string({ error: 'must be a PEM text' }).optional();
+
+const upstreamSchema = z
+  .strictObject(
+    {
+      url: SETTINGS.UPSTREAM_URL.value,
+      allowHttp: option(SETTINGS.UPSTREAM_ALLOW_HTTP),
+      timeoutMs: option(SETTINGS.UPSTREAM_TIMEOUT_MS),
+      connections: option(SETTINGS.UPSTREAM_CONNECTIONS),
+      maxBytes: option(SETTINGS.UPSTREAM_MAX_BYTES),
+      tls: z
+        .strictObject({ ca: pem, cert: pem, key: pem }, { error: 'must be an object' })
+        .refine((tls) => isUsableTls(tls) && (tls.cert === undefined) === (tls.key === undefined), {
+          error: 'must hold PEM texts, cert and key together',
+        })
+        .optional(),
+    },
+    { error: 'must be an object with the `url` of the service' },
+  )
+  .refine(({ allowHttp, url }) => allowHttp || !isPlainHttp(url.href), {
+    path: ['url'],
+    error: `${PLAIN_HTTP} Set \`upstream.allowHttp: true\` to allow it`,
+  });
+
 const SILENT: GatewayLog = { info: () => {}, warn: () => {}, error: () => {} };
+
+const optionsSchema = z.strictObject(
+  {
+    upstream: upstreamSchema,
+    contract: z.unknown().optional(), // checked by checkContract, whose messages name the entries
+    loginRateLimit: option(SETTINGS.LOGIN_RATE_LIMIT),
+    rateLimitRedisUrl: SETTINGS.RATE_LIMIT_REDIS_URL.value.optional(),
+    trustedProxies: option(SETTINGS.TRUSTED_PROXIES),
+    introspection: option(SETTINGS.INTROSPECTION),
+    playground: option(SETTINGS.PLAYGROUND),
+    maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
+    corsOrigins: option(SETTINGS.CORS_ORIGINS),
+    log: z
+      .custom<GatewayLog>(isLog, {
+        error: 'must have the functions `info`, `warn` and `error`, as `console` has',
+      })
+      .default(SILENT),
+    draining: z
+      .instanceof(AbortSignal, { error: 'must be an AbortSignal' })
+      .default(() => new AbortController().signal),
+    now: z
+      .custom<() => Date>((value) => typeof value === 'function', {
+        error: 'must be a function that returns a Date',
+      })
+      .default(() => () => new Date()),
+  },
+  { error: 'createGateway takes an object of options' },
+);
+
+function isLog(value: unknown): boolean {
+  return ['info', 'warn', 'error'].every((level) => typeof Object(value)[level] === 'function');
+}
+
+function describeIssue(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${[...issue.path, key].join('.')} is not an option.`);
+  }
+  return [`${[issue.path.join('.'), issue.message].filter((part) => part !== '').join(' ')}.`];
+}

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { type Sandbox, type SandboxOptions, createSandbox as start } from '../sandbox/server.ts';
+import {
+  type Sandbox,
+  type SandboxOptions,
+  createSandbox as startSandbox,
+} from '../sandbox/server.ts';
 
 /**
- * Starts the sandbox service: on a free loopback port and in memory, unless the options say otherwise.
- * @throws what Node says when the port or the file cannot be had.
+ * Starts the sandbox: by default on a free loopback port, with its data in memory.
+ * @throws Node's error if the port or the file cannot be opened.
  */
 export function createSandbox({
   host = '127.0.0.1',
   port = 0,
-  file = ':memory:',
   now = () => new Date(),
   createToken = () => randomBytes(32).toString('base64url'),
-  onRequest,
+  ...rest
 }: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  return start({ host, port, file, now, createToken, onRequest });
+  return startSandbox({ host, port, now, createToken, ...rest });
 }

@@ -1,20 +1,21 @@
 import type { Sandbox } from '../sandbox/server.ts';
 import { GRAPHQL_PATH } from '../server/plugins/use-routes.ts';
 
-/** What there is to greet with. */
+/** What the banner shows. */
 export type BannerFacts = {
   readonly version: string;
-  /** Where the gateway listens, without a path. */
+  /** The gateway's URL without a path. */
   readonly origin: string;
   readonly upstreamUrl: string;
   readonly hasPlayground: boolean;
   readonly sandbox: Pick<Sandbox, 'clients'> | null;
+  /** Undefined if metrics are off. */
   readonly metricsUrl: string | undefined;
 };
 
-/** Says where everything is, and with the sandbox how to begin. */
-export function printBanner(greeting: BannerFacts): string {
-  const { version, origin, upstreamUrl, hasPlayground, sandbox, metricsUrl } = greeting;
+/** The text that `serve` writes when it is ready: the URLs and, with the sandbox, how to log in. */
+export function formatBanner(facts: BannerFacts): string {
+  const { version, origin, upstreamUrl, hasPlayground, sandbox, metricsUrl } = facts;
   const url = `${origin}${GRAPHQL_PATH}`;
   const lines = [
     `Keytrail ${version}`,
@@ -23,12 +24,12 @@ export function printBanner(greeting: BannerFacts): string {
     ...(hasPlayground ? [`  Playground   ${url} (in a browser)`] : []),
     `  Forwards to  ${upstreamUrl.replace(/\/$/, '')}`,
     ...(metricsUrl === undefined ? [] : [`  Metrics      ${metricsUrl}`]),
-    ...(sandbox === null ? [] : greetSandbox(url, sandbox.clients, hasPlayground)),
+    ...(sandbox === null ? [] : sandboxLines(url, sandbox.clients, hasPlayground)),
   ];
   return `${lines.join('\n')}\n\n`;
 }
 
-function greetSandbox(
+function sandboxLines(
   url: string,
   clients: Sandbox['clients'],
   hasPlayground: boolean,
@@ -40,9 +41,9 @@ function greetSandbox(
   const variables = { clientId: first?.clientId, clientSecret: first?.secret };
   return [
     '',
-    '  THIS IS THE SANDBOX: a stand-in for the service, with made-up data. Set UPSTREAM_URL for the real one.',
+    '  THIS IS THE SANDBOX: an embedded service with fake data. Set UPSTREAM_URL to use your service.',
     '',
-    '  Demo clients, each with its secret for the first login:',
+    '  Demo clients, each with the secret for its first login:',
     ...clients.map(({ clientId, secret }, index) =>
       `    ${clientId.padEnd(14)} ${secret.padEnd(30)} ${uses[index] ?? ''}`.trimEnd(),
     ),
@@ -52,9 +53,9 @@ function greetSandbox(
   ];
 }
 
-/** A secret is good for one login, so the playground has a client of its own. */
+/** A secret works for one login, so the playground has its own client. */
 const PLAYGROUND_USES = [
-  'logs in below',
-  'logs in in the playground: press play in each tab, from left to right',
-  'is deleted there',
+  'for the command below',
+  'for the playground: run its tabs from left to right',
+  'deleted by the playground',
 ];

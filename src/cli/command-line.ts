@@ -1,38 +1,39 @@
 import { parseArgs } from 'node:util';
-import { type Environment, SETTINGS } from '../config/load.ts';
+import type { Environment } from '../config/load.ts';
+import { describeDefault, SETTINGS, type Setting } from '../config/settings.ts';
 
-/** What was asked for on the command line. */
+/** A parsed command line. */
 export type CommandLine = {
-  /** The first word, `serve` when there is none: one of {@link COMMANDS}, or named as a problem. */
+  /** A name of {@link COMMANDS}, `serve` by default. Any other name is also reported in `problems`. */
   readonly command: string;
   readonly help: boolean;
   readonly version: boolean;
-  /** The file of the sandbox; in memory when left out. */
+  /** The SQLite file of the sandbox; undefined for a database in memory. */
   readonly data: string | undefined;
-  /** The saved answers to learn from. */
+  /** Files with saved responses, for `learn`. */
   readonly from: readonly string[];
-  /** Settings given as options, under the names of their variables. */
-  readonly environment: Environment;
-  /** One sentence for each thing that cannot be understood. */
+  /** Settings that were given as flags, by environment variable. */
+  readonly flags: Environment;
+  /** One sentence per problem. */
   readonly problems: readonly string[];
 };
 
-/** The option that stands for a variable: UPSTREAM_URL is `--upstream-url`. */
-export function optionOf(variable: string): string {
+/** The flag of a setting: UPSTREAM_URL is `--upstream-url`. */
+function toFlag(variable: string): string {
   return `--${variable.toLowerCase().replaceAll('_', '-')}`;
 }
 
-/** What can be asked for, and what it does. */
+/** The commands and what they do. */
 export const COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['serve', 'serve the graph (the default); without UPSTREAM_URL over an embedded sandbox service'],
-  ['sandbox', 'run the sandbox service alone, on port 4001 unless PORT says otherwise'],
-  ['learn', 'print the contract by which saved answers, or those of a live service, are read'],
-  ['schema', 'print the schema as a federation subgraph'],
+  ['serve', 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service'],
+  ['sandbox', 'start only the sandbox service, on port 4001 unless PORT is set'],
+  ['learn', 'infer a contract from saved responses or from a live service, and print it as JSON'],
+  ['schema', 'print the GraphQL schema, as a federation subgraph'],
 ]);
 
-/** Takes the command line apart; it never throws, so that all problems can be named with those of the settings. */
-export function readCommandLine(args: readonly string[]): CommandLine {
-  const variables = new Map(SETTINGS.map(({ name }) => [optionOf(name), name]));
+/** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const variables = new Map(Object.keys(SETTINGS).map((name) => [toFlag(name), name]));
   const text = { type: 'string' } as const;
   const { tokens } = parseArgs({
     args: [...args],
@@ -46,23 +47,23 @@ export function readCommandLine(args: readonly string[]): CommandLine {
       ...Object.fromEntries([...variables.keys()].map((option) => [option.slice(2), text])),
     },
   });
-  const environment: Record<string, string> = {};
+  const flags: Record<string, string> = {};
   const problems: string[] = [];
   const words: string[] = [];
-  const flags = new Set<string>();
+  const switches = new Set<string>();
   const from: string[] = [];
   let data: string | undefined;
   let isUnknownBefore = false;
   for (const token of tokens) {
-    // What follows an unknown option is most likely its value, and no command.
+    // A word after an unknown option is most likely its value, not a command.
     if (token.kind === 'positional' && !isUnknownBefore) words.push(token.value);
     isUnknownBefore = false;
     if (token.kind !== 'option') continue;
     const variable = variables.get(token.rawName);
     if (token.name === 'help' || token.name === 'version') {
-      flags.add(token.name);
+      switches.add(token.name);
     } else if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
-      problems.push(`There is no option ${token.rawName}.`);
+      problems.push(`${token.rawName} is not an option.`);
       isUnknownBefore = true;
     } else if (token.value === undefined || token.value === '') {
       problems.push(`${token.rawName} needs a value.`);
@@ -71,55 +72,58 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     } else if (variable === undefined) {
       data = token.value;
     } else {
-      environment[variable] = token.value;
+      flags[variable] = token.value;
     }
   }
   const [command = 'serve', ...more] = words;
   if (!COMMANDS.has(command))
-    problems.push(`The command must be ${[...COMMANDS.keys()].join(' or ')}.`);
-  // A shell makes several words of `--from *.json`.
+    problems.push(`The command must be one of ${[...COMMANDS.keys()].join(', ')}.`);
+  // The shell expands `--from *.json` to several words.
   if (command === 'learn' && from.length > 0) from.push(...more);
   else if (more.length > 0) {
-    const isFile = command === 'learn';
-    problems.push(isFile ? 'Files go as in --from answer.json.' : 'Only one command can be given.');
+    problems.push(
+      command === 'learn'
+        ? 'Put --from before the files: learn --from FILE.'
+        : 'Only one command can be given.',
+    );
   }
   if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
   return {
     command,
-    help: flags.has('help'),
-    version: flags.has('version'),
+    help: switches.has('help'),
+    version: switches.has('version'),
     data,
     from,
-    environment,
+    flags,
     problems,
   };
 }
 
-/** The whole of `--help`. */
-export function helpText(): string {
-  return `Keytrail puts a GraphQL graph over a REST service: log in, read the audit trail, delete an API key.
+/** The text of `--help`. */
+export function formatHelp(): string {
+  return `Keytrail is a GraphQL gateway for a REST service: log in, read the audit trail, delete an API key.
 
 Usage: keytrail [command] [options]
 
 Commands
-${[...COMMANDS].map(([name, does]) => `  ${name.padEnd(9)} ${does}`).join('\n')}
+${[...COMMANDS].map(([name, description]) => `  ${name.padEnd(9)} ${description}`).join('\n')}
 
 Options
-  --from FILE…    learn from these saved answers; without it from UPSTREAM_URL, with the access
-                  token in the variable KEYTRAIL_TOKEN
-  --data FILE     keep the sandbox's data in this SQLite file; without it they end with the process
-  --help, -h      print this
-  --version, -v   print the version
+  --from FILE…    files with saved responses for learn; without it, learn requests the audit trail
+                  from UPSTREAM_URL with the access token in the variable KEYTRAIL_TOKEN
+  --data FILE     SQLite file for the sandbox's data; without it, the data is lost at exit
+  -h, --help      print this help
+  -v, --version   print the version
 
-Settings, each as a variable or as an option
-${SETTINGS.map(describeSetting).join('\n')}
+Settings: each is an environment variable or an option; the option wins
+${Object.entries(SETTINGS).map(formatSetting).join('\n')}
 
-Exit status: 0 stopped as asked, 1 could not run, 2 an option or a setting is wrong.
+Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
 `;
 }
 
-function describeSetting({ name, form, meaning, otherwise }: (typeof SETTINGS)[number]): string {
-  return `  ${name}, ${optionOf(name)}
-      ${meaning}
-      ${form}; default: ${otherwise}`;
+function formatSetting([name, setting]: readonly [string, Setting]): string {
+  return `  ${name}, ${toFlag(name)} (default: ${describeDefault(setting)})
+      ${setting.description}
+      ${setting.form}`;
 }

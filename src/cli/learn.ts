@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../config/config-error.ts';
-import { loadSettings } from '../config/files.ts';
+import { loadSettings } from '../config/load.ts';
 import { GatewayError } from '../errors.ts';
 import { inferEvent } from '../inference/event.ts';
 import { completeAudit, inferContract } from '../inference/index.ts';
@@ -27,7 +27,7 @@ import type { Runtime } from './runtime.ts';
 export async function learn(host: Runtime, commandLine: CommandLine): Promise<void> {
   const files = commandLine.from;
   // The environment's settings concern the gateway; wrong options are named all the same.
-  if (files.length > 0) loadSettings({ ...host, environment: {} }, commandLine);
+  if (files.length > 0) loadSettings({ ...host, ...commandLine, environment: {} });
   const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
   const contract = learnContract(answers);
   for (const [index, answer] of answers.entries()) {
@@ -56,7 +56,7 @@ function load(file: string): UpstreamResponse {
 }
 
 async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
-  const { config, tls } = loadSettings(host, commandLine);
+  const { config, tls } = loadSettings({ ...host, ...commandLine });
   const token = host.environment['KEYTRAIL_TOKEN'];
   if (config.UPSTREAM_URL === undefined || !token) {
     throw new ConfigError([

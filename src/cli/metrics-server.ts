@@ -3,17 +3,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** What Prometheus is told. */
-export type Exposition = Pick<Metrics, 'text' | 'contentType'>;
-
-/** A port on loopback with nothing but `/metrics`. */
+/** An HTTP server on loopback that serves `/metrics` and nothing else. */
 export type MetricsServer = AsyncDisposable & { readonly url: string };
 
 /**
- * Serves metrics to whoever is on this machine.
- * @throws what Node says when the port cannot be had.
+ * Serves the metrics on loopback. Port 0 picks a free one.
+ * @throws Node's error if the port cannot be opened, with the property `setting`.
  */
-export async function serveMetrics(metrics: Exposition, port: number): Promise<MetricsServer> {
+export async function serveMetrics(
+  metrics: Pick<Metrics, 'text' | 'contentType'>,
+  port: number,
+): Promise<MetricsServer> {
   const server = createServer(async ({ method, url = '' }, response) => {
     if (!/^(?:GET|HEAD) \/metrics(?:\?|$)/.test(`${method} ${url}`)) {
       response.writeHead(404).end();
@@ -24,9 +24,9 @@ export async function serveMetrics(metrics: Exposition, port: number): Promise<M
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening').catch((error: unknown) => {
-    throw Object.assign(Object(error), { setting: 'METRICS_PORT' }); // else it is taken for the port of GraphQL
+    throw Object.assign(Object(error), { setting: 'METRICS_PORT' }); // the error message would name PORT otherwise
   });
-  const address = server.address() as AddressInfo; // it listens on TCP
+  const address = server.address() as AddressInfo; // a TCP server has one
   return {
     url: `http://127.0.0.1:${address.port}/metrics`,
     [Symbol.asyncDispose]: async () => {

@@ -1,37 +1,37 @@
 import type { Tracer } from '@opentelemetry/api';
 import type { Environment } from '../config/load.ts';
 
-/** The process, as the commands see it: all that they take from the world comes through here. */
+/** What a command uses of the process and the system. Tests pass their own. */
 export type Runtime = {
-  /** Without the program and the script. */
+  /** The command line, without the executable and the script. */
   readonly arguments: readonly string[];
   readonly environment: Environment;
-  /** For what a program reads: logs, the schema. */
-  readonly stdout: {
-    write(text: string, onWritten?: () => void): unknown;
-    readonly isTTY?: boolean;
-  };
-  /** For what people read: greetings and problems. */
+  /** Output for programs: log lines, the schema, a contract. */
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  /** Output for people: the banner and error messages. */
   readonly stderr: { write(text: string): unknown };
+  /** Returns the text of a file (UTF-8); throws if it cannot be read. */
+  readonly readFile: (path: string) => string;
+  /** The version of Keytrail. */
   readonly version: string;
-  /** The time of day. */
+  /** The current time. */
   readonly now: () => Date;
-  /** Milliseconds from anywhere, never going back. */
+  /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
-  /** A number from 0 up to 1, which nobody needs to be surprised by. */
+  /** A random number from 0 up to, but not including, 1. Not for secrets. */
   readonly random: () => number;
-  /** Makes a UUID. */
+  /** Creates a UUID. */
   readonly createId: () => string;
-  /** Makes a text that nobody can guess. */
+  /** Creates an unguessable token. */
   readonly createToken: () => string;
-  /** Makes spans, where the process has an SDK of OpenTelemetry. */
+  /** Creates spans. They are recorded only if the process has an OpenTelemetry SDK. */
   readonly tracer: Tracer;
-  /** Aborted when the process is asked to stop. */
+  /** Aborted when the process should shut down. */
   readonly stopping: AbortSignal;
 };
 
-/** Waits until the process is asked to stop. */
-export function untilStopped({ stopping }: Runtime): Promise<void> {
+/** Resolves when the process should shut down. */
+export function untilStopped({ stopping }: Pick<Runtime, 'stopping'>): Promise<void> {
   return new Promise((resolve) => {
     if (stopping.aborted) resolve();
     else stopping.addEventListener('abort', () => resolve(), { once: true });

@@ -1,29 +1,31 @@
 import { ConfigError } from '../config/config-error.ts';
-import { loadSettings } from '../config/files.ts';
+import { loadSettings } from '../config/load.ts';
 import { createGateway } from '../gateway.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import { listen } from '../server/http-server.ts';
-import { printBanner } from './banner.ts';
+import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
 import { createLogger } from './logger.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /**
- * Serves the graph until the process is asked to stop.
- * @throws ConfigError for wrong settings, and the error of Node when a port cannot be opened.
+ * Runs the gateway until the process should shut down, then shuts it down gracefully.
+ * @throws ConfigError for invalid settings, and Node's error if a port or a file cannot be opened.
  */
 export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
-  const { config, contract, tls } = loadSettings(runtime, commandLine);
+  const { config, contract, tls } = loadSettings({ ...runtime, ...commandLine });
   if (config.UPSTREAM_URL !== undefined && commandLine.data !== undefined) {
-    throw new ConfigError(['--data is for the sandbox, and with UPSTREAM_URL there is none.']);
+    throw new ConfigError(['--data is for the sandbox: remove it, or UPSTREAM_URL.']);
   }
   await using sandbox =
     config.UPSTREAM_URL === undefined
-      ? await (await import('./sandbox.ts')).startSandbox(runtime, {
+      ? await (await import('../sandbox/server.ts')).createSandbox({
           host: '127.0.0.1',
           port: 0,
           file: commandLine.data,
+          now: runtime.now,
+          createToken: runtime.createToken,
         })
       : null;
   const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
@@ -31,6 +33,9 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     config.METRICS_PORT === undefined
       ? undefined
       : (await import('../observability/metrics.ts')).createMetrics();
+  // Disposed after the gateway, so that metrics can be scraped while it drains.
+  await using metricsServer =
+    metrics === undefined ? null : await serveMetrics(metrics, config.METRICS_PORT ?? 0);
   const draining = new AbortController();
   await using gateway = createGateway({
     upstream: {
@@ -66,10 +71,8 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     drainMs: config.SHUTDOWN_DRAIN_MS,
     timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
   });
-  await using metricsServer =
-    metrics === undefined ? null : await serveMetrics(metrics, config.METRICS_PORT ?? 0);
   runtime.stderr.write(
-    printBanner({
+    formatBanner({
       version: runtime.version,
       origin: server.url,
       upstreamUrl,
@@ -79,12 +82,12 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     }),
   );
   await untilStopped(runtime);
-  // A deletion continues after its client disconnected, but not beyond the shutdown deadline.
+  // A login or deletion continues after its client disconnects, but not beyond the shutdown deadline.
   setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
 }
 
 function toPlayground(sandbox: Sandbox | null) {
-  const [, login, toDelete] = sandbox?.clients ?? []; // the banner uses the first client
+  const [, login, toDelete] = sandbox?.clients ?? []; // the first is for the command in the banner
   return {
     clientId: login?.clientId,
     clientSecret: login?.secret,

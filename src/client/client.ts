@@ -4,13 +4,13 @@ import type { ErrorCode, FailureExtensions } from '../errors.ts';
 export type { ErrorCode, FailureReason } from '../errors.ts';
 export * from './graphql.ts';
 
-/** An operation as a text that knows the types of its data and its variables, or any text. */
+/** An operation as a string that carries the types of its data and variables, or any string. */
 export type Document<Data, Variables> = DocumentTypeDecoration<Data, Variables> & {
-  readonly length: number; // a text has one, a parsed document has not
+  readonly length: number; // excludes parsed documents
   toString(): string;
 };
 
-/** As much of the global `fetch` as a request takes; that of a gateway or of a test will do. */
+/** The part of the global `fetch` that `request` uses. `gateway.fetch` is one, too. */
 export type Fetch = (
   url: string,
   init: {
@@ -20,29 +20,29 @@ export type Fetch = (
   },
 ) => Promise<{ readonly status: number; text(): Promise<string> }>;
 
-/** Where a request goes and what it carries. */
+/** The options of {@link request}. */
 export type RequestOptions = {
-  /** Sent as `Authorization: Bearer`. A login takes none. */
+  /** Access token, sent as `Authorization: Bearer …`. A login needs none. */
   readonly token?: string | undefined;
-  /** Where GraphQL is. Default `http://127.0.0.1:4000/graphql`. */
+  /** URL of the GraphQL endpoint. @default http://127.0.0.1:4000/graphql */
   readonly url?: string | undefined;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 };
 
-/** What went wrong with a field or with the whole request. Decide by `extensions.code`. */
+/** Why a field or the whole request failed. Decide by `extensions.code`. */
 export type ResultError = {
-  /** A sentence for people: what happened and what to do next. */
+  /** What happened and what to do next, for people. */
   readonly message: string;
-  /** Which field failed. */
+  /** The field that failed. Absent if the whole request failed. */
   readonly path?: readonly (string | number)[];
-  /** A router in between hands on `code`, and may leave out the rest or answer with codes of its own. */
+  /** A federation router between client and gateway forwards `code`. It may drop the rest, and has its own codes. */
   readonly extensions?: Partial<Omit<FailureExtensions, 'code'>> & {
     readonly code?: ErrorCode | (string & {});
   };
 };
 
-/** What came back. Both can be there: a field that failed is null in `data` and named in `errors`. */
+/** The result of an operation. It can have both: a field that failed is null in `data` and described in `errors`. */
 export type Result<Data> = {
   readonly data?: Data | null;
   readonly errors?: readonly ResultError[];
@@ -51,8 +51,8 @@ export type Result<Data> = {
 const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
- * Sends an operation. Failures that the gateway tells of are in `errors` of the result; it throws only when there is
- * no result: what `fetch` throws, or an Error with the `status` in its `cause` when the answer is not GraphQL's.
+ * Sends an operation. The gateway's errors are in `errors` of the result.
+ * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` if the response is not GraphQL.
  */
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
@@ -69,9 +69,9 @@ export async function request<Data, Variables>(
     body: JSON.stringify({ query: document.toString(), variables }),
   });
   const result = parse(await response.text());
-  if (isResult(result)) return result as Result<Data>; // the schema has typed the document
+  if (isResult(result)) return result as Result<Data>; // the document's types come from the schema
   const { status } = response;
-  throw new Error(`The answer is not GraphQL's (HTTP ${status}). Is the address right?`, {
+  throw new Error(`The response is not GraphQL (HTTP ${status}). Check the URL.`, {
     cause: { status },
   });
 }

@@ -1,7 +1,7 @@
-/** Settings or options that cannot be started with. */
+/** The settings or the options of a gateway are invalid. The message has one problem per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One sentence for each problem; none repeats a value. */
+  /** One sentence per problem. None repeats a value. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

@@ -13,6 +13,7 @@ const header = z.strictObject({ header: z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/
 const source = z.union([pointer, z.array(pointer).min(1), z.null(), header], {
   error: 'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
 });
+/** The name of a query parameter. */
 const parameter = z.string().min(1).nullable().optional();
 const party = z
   .strictObject({
@@ -76,23 +77,23 @@ const schema: z.ZodType<ConfiguredContract> = z.strictObject({
     .optional(),
 });
 
-/** A contract, or one sentence for each thing that is wrong with it; none repeats a value. */
+/** A valid contract, or one sentence per problem. None repeats a value. */
 export type ParsedContract =
   | { readonly contract: ConfiguredContract }
   | { readonly problems: readonly string[] };
 
-/** Reads the text of a contract file: JSON, every key optional. */
+/** Parses the text of a contract file: JSON in which every key is optional. */
 export function parseContract(text: string): ParsedContract {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return { problems: ['the file must hold JSON, and what it holds is none.'] };
+    return { problems: ['the file is not valid JSON.'] };
   }
   return checkContract(json);
 }
 
-/** Checks a contract that is an object already. */
+/** Checks a contract that is already parsed. */
 export function checkContract(value: unknown): ParsedContract {
   const { data, error } = schema.safeParse(value);
   if (data !== undefined) return { contract: data };
@@ -100,13 +101,15 @@ export function checkContract(value: unknown): ParsedContract {
 }
 
 function describe(issue: z.core.$ZodIssue): readonly string[] {
-  const place = (path: readonly PropertyKey[]) =>
-    path.map((name) => `/${String(name)}`).join('') || 'the whole';
+  const pointerTo = (path: readonly PropertyKey[]) =>
+    path.map((name) => `/${String(name)}`).join('') || 'the top level';
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${place([...issue.path, key])} is no entry of a contract.`);
+    return issue.keys.map(
+      (key) => `${pointerTo([...issue.path, key])} is not an entry of a contract.`,
+    );
   }
   if (issue.code === 'invalid_value') {
-    return [`${place(issue.path)} must be one of ${issue.values.join(', ')}.`];
+    return [`${pointerTo(issue.path)} must be one of ${issue.values.join(', ')}.`];
   }
-  return [`${place(issue.path)}: ${issue.message}.`];
+  return [`${pointerTo(issue.path)}: ${issue.message}.`];
 }

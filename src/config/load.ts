@@ -1,89 +1,146 @@
 import type { z } from 'zod';
+import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
-import { type About, about, isPlainAndFar, settings } from './settings.ts';
+import { parseContract } from './contract-file.ts';
+import { SETTINGS, type Setting } from './settings.ts';
+import { isPlainHttp, isUsableTls, PLAIN_HTTP, parseFlag, type TlsTexts } from './value-types.ts';
 
-/** The settings, each under the name of its variable. Without UPSTREAM_URL the sandbox stands in for the service. */
-export type Config = z.output<typeof settings>;
+type SettingName = keyof typeof SETTINGS;
 
-/** Every setting for people: the variable, its default in words, and what it means. */
-export const SETTINGS: readonly (About & { readonly name: string; readonly otherwise: string })[] =
-  Object.entries(settings.shape).map(([name, schema]) => {
-    const { form = '', meaning = '', otherwise } = about.get(schema) ?? {};
-    return { name, form, meaning, otherwise: otherwise ?? String(schema.parse(undefined)) };
-  });
+/** The checked values, by environment variable. A setting without a default may be undefined. */
+export type Config = {
+  readonly [Name in SettingName]:
+    | z.output<(typeof SETTINGS)[Name]['value']>
+    | ((typeof SETTINGS)[Name] extends { readonly default: unknown } ? never : undefined);
+};
 
-/** Environment variables as Node gives them; an empty one counts as not set. */
+/** Environment variables as Node gives them. An empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Where the settings come from. */
+export type SettingsSources = {
+  readonly environment: Environment;
+  /** The values of flags, by environment variable. They override the environment. */
+  readonly flags?: Environment;
+  /** Problems that were found before, to be reported with those of the settings. */
+  readonly problems?: readonly string[];
+  /** Returns the text of a file, or throws if it cannot be read. */
+  readonly readFile: (path: string) => string;
+};
+
+/** Checked settings and the contents of the files that they name. */
+export type Settings = {
+  readonly config: Config;
+  readonly contract: ConfiguredContract;
+  readonly tls: TlsTexts;
+};
+
+/** Turned on outside production. */
+const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on' };
+
 /**
- * Reads the settings.
- * @throws ConfigError that names every problem at once.
+ * Checks the settings and reads the files that they name.
+ * @throws ConfigError with every problem of the flags, the settings and the files. None repeats a value.
  */
-export function loadConfig(environment: Environment): Config {
-  const given = Object.entries(environment).filter(([, value]) => value !== '');
-  const byProfile = environment['NODE_ENV'] === 'production' ? 'off' : 'on';
-  const env: Environment = {
-    UPSTREAM_ALLOW_HTTP: 'off',
-    INTROSPECTION: byProfile,
-    PLAYGROUND: byProfile,
-    ...Object.fromEntries(given),
-  };
-  const { data, error } = settings.safeParse(env);
-  const wrong = new Set(error?.issues.map(({ path }) => String(path[0])));
-  const problems = [
-    ...SETTINGS.filter(({ name }) => wrong.has(name)).map(
-      ({ name, form }) => `${name} must be ${form}.`,
-    ),
-    ...RULES.filter(({ isBroken }) => isBroken(env)).map(({ problem }) => problem),
-  ];
-  if (data === undefined || problems.length > 0) throw new ConfigError(problems);
-  return data;
+export function loadSettings({
+  environment,
+  flags = {},
+  problems = [],
+  readFile,
+}: SettingsSources): Settings {
+  const given = Object.entries({ ...environment, ...flags }).filter(([, text]) => text !== '');
+  const set: Environment = Object.fromEntries(given);
+  const env = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
+  const found = [...problems];
+  const config = checkValues(env, found);
+  found.push(...RULES.filter(([, isBroken]) => isBroken(env)).map(([problem]) => problem));
+  const files = readFiles(env, readFile, found);
+  if (found.length > 0) throw new ConfigError(found);
+  return { config, ...files };
 }
 
-/** What no single setting can tell. They hold whatever else is wrong, so that all is said at once. */
-const RULES: readonly {
-  readonly isBroken: (env: Environment) => boolean;
-  readonly problem: string;
-}[] = [
-  {
-    isBroken: (env) => env['NODE_ENV'] === 'production' && env['UPSTREAM_URL'] === undefined,
-    problem: 'UPSTREAM_URL is required when NODE_ENV is production.',
-  },
-  {
-    isBroken: (env) =>
-      isPlainAndFar(env['UPSTREAM_URL'] ?? '') &&
-      !/^(?:on|true)$/i.test(env['UPSTREAM_ALLOW_HTTP'] ?? ''),
-    problem:
-      'UPSTREAM_URL must be https, unless it is on loopback: over plain http everybody on the way reads the tokens. UPSTREAM_ALLOW_HTTP=on allows it all the same.',
-  },
-  {
-    isBroken: (env) =>
-      (env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined),
-    problem: 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be given together.',
-  },
-  {
-    isBroken: (env) => {
-      const port = numberOf(env, 'PORT');
-      return port > 0 && port === Number(env['METRICS_PORT']);
-    },
-    problem: 'METRICS_PORT must be another than PORT.',
-  },
-  {
-    isBroken: (env) => Number(env['SHUTDOWN_DRAIN_MS']) >= numberOf(env, 'SHUTDOWN_TIMEOUT_MS'),
-    problem:
-      'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: the difference is for what is then under way.',
-  },
-  {
-    isBroken: (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
-    problem:
-      'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it would send tokens to anybody. Trust the service by UPSTREAM_CA_FILE.',
-  },
-  {
-    isBroken: (env) => env['NODE_ENV'] === 'production' && env['NODE_DEBUG'] !== undefined,
-    problem: 'NODE_DEBUG must not be set in production: it writes tokens to the log.',
-  },
+/** Converts and checks every text. Adds to `problems`; only if there are none is the result complete. */
+function checkValues(env: Environment, problems: string[]): Config {
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+    const text = env[name];
+    if (text === undefined) {
+      values[name] = setting.default;
+      continue;
+    }
+    const { success, data } = setting.value.safeParse(setting.fromText?.(text) ?? text);
+    if (success) values[name] = data;
+    else problems.push(`${name} must be ${setting.form}.`);
+  }
+  return values as Config; // every row of the table was checked
+}
+
+/** Reads and checks the files. Adds to `problems`. */
+function readFiles(
+  env: Environment,
+  readFile: SettingsSources['readFile'],
+  problems: string[],
+): Pick<Settings, 'contract' | 'tls'> {
+  const read = (name: SettingName, isValid: (text: string) => boolean) => {
+    const path = env[name];
+    if (path === undefined) return undefined;
+    try {
+      const text = readFile(path);
+      if (isValid(text)) return text;
+    } catch {
+      // Reported like a file that is invalid.
+    }
+    problems.push(`${name} must be ${SETTINGS[name].form} that can be read.`);
+    return undefined;
+  };
+  const tls = {
+    ca: read('UPSTREAM_CA_FILE', (ca) => isUsableTls({ ca })),
+    cert: read('UPSTREAM_CERT_FILE', (cert) => isUsableTls({ cert })),
+    key: read('UPSTREAM_KEY_FILE', (key) => isUsableTls({ key })),
+  };
+  if (tls.cert !== undefined && tls.key !== undefined && !isUsableTls(tls)) {
+    problems.push('UPSTREAM_KEY_FILE must hold the key of UPSTREAM_CERT_FILE.');
+  }
+  const parsed = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
+  if ('contract' in parsed) return { contract: parsed.contract, tls };
+  problems.push(...parsed.problems.map((problem) => `KEYTRAIL_CONTRACT: ${problem}`));
+  return { contract: {}, tls };
+}
+
+/** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */
+const RULES: readonly (readonly [problem: string, isBroken: (env: Environment) => boolean])[] = [
+  [
+    'UPSTREAM_URL is required when NODE_ENV is production.',
+    (env) => env['NODE_ENV'] === 'production' && env['UPSTREAM_URL'] === undefined,
+  ],
+  [
+    `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`,
+    (env) =>
+      isPlainHttp(env['UPSTREAM_URL'] ?? '') &&
+      parseFlag(env['UPSTREAM_ALLOW_HTTP'] ?? '') !== true,
+  ],
+  [
+    'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.',
+    (env) => (env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined),
+  ],
+  [
+    'METRICS_PORT must differ from PORT.',
+    (env) => numberOf(env, 'PORT') > 0 && numberOf(env, 'PORT') === Number(env['METRICS_PORT']),
+  ],
+  [
+    'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.',
+    (env) => numberOf(env, 'SHUTDOWN_DRAIN_MS') >= numberOf(env, 'SHUTDOWN_TIMEOUT_MS'),
+  ],
+  [
+    'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.',
+    (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
+  ],
+  [
+    'NODE_DEBUG must not be set in production: it logs tokens.',
+    (env) => env['NODE_ENV'] === 'production' && env['NODE_DEBUG'] !== undefined,
+  ],
 ];
 
-function numberOf(env: Environment, name: 'PORT' | 'SHUTDOWN_TIMEOUT_MS'): number {
-  return Number(env[name] ?? settings.shape[name].parse(undefined));
+function numberOf(env: Environment, name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') {
+  return Number(env[name] ?? SETTINGS[name].default);
 }

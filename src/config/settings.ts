@@ -1,161 +1,158 @@
-import { z } from 'zod';
+import type { ValueType } from './value-types.ts';
+import { baseUrl, choice, flag, integer, origins, redisUrl, text } from './value-types.ts';
 
-/** What a setting is, for people. */
-export type About = {
-  /** What its value must be, as the end of a sentence. */
-  readonly form: string;
-  readonly meaning: string;
-  /** What holds without it, where that is not simply a value. */
-  readonly otherwise?: string;
+/** One row of {@link SETTINGS}. */
+export type Setting = ValueType & {
+  /** Without a default the setting is optional. */
+  readonly default?: unknown;
+  /** The default in words, if it is not simply `default`. */
+  readonly defaultText?: string;
+  readonly description: string;
+  /** The option of `createGateway` for the same thing. It takes the texts themselves instead of the paths of files. */
+  readonly option?: string;
 };
 
-/** What each setting of {@link settings} is, for people. */
-export const about = z.registry<About>();
+const milliseconds = (from: number) => integer(from, 600_000, ' of milliseconds');
+const port = { ...integer(0, 65_535), form: 'a port number, 0 to 65535 (0 picks a free one)' };
+const pemFile = text('the path of a PEM file');
 
-const integer = (from: number, to: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(from).max(to));
+/** Every setting, by its environment variable. `UPSTREAM_URL` is also the flag `--upstream-url`, and so on. */
+export const SETTINGS = {
+  UPSTREAM_URL: {
+    ...baseUrl,
+    defaultText: 'the embedded sandbox; required in production',
+    description: 'base URL of the REST service; may include a path prefix',
+    option: 'upstream.url',
+  },
+  UPSTREAM_TIMEOUT_MS: {
+    ...milliseconds(1),
+    default: 10_000,
+    description:
+      'deadline of a call to the service, including the wait for a connection and a retry',
+    option: 'upstream.timeoutMs',
+  },
+  UPSTREAM_CONNECTIONS: {
+    ...integer(1, 65_535),
+    default: 64,
+    description: 'maximum number of connections to the service',
+    option: 'upstream.connections',
+  },
+  UPSTREAM_MAX_BYTES: {
+    ...integer(1, 2 ** 29, ' of bytes'),
+    default: 2 ** 25,
+    description: 'largest response body that is accepted from the service',
+    option: 'upstream.maxBytes',
+  },
+  UPSTREAM_CA_FILE: {
+    ...pemFile,
+    defaultText: "Node's built-in list",
+    description: 'certificate authorities to trust for the service',
+    option: 'upstream.tls.ca',
+  },
+  UPSTREAM_CERT_FILE: {
+    ...pemFile,
+    defaultText: 'none',
+    description: 'client certificate for the service; requires UPSTREAM_KEY_FILE',
+    option: 'upstream.tls.cert',
+  },
+  UPSTREAM_KEY_FILE: {
+    ...pemFile,
+    defaultText: 'none',
+    description: 'private key of the client certificate',
+    option: 'upstream.tls.key',
+  },
+  UPSTREAM_ALLOW_HTTP: {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'whether UPSTREAM_URL may be plain http on a host other than loopback',
+    option: 'upstream.allowHttp',
+  },
+  KEYTRAIL_CONTRACT: {
+    ...text('the path of a JSON file'),
+    defaultText: 'inferred from each response',
+    description: "path of a contract file: where each field is in the service's responses",
+    option: 'contract',
+  },
+  HOST: {
+    ...text('a host name or an IP address', (host) => /^[\w.:-]+$/.test(host)),
+    default: '127.0.0.1',
+    description: 'address to listen on; 0.0.0.0 listens on every interface',
+  },
+  PORT: { ...port, default: 4000, description: 'port of the GraphQL endpoint' },
+  NODE_ENV: {
+    ...choice('development', 'test', 'production'),
+    default: 'development',
+    description: 'production turns introspection and the playground off and requires UPSTREAM_URL',
+  },
+  INTROSPECTION: {
+    ...flag,
+    default: false,
+    defaultText: 'off in production, otherwise on',
+    description: 'whether clients may query the schema',
+    option: 'introspection',
+  },
+  PLAYGROUND: {
+    ...flag,
+    default: false,
+    defaultText: 'off in production, otherwise on',
+    description: 'whether browsers get GraphiQL at /graphql',
+    option: 'playground',
+  },
+  CORS_ORIGINS: {
+    ...origins,
+    default: [],
+    defaultText: 'none',
+    description: 'web origins whose scripts may read responses; credentials are never allowed',
+    option: 'corsOrigins',
+  },
+  MAX_IN_FLIGHT: {
+    ...integer(1, 65_535),
+    default: 512,
+    description: 'maximum number of concurrent requests; further ones get HTTP 503',
+    option: 'maxInFlight',
+  },
+  LOGIN_RATE_LIMIT: {
+    ...integer(0, 10_000, ' of logins a minute'),
+    default: 10,
+    description: 'logins per minute for each client ID and for each IP address; 0 means no limit',
+    option: 'loginRateLimit',
+  },
+  RATE_LIMIT_REDIS_URL: {
+    ...redisUrl,
+    defaultText: 'each replica counts alone',
+    description: 'Redis in which replicas share the login counts',
+    option: 'rateLimitRedisUrl',
+  },
+  TRUSTED_PROXIES: {
+    ...integer(0, 10),
+    default: 0,
+    description: 'number of trusted reverse proxies; client IPs come from X-Forwarded-For',
+    option: 'trustedProxies',
+  },
+  METRICS_PORT: {
+    ...port,
+    defaultText: 'off',
+    description: 'port of the Prometheus endpoint /metrics, on loopback only',
+  },
+  SHUTDOWN_DRAIN_MS: {
+    ...milliseconds(0),
+    default: 0,
+    description: 'how long to keep serving after SIGTERM while /health/ready returns 503',
+  },
+  SHUTDOWN_TIMEOUT_MS: {
+    ...milliseconds(1),
+    default: 25_000,
+    description: 'hard deadline for a graceful shutdown, including the drain period',
+  },
+  LOG_LEVEL: {
+    ...choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    default: 'info',
+    description: 'lowest level that is logged',
+  },
+} satisfies Readonly<Record<string, Setting>>;
 
-const millis = (from: number, otherwise: number, meaning: string) =>
-  integer(from, 600_000)
-    .default(otherwise)
-    .register(about, { form: `a whole number of milliseconds, ${from} to 600000`, meaning });
-
-const flag = (meaning: string, otherwise: string) =>
-  z
-    .stringbool({ truthy: ['on', 'true'], falsy: ['off', 'false'] })
-    .register(about, { form: 'on or off', meaning, otherwise });
-
-const pemFile = (meaning: string, otherwise: string) =>
-  z.string().optional().register(about, { form: 'the path of a PEM file', meaning, otherwise });
-
-/** Every setting, as it is read from its variable. */
-export const settings = z.object({
-  UPSTREAM_URL: z
-    .url({ protocol: /^https?$/ })
-    .transform((text) => new URL(text))
-    .refine(isBaseAddress)
-    .optional()
-    .register(about, {
-      form: 'an http or https URL without user, password, query or fragment',
-      meaning: 'base address of the service, a path prefix allowed',
-      otherwise: 'the embedded sandbox; required in production',
-    }),
-  UPSTREAM_TIMEOUT_MS: millis(1, 10_000, 'deadline of one call, waiting for a connection included'),
-  UPSTREAM_CONNECTIONS: integer(1, 65_535).default(64).register(about, {
-    form: 'a whole number, 1 to 65535',
-    meaning: 'sockets to the service',
-  }),
-  UPSTREAM_MAX_BYTES: integer(1, 2 ** 29)
-    .default(2 ** 25)
-    .register(about, {
-      form: 'a whole number of bytes, 1 to 536870912',
-      meaning: 'largest answer read',
-    }),
-  UPSTREAM_CA_FILE: pemFile('authorities that the service may be certified by', "Node's own list"),
-  UPSTREAM_CERT_FILE: pemFile(
-    'certificate shown to the service, together with UPSTREAM_KEY_FILE',
-    'none',
-  ),
-  UPSTREAM_KEY_FILE: pemFile('private key of that certificate', 'none'),
-  UPSTREAM_ALLOW_HTTP: flag('allow plain http to another host than loopback', 'off'),
-  KEYTRAIL_CONTRACT: z.string().optional().register(about, {
-    form: 'the path of a JSON file',
-    meaning: "where the service's answers hold what, as far as it cannot be told from them",
-    otherwise: 'told from each answer',
-  }),
-  HOST: z
-    .string()
-    .regex(/^[\w.:-]+$/)
-    .default('127.0.0.1')
-    .register(about, {
-      form: 'a host name or an address',
-      meaning: 'where to listen; 0.0.0.0 is everywhere',
-    }),
-  PORT: integer(0, 65_535).default(4000).register(about, {
-    form: 'a port number, 0 to 65535, where 0 takes any free one',
-    meaning: 'where to listen',
-  }),
-  NODE_ENV: z.enum(['development', 'test', 'production']).default('development').register(about, {
-    form: 'development, test or production',
-    meaning: 'production turns introspection and the playground off and asks for UPSTREAM_URL',
-  }),
-  INTROSPECTION: flag('whether clients may ask for the schema', 'off in production, else on'),
-  PLAYGROUND: flag('whether a browser at /graphql gets GraphiQL', 'off in production, else on'),
-  CORS_ORIGINS: z
-    .string()
-    .transform((text) => text.split(',').map((item) => item.trim()))
-    .refine((origins) => origins.every(isOrigin))
-    .default([])
-    .register(about, {
-      form: 'a comma-separated list of origins such as https://app.example.com',
-      meaning: 'whose pages may read the answers in a browser; never with cookies',
-      otherwise: 'none',
-    }),
-  MAX_IN_FLIGHT: integer(1, 65_535).default(512).register(about, {
-    form: 'a whole number, 1 to 65535',
-    meaning: 'requests under way at once; more are answered with 503',
-  }),
-  LOGIN_RATE_LIMIT: integer(0, 10_000).default(10).register(about, {
-    form: 'a whole number, 0 to 10000, where 0 is no limit',
-    meaning: 'logins a minute for one client id, and as many for one address',
-  }),
-  RATE_LIMIT_REDIS_URL: z.string().refine(isRedisAddress).optional().register(about, {
-    form: 'a redis or rediss URL without a query',
-    meaning: 'the Redis in which replicas share that count',
-    otherwise: 'each counts by itself',
-  }),
-  TRUSTED_PROXIES: integer(0, 10).default(0).register(about, {
-    form: 'a whole number, 0 to 10',
-    meaning: 'how many proxies in front add to X-Forwarded-For, by which addresses are told',
-  }),
-  METRICS_PORT: integer(0, 65_535).optional().register(about, {
-    form: 'a port number, 0 to 65535, where 0 takes any free one',
-    meaning: 'where Prometheus finds /metrics, on loopback only',
-    otherwise: 'off',
-  }),
-  SHUTDOWN_DRAIN_MS: millis(0, 0, 'how long to go on serving, not ready, after SIGTERM'),
-  SHUTDOWN_TIMEOUT_MS: millis(
-    1,
-    25_000,
-    'hard deadline for a graceful shutdown, the drain period included',
-  ),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .default('info')
-    .register(about, {
-      form: 'trace, debug, info, warn, error, fatal or silent',
-      meaning: 'what is logged',
-    }),
-});
-
-/** Whether it can stand in front of the service's paths: http or https, without user, password, query or fragment. */
-export function isBaseAddress({ protocol, username, password, href }: URL): boolean {
-  return /^https?:$/.test(protocol) && username === '' && password === '' && !/[?#]/.test(href);
-}
-
-/** Whether it names a Redis and nothing else: a query could change how the client of Redis works. */
-export function isRedisAddress(text: string): boolean {
-  const url = URL.parse(text);
-  return (
-    url !== null &&
-    /^rediss?:$/.test(url.protocol) &&
-    url.hostname !== '' &&
-    /^(?:\/\d*)?$/.test(url.pathname) &&
-    !/[?#]/.test(url.href)
-  );
-}
-
-/** Whether it is an origin as a browser sends it, such as `https://app.example.com` (RFC 6454, section 6.2). */
-export function isOrigin(text: string): boolean {
-  return URL.parse(text)?.origin === text;
-}
-
-/** Whether whoever stands between here and there could read along: plain http to another host than loopback. */
-export function isPlainAndFar(text: string): boolean {
-  const url = URL.parse(text);
-  return url?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
+/** The default of a setting in words. */
+export function describeDefault(setting: Setting): string {
+  return setting.defaultText ?? String(setting.default);
 }

@@ -1,42 +1,44 @@
 import type { RestRequest } from './server.ts';
-import type { Origin, Proof, Store } from './store.ts';
+import type { ClientInfo, Credential, Store } from './store.ts';
 
-/** An answer of the REST interface. */
+/** A response of the REST interface. */
 export type RestResponse = {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON; left out for an answer without a body. */
+  /** Sent as JSON; undefined for a response without a body. */
   readonly body?: unknown;
 };
 
-/** Answers one request. What the service publishes of itself is kept; all else is the sandbox's own choice. */
+/**
+ * Responds to a request. The routes, the fields of a login's request and the bearer token are those of the real
+ * service. Everything else is the sandbox's own choice.
+ */
 export function respond(store: Store, request: RestRequest): RestResponse {
   const url = URL.parse(`http://sandbox${request.path}`);
   const route = `${request.method} ${url?.pathname}`;
-  const origin: Origin = { ip: request.ip, userAgent: request.headers['user-agent'] ?? null };
+  const client: ClientInfo = { ip: request.ip, userAgent: request.headers['user-agent'] ?? null };
 
-  if (route === 'POST /api/v1/auth/login') return login(store, request.body, origin);
+  if (route === 'POST /api/v1/auth/login') return login(store, request.body, client);
 
-  const clientId = store.clientOf(
-    /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '',
-  );
+  const [, accessToken = ''] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const clientId = store.authenticate(accessToken);
   if (clientId === null) {
-    return problem(401, 'The access token is missing, unknown or has ended.', {
+    return problem(401, 'The access token is missing, unknown or expired.', {
       'www-authenticate': 'Bearer',
     });
   }
   if (route === 'GET /api/v1/audit') {
-    const events = store.trail(url?.searchParams.getAll('action') ?? []);
+    const events = store.listEvents(url?.searchParams.getAll('action') ?? []);
     return { status: 200, body: { events, total: events.length } };
   }
   const key = /^DELETE \/api\/v1\/secrets\/([^/]+)$/.exec(route)?.[1];
-  if (key === undefined) return problem(404, 'There is no such operation.');
-  return store.deleteKey(decodeURIComponent(key), clientId, origin)
+  if (key === undefined) return problem(404, 'There is no such route.');
+  return store.deleteKey(decodeURIComponent(key), clientId, client)
     ? { status: 204 }
-    : problem(404, 'There is no key of this client id.');
+    : problem(404, 'There is no key with this client ID.');
 }
 
-/** An error in the form of RFC 9457. */
+/** An error response in the format of RFC 9457. */
 export function problem(
   status: number,
   detail: string,
@@ -49,18 +51,18 @@ export function problem(
   };
 }
 
-function login(store: Store, body: unknown, origin: Origin): RestResponse {
+function login(store: Store, body: unknown, client: ClientInfo): RestResponse {
   const { client_id: clientId, ...rest } =
     typeof body === 'object' && body !== null ? { client_id: undefined, ...body } : {};
-  const proof = toProof(rest);
-  if (typeof clientId !== 'string' || proof === null) {
+  const credential = parseCredential(rest);
+  if (typeof clientId !== 'string' || credential === null) {
     return problem(400, 'Send client_id with either client_secret or refresh_token, as JSON.');
   }
-  const tokens = store.login(clientId, proof, origin);
+  const tokens = store.login(clientId, credential, client);
   if (tokens === null) {
     return problem(
       401,
-      'The credential is wrong, or used up: the secret is good for the first login, then the latest refresh token.',
+      'The credential is wrong or was used before: log in with the secret once, then with the latest refresh token.',
     );
   }
   return {
@@ -74,9 +76,9 @@ function login(store: Store, body: unknown, origin: Origin): RestResponse {
   };
 }
 
-function toProof(rest: object): Proof | null {
-  const secret = 'client_secret' in rest ? rest.client_secret : undefined;
-  const refreshToken = 'refresh_token' in rest ? rest.refresh_token : undefined;
+function parseCredential(body: object): Credential | null {
+  const secret = 'client_secret' in body ? body.client_secret : undefined;
+  const refreshToken = 'refresh_token' in body ? body.refresh_token : undefined;
   if (typeof secret === 'string' && refreshToken === undefined) return { secret };
   if (typeof refreshToken === 'string' && secret === undefined) return { refreshToken };
   return null;

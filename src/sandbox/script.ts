@@ -2,50 +2,51 @@ import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'no
 import type { RestResponse } from './routes.ts';
 
 /**
- * What becomes of one request instead. Where `status`, `headers` or `body` is given, the sandbox does nothing of what
- * was asked; with `delayMs` or `lost` alone it does it, and its own answer comes late or not at all.
+ * How the sandbox should respond to one request. With `status`, `headers` or `body`, the sandbox does not handle the
+ * request and sends this response. With only `delayMs` or `lost`, it handles the request; its own response is delayed
+ * or lost.
  */
 export type ScriptedResponse = {
-  /** 200 unless given. */
+  /** @default 200 */
   readonly status?: number;
-  /** `content-type: application/json` unless given. */
+  /** @default `content-type: application/json` if there is a body */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string goes as it is, anything else as JSON; left out, there is none. */
+  /** A string is sent as it is, any other value as JSON. Default: no body. */
   readonly body?: unknown;
-  /** How long the answer waits, in milliseconds. */
+  /** Delay of the response in milliseconds. */
   readonly delayMs?: number;
-  /** The connection ends before any of the answer is sent, or in the middle of it; without a body there is no middle. */
+  /** Closes the connection before the response, or within its body. A response without a body is lost as a whole. */
   readonly lost?: 'before' | 'within';
 };
 
 /**
- * Checks that a script can be carried out.
- * @throws TypeError that says what cannot be sent.
+ * Checks a scripted response.
+ * @throws TypeError that names what cannot be sent.
  */
-export function checkScript(script: ScriptedResponse) {
+export function validateScript(script: ScriptedResponse) {
   const { status = 200, headers = {}, body, delayMs = 0, lost: _, ...others } = script;
   const unknown = Object.keys(others);
-  if (unknown.length > 0) throw new TypeError(`A scripted answer has no ${unknown.join(', ')}.`);
+  if (unknown.length > 0) throw new TypeError(`A scripted response has no ${unknown.join(', ')}.`);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new TypeError('A scripted answer needs a status from 200 to 599.');
+    throw new TypeError('A scripted response needs a status from 200 to 599.');
   }
   if (!(delayMs >= 0 && delayMs < 2 ** 31)) {
-    throw new TypeError('A scripted answer waits for 0 to 2147483647 milliseconds.');
+    throw new TypeError('The delay of a scripted response must be 0 to 2147483647 milliseconds.');
   }
   for (const [name, value] of Object.entries(headers)) {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   }
-  JSON.stringify(body);
+  JSON.stringify(body); // throws if it is not possible
 }
 
-/** Whether a script leaves the sandbox nothing to do. */
-export function isWhole({ status, headers, body }: ScriptedResponse): boolean {
+/** Whether the script replaces the sandbox's own response. */
+export function replacesResponse({ status, headers, body }: ScriptedResponse): boolean {
   return status !== undefined || headers !== undefined || body !== undefined;
 }
 
-/** Sends an answer, or as much of it as should arrive. */
-export function send(
+/** Sends a response; if it should be lost, closes the connection before or within it. */
+export function sendResponse(
   { status = 200, headers = {}, body }: Partial<RestResponse>,
   response: ServerResponse,
   lost?: ScriptedResponse['lost'],

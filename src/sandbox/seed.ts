@@ -1,14 +1,14 @@
-/** A client of the demonstration. Its secret is public. */
+/** A demo client. Its secret is public. */
 export type DemoClient = { readonly clientId: string; readonly secret: string };
 
-/** Who can log in to a new sandbox. */
+/** The clients of a new sandbox. */
 export const DEMO_CLIENTS = [
   { clientId: 'demo-admin', secret: 'demo-admin-secret-5f2c9a71' },
   { clientId: 'demo-reports', secret: 'demo-reports-secret-c07b43de' },
   { clientId: 'demo-old-ci', secret: 'demo-old-ci-secret-91ad06f8' },
 ] as const satisfies readonly DemoClient[];
 
-/** Something that happened, before it has a number. */
+/** An event of the audit trail that is not stored yet. */
 export type SeedEvent = {
   readonly time: Date;
   readonly action: string;
@@ -23,9 +23,10 @@ const EVENTS = 360;
 const DAY_MS = 86_400_000;
 const DAYS = 90;
 
-type Habit = Pick<SeedEvent, 'action' | 'actor' | 'ip' | 'userAgent'> & {
+/** What the events of a new sandbox are generated from. */
+type EventTemplate = Pick<SeedEvent, 'action' | 'actor' | 'ip' | 'userAgent'> & {
   readonly targets: readonly string[];
-  /** How many of a hundred fail. */
+  /** Percentage of failed events. */
   readonly failures: number;
 };
 
@@ -37,8 +38,8 @@ const REPORTS = {
 } as const;
 const CI = { actor: 'demo-old-ci', ip: '192.0.2.101', userAgent: 'ci-runner/17.4' } as const;
 
-/** Who does what; what stands twice is done twice as often. */
-const HABITS: readonly Habit[] = [
+/** A template that is listed twice is used twice as often. */
+const TEMPLATES: readonly EventTemplate[] = [
   { ...REPORTS, action: 'client.login', targets: ['demo-reports'], failures: 0 },
   { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
   { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
@@ -63,28 +64,28 @@ const HABITS: readonly Habit[] = [
   },
 ];
 
-/** A believable trail of the ninety days before an instant, oldest first; the same for the same instant. */
+/** Generates 360 events of the ninety days before `now`, oldest first. Equal arguments give equal events. */
 export function seedTrail(now: Date): readonly SeedEvent[] {
-  const next = numbers();
+  const random = createRandom();
   const start = now.getTime() - DAYS * DAY_MS;
   const step = (DAYS * DAY_MS) / EVENTS;
   return Array.from({ length: EVENTS }, (_, index) => {
-    const habit = pick(HABITS, next());
-    const { action, actor, ip, userAgent } = habit;
+    const template = pick(TEMPLATES, random());
+    const { action, actor, ip, userAgent } = template;
     return {
-      time: new Date(Math.floor(start + step * (index + next()))),
+      time: new Date(Math.floor(start + step * (index + random()))),
       action,
       actor,
-      target: pick(habit.targets, next()),
-      outcome: next() * 100 < habit.failures ? 'failure' : 'success',
+      target: pick(template.targets, random()),
+      outcome: random() * 100 < template.failures ? 'failure' : 'success',
       ip,
       userAgent,
     };
   });
 }
 
-/** Numbers from 0 to 1 in a fixed order: Park and Miller's generator, as nobody needs to be surprised. */
-function numbers(): () => number {
+/** Numbers from 0 to 1, always the same ones: the generator of Park and Miller (MINSTD). */
+function createRandom(): () => number {
   let state = 20_260_101;
   return () => {
     state = (state * 48_271) % 2_147_483_647;
@@ -92,8 +93,9 @@ function numbers(): () => number {
   };
 }
 
-function pick<T>(items: readonly T[], at: number): T {
-  const item = items[Math.floor(at * items.length)];
-  if (item === undefined) throw new RangeError('there is nothing to pick from');
+/** The item at a fraction of the list, from 0 up to 1. */
+function pick<T>(items: readonly T[], fraction: number): T {
+  const item = items[Math.floor(fraction * items.length)];
+  if (item === undefined) throw new RangeError('The list is empty.');
   return item;
 }

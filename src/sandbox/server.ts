@@ -4,30 +4,30 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { problem, type RestResponse, respond } from './routes.ts';
-import { checkScript, isWhole, type ScriptedResponse, send } from './script.ts';
+import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
 import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
 import { openStore, type Store, type StoreOptions } from './store.ts';
 
-/** Where the sandbox listens and what it remembers. */
+/** Where the sandbox listens and what it uses. */
 export type SandboxOptions = StoreOptions & {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Sees every request before it is answered, and may have it answered otherwise. */
+  /** Called with every request before the sandbox responds. It may return a scripted response. */
   readonly onRequest?: ((request: RestRequest) => ScriptedResponse | undefined) | undefined;
 };
 
-/** A REST service that stands in for the real one, on a port of its own. */
+/** A running REST service with fake data. Disposing it closes its port. */
 export type Sandbox = AsyncDisposable & {
-  /** Base address, without a slash at the end. */
+  /** Base URL, without a trailing slash. */
   readonly url: string;
-  /** Who can log in, while the database is new. */
+  /** The demo clients. Their secrets work while the database is new. */
   readonly clients: readonly DemoClient[];
 };
 
 /**
  * Starts the sandbox.
- * @throws what Node says when the port or the file cannot be had.
+ * @throws Node's error if the port or the file cannot be opened.
  */
 export async function createSandbox({
   host,
@@ -40,19 +40,19 @@ export async function createSandbox({
   const scriptFor = (request: RestRequest): ScriptedResponse => {
     try {
       const script = onRequest?.(request) ?? {};
-      checkScript(script);
+      validateScript(script);
       return script;
     } catch {
-      return problem(500, 'The script of the answer failed.');
+      return problem(500, 'The scripted response is invalid, or onRequest threw.');
     }
   };
   const server = createServer(async (incoming, response) => {
-    const request = await readRequest(incoming).catch(() => null); // its caller left
+    const request = await readRequest(incoming).catch(() => null); // the client disconnected
     if (request === null) return;
     const script = scriptFor(request);
-    const own = isWhole(script) ? {} : answerOrFail(store, request);
+    const own = replacesResponse(script) ? {} : respondSafely(store, request);
     await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
-    send({ ...own, ...script }, response, script.lost);
+    sendResponse({ ...own, ...script }, response, script.lost);
   });
   try {
     server.listen(port, host);
@@ -61,7 +61,7 @@ export async function createSandbox({
     store[Symbol.dispose]();
     throw error;
   }
-  const { address, family, port: actualPort } = server.address() as AddressInfo; // it listens on TCP
+  const { address, family, port: actualPort } = server.address() as AddressInfo; // a TCP server has one
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     clients: DEMO_CLIENTS,
@@ -77,47 +77,47 @@ export async function createSandbox({
   };
 }
 
-function answerOrFail(store: Store, request: RestRequest): RestResponse {
+function respondSafely(store: Store, request: RestRequest): RestResponse {
   try {
     return respond(store, request);
   } catch (error) {
     return error instanceof URIError
-      ? problem(400, 'The path is not encoded correctly.')
+      ? problem(400, 'The path is not percent-encoded correctly.')
       : problem(500, 'The sandbox failed.');
   }
 }
 
-/** A request to the REST interface, as it arrived. */
+/** A request to the REST interface. */
 export type RestRequest = {
   readonly method: string;
-  /** With its query, and encoded. */
+  /** Path and query, percent-encoded. */
   readonly path: string;
-  /** By their names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
-  /** What its JSON says; `undefined` for none, for more than 64 KB and for what is no JSON. */
+  /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KB. */
   readonly body: unknown;
-  /** The address it came from; null when it has left. */
+  /** The client's IP address; null if it has disconnected. */
   readonly ip: string | null;
 };
 
 const MAX_BODY_BYTES = 65_536;
 
-/** Reads a request to its end. */
-export async function readRequest(request: IncomingMessage): Promise<RestRequest> {
+async function readRequest(request: IncomingMessage): Promise<RestRequest> {
   const { method = '', url = '', headers, socket } = request;
   const ip = socket.remoteAddress ?? null;
-  return { method, path: url, headers, body: await readBody(request), ip };
-}
-
-async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
     if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
+  const text = size > MAX_BODY_BYTES ? '' : Buffer.concat(chunks).toString();
+  return { method, path: url, headers, body: parseJson(text), ip };
+}
+
+function parseJson(text: string): unknown {
   try {
-    return size > MAX_BODY_BYTES ? undefined : JSON.parse(Buffer.concat(chunks).toString());
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,31 +1,32 @@
 import { createHash } from 'node:crypto';
-import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { DEMO_CLIENTS, type SeedEvent, seedTrail } from './seed.ts';
 
-/** What the store needs of the world. */
+/** What a store needs. */
 export type StoreOptions = {
-  /** A path, or `:memory:`. */
-  readonly file: string;
+  /** Path of a SQLite file. Default: a database in memory. */
+  readonly file?: string | undefined;
+  /** The current time. */
   readonly now: () => Date;
-  /** Makes a token that nobody can guess. */
+  /** Creates an unguessable token. */
   readonly createToken: () => string;
 };
 
-/** Where a request came from, for its record. */
-export type Origin = { readonly ip: string | null; readonly userAgent: string | null };
+/** The client of a request, for the audit trail. */
+export type ClientInfo = { readonly ip: string | null; readonly userAgent: string | null };
 
-/** Exactly what a login shows. */
-export type Proof = { readonly secret: string } | { readonly refreshToken: string };
+/** What a client logs in with. */
+export type Credential = { readonly secret: string } | { readonly refreshToken: string };
 
-/** What a successful login hands out. */
+/** The result of a successful login. */
 export type Tokens = {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresInSeconds: number;
 };
 
-/** One record of the trail, as the REST interface gives it. */
-export type TrailRecord = {
+/** An event of the audit trail, as the REST interface returns it. */
+export type AuditRecord = {
   readonly id: string;
   readonly occurred_at: string;
   readonly action: string;
@@ -36,16 +37,16 @@ export type TrailRecord = {
   readonly user_agent: string | null;
 };
 
-/** The clients, their tokens and the trail. Every change and its record are written together or not at all. */
+/** The clients, their tokens and the audit trail. A change and its audit event are stored in one transaction. */
 export type Store = Disposable & {
-  /** Null when it is refused. The secret is good for a client's first login, then only its latest refresh token. */
-  login(clientId: string, proof: Proof, origin: Origin): Tokens | null;
-  /** The client that an access token belongs to; null when it is unknown or has ended. */
-  clientOf(accessToken: string): string | null;
-  /** False when there is no such key. Its tokens go with it. */
-  deleteKey(clientId: string, by: string, origin: Origin): boolean;
-  /** Newest first; of some actions only, unless the list is empty. */
-  trail(actions: readonly string[]): readonly TrailRecord[];
+  /** Null if the credential is wrong. A secret works once; from then on the client's latest refresh token does. */
+  login(clientId: string, credential: Credential, client: ClientInfo): Tokens | null;
+  /** The ID of the client to which an access token was issued; null if the token is unknown or expired. */
+  authenticate(accessToken: string): string | null;
+  /** Deletes a client's key and its tokens. False if there is no such key. */
+  deleteKey(clientId: string, actor: string, client: ClientInfo): boolean;
+  /** The events with one of these actions, newest first. An empty list selects all. */
+  listEvents(actions: readonly string[]): readonly AuditRecord[];
 };
 
 const ACCESS_TOKEN_SECONDS = 900;
@@ -54,13 +55,13 @@ const TABLES = `
   PRAGMA foreign_keys = ON;
   CREATE TABLE IF NOT EXISTS client (
     client_id TEXT PRIMARY KEY,
-    secret_hash TEXT,                 -- NULL once it was used
-    refresh_hash TEXT                 -- NULL until then
+    secret_hash TEXT,                 -- NULL after the first login
+    refresh_hash TEXT                 -- NULL before the first login
   ) STRICT;
   CREATE TABLE IF NOT EXISTS token (
     hash TEXT PRIMARY KEY,
     client_id TEXT NOT NULL REFERENCES client ON DELETE CASCADE,
-    ends_at TEXT NOT NULL
+    expires_at TEXT NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS event (
     number INTEGER PRIMARY KEY,
@@ -75,91 +76,77 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS event_time ON event (time);
 `;
 
-/** Opens the store; an empty one gets the demo clients and a trail. */
-export function openStore({ file, now, createToken }: StoreOptions): Store {
-  const { run, read, atomically, close } = openDatabase(file, TABLES);
+/** Opens a store. A new one gets the demo clients and a generated audit trail. */
+export function openStore({ file = ':memory:', now, createToken }: StoreOptions): Store {
+  const { run, select, transaction, close } = openDatabase(file);
 
-  const record = ({ time, action, actor, target, outcome, ip, userAgent }: SeedEvent) =>
+  const addEvent = ({ time, action, actor, target, outcome, ip, userAgent }: SeedEvent) => {
+    const values = [time.toISOString(), action, actor, target, outcome, ip, userAgent];
     run(
       'INSERT INTO event (time, action, actor, target, outcome, ip, user_agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      time.toISOString(),
-      action,
-      actor,
-      target,
-      outcome,
-      ip,
-      userAgent,
+      ...values,
     );
+  };
 
-  atomically(() => {
-    if (read('SELECT 1 FROM event LIMIT 1').length > 0) return;
+  transaction(() => {
+    if (select('SELECT 1 FROM event LIMIT 1').length > 0) return;
     for (const { clientId, secret } of DEMO_CLIENTS) {
       run('INSERT INTO client (client_id, secret_hash) VALUES (?, ?)', clientId, hash(secret));
     }
-    seedTrail(now()).forEach(record);
+    seedTrail(now()).forEach(addEvent);
   });
 
   return {
-    login: (clientId, proof, origin) =>
-      atomically(() => {
-        const [column, shown] =
-          'secret' in proof ? ['secret_hash', proof.secret] : ['refresh_hash', proof.refreshToken];
+    login: (clientId, credential, client) =>
+      transaction(() => {
+        const [column, text] =
+          'secret' in credential
+            ? ['secret_hash', credential.secret]
+            : ['refresh_hash', credential.refreshToken];
         const refreshToken = createToken();
         const { changes } = run(
           `UPDATE client SET secret_hash = NULL, refresh_hash = ? WHERE client_id = ? AND ${column} = ?`,
           hash(refreshToken),
           clientId,
-          hash(shown),
+          hash(text),
         );
         const time = now();
         const outcome = changes === 1 ? 'success' : 'failure';
-        record({
-          time,
-          action: 'client.login',
-          actor: clientId,
-          target: clientId,
-          outcome,
-          ...origin,
-        });
+        const parties = { actor: clientId, target: clientId };
+        addEvent({ time, action: 'client.login', ...parties, outcome, ...client });
         if (outcome === 'failure') return null;
         const accessToken = createToken();
-        const endsAt = new Date(time.getTime() + ACCESS_TOKEN_SECONDS * 1000);
-        run('DELETE FROM token WHERE ends_at <= ?', time.toISOString());
+        const expiresAt = new Date(time.getTime() + ACCESS_TOKEN_SECONDS * 1000);
+        run('DELETE FROM token WHERE expires_at <= ?', time.toISOString());
         run(
           'INSERT INTO token VALUES (?, ?, ?)',
           hash(accessToken),
           clientId,
-          endsAt.toISOString(),
+          expiresAt.toISOString(),
         );
         return { accessToken, refreshToken, expiresInSeconds: ACCESS_TOKEN_SECONDS };
       }),
 
-    clientOf: (accessToken) => {
-      const [row] = read(
-        'SELECT client_id FROM token WHERE hash = ? AND ends_at > ?',
+    authenticate: (accessToken) => {
+      const [row] = select(
+        'SELECT client_id FROM token WHERE hash = ? AND expires_at > ?',
         hash(accessToken),
         now().toISOString(),
       );
       return row === undefined ? null : String(row['client_id']);
     },
 
-    deleteKey: (clientId, by, origin) =>
-      atomically(() => {
+    deleteKey: (clientId, actor, client) =>
+      transaction(() => {
         const { changes } = run('DELETE FROM client WHERE client_id = ?', clientId);
         const outcome = changes === 1 ? 'success' : 'failure';
-        record({
-          time: now(),
-          action: 'key.delete',
-          actor: by,
-          target: clientId,
-          outcome,
-          ...origin,
-        });
+        const parties = { actor, target: clientId };
+        addEvent({ time: now(), action: 'key.delete', ...parties, outcome, ...client });
         return outcome === 'success';
       }),
 
-    trail: (actions) =>
-      read('SELECT * FROM event ORDER BY time DESC, number DESC')
+    listEvents: (actions) =>
+      select('SELECT * FROM event ORDER BY time DESC, number DESC')
         .filter(({ action }) => actions.length === 0 || actions.includes(String(action)))
         .map(toRecord),
 
@@ -167,14 +154,14 @@ export function openStore({ file, now, createToken }: StoreOptions): Store {
   };
 }
 
-/** Secrets and tokens are long and random, not chosen by people: there is no dictionary to slow down. */
+/** A fast hash is enough: secrets and tokens are long and random, so they cannot be guessed from a dictionary. */
 function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-function toRecord(row: Row): TrailRecord {
+function toRecord(row: Row): AuditRecord {
   const text = (column: string) => (row[column] === null ? null : String(row[column]));
   return {
     id: `evt_${String(row['number']).padStart(6, '0')}`,
@@ -188,27 +175,15 @@ function toRecord(row: Row): TrailRecord {
   };
 }
 
-/** A SQLite database with the three ways in which it is used. */
-export type Database = {
-  /** Executes a statement that changes something, and says how many rows it changed. */
-  run(sql: string, ...values: SQLInputValue[]): { readonly changes: number | bigint };
-  read(sql: string, ...values: SQLInputValue[]): readonly Record<string, SQLOutputValue>[];
-  /** Everything in it happens, or nothing. */
-  atomically<T>(work: () => T): T;
-  close(): void;
-};
-
-/**
- * Opens a database and makes its tables.
- * @param file a path, or `:memory:`.
- */
-export function openDatabase(file: string, tables: string): Database {
+function openDatabase(file: string) {
   const database = new DatabaseSync(file);
-  database.exec(tables);
+  database.exec(TABLES);
   return {
-    run: (sql, ...values) => database.prepare(sql).run(...values),
-    read: (sql, ...values) => database.prepare(sql).all(...values),
-    atomically: (work) => {
+    run: (sql: string, ...values: SQLInputValue[]) => database.prepare(sql).run(...values),
+    select: (sql: string, ...values: SQLInputValue[]): readonly Row[] =>
+      database.prepare(sql).all(...values),
+    /** Commits if `work` returns, rolls back if it throws. */
+    transaction: <T>(work: () => T): T => {
       database.exec('BEGIN IMMEDIATE');
       try {
         const result = work();

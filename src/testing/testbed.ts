@@ -2,7 +2,7 @@ import { createGateway } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { type Document, LoginDocument, type Result, request } from '../client/client.ts';
-import { checkScript, type ScriptedResponse } from '../sandbox/script.ts';
+import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
 import type { RestRequest, Sandbox } from '../sandbox/server.ts';
 import { listen } from '../server/http-server.ts';
 import type { Gateway } from '../server/types.ts';
@@ -10,42 +10,43 @@ import type { Gateway } from '../server/types.ts';
 export type { ScriptedResponse } from '../sandbox/script.ts';
 export type { RestRequest } from '../sandbox/server.ts';
 
-/** What a test may want otherwise. */
+/** The options of {@link createTestbed}. */
 export type TestbedOptions = {
-  /** Options of the gateway; introspection is on and calls to the service end after two seconds unless given. */
+  /** Options of the gateway. By default introspection is on and logins are not limited. */
   readonly gateway?: Partial<Omit<GatewayOptions, 'upstream' | 'now'>>;
+  /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
-  /** The time of day for the gateway and the service, as to let tokens end. Default: the system's. */
+  /** The current time of the gateway and the sandbox, for example to let tokens expire. Default: the system clock. */
   readonly now?: () => Date;
 };
 
-/** A sandbox service, a gateway over it and a client that is logged in. Disposing it ends them all. */
+/** A sandbox service, a gateway for it, and a logged-in client. Disposing it stops both servers. */
 export type Testbed = AsyncDisposable & {
-  /** Where GraphQL is: a loopback port of its own, for programs that want an address. */
+  /** URL of the GraphQL endpoint, on a free loopback port. */
   readonly url: string;
   readonly gateway: Gateway;
   readonly sandbox: Sandbox;
-  /** Who is logged in, and with what. */
+  /** The logged-in client and its tokens. */
   readonly clientId: string;
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Sends an operation with the token of the client that is logged in, or with another; null sends none. */
+  /** Sends an operation. The token is that of the logged-in client unless given; null sends none. */
   request<Data, Variables>(
     document: Document<Data, Variables>,
     variables: Variables,
     options?: { readonly token?: string | null },
   ): Promise<Result<Data>>;
   /**
-   * Says how the service answers its next requests, one each; after them it answers by itself again. A read that is
-   * lost, or answered with 502, 503 or 504, is tried once more: it takes two of these to fail.
-   * @throws TypeError for what cannot be sent.
+   * Scripts the service's responses to its next requests, one each. The gateway retries a read once if its response is
+   * lost before it starts or has status 502, 503 or 504: script two such responses to make a read fail.
+   * @throws TypeError for a response that cannot be sent.
    */
-  respondNext(...answers: readonly ScriptedResponse[]): void;
-  /** What the service was sent since the login that came with the testbed, the first one first. */
+  respondNext(...responses: readonly ScriptedResponse[]): void;
+  /** The requests that the service received after the testbed's own login, oldest first. */
   readonly requests: readonly RestRequest[];
 };
 
-/** Starts everything that a test of a program over Keytrail needs, on loopback ports and in memory. */
+/** Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in. */
 export async function createTestbed({
   gateway: options,
   upstream,
@@ -53,13 +54,13 @@ export async function createTestbed({
 }: TestbedOptions = {}): Promise<Testbed> {
   await using stack = new AsyncDisposableStack();
   const requests: RestRequest[] = [];
-  const answers: ScriptedResponse[] = [];
+  const scripted: ScriptedResponse[] = [];
   const sandbox = stack.use(
     await createSandbox({
       now,
-      onRequest: (seen) => {
-        requests.push(seen);
-        return answers.shift();
+      onRequest: (received) => {
+        requests.push(received);
+        return scripted.shift();
       },
     }),
   );
@@ -87,9 +88,9 @@ export async function createTestbed({
     ...client,
     request: (document, variables, { token = client.accessToken } = {}) =>
       request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
-    respondNext: (...more) => {
-      for (const answer of more) checkScript(answer);
-      answers.push(...more);
+    respondNext: (...responses) => {
+      for (const response of responses) validateScript(response);
+      scripted.push(...responses);
     },
     requests,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -102,7 +103,7 @@ async function logIn({ fetch }: Gateway, { clients: [first] }: Sandbox) {
   const { data, errors = [] } = await request(LoginDocument, variables, { fetch });
   const { accessToken, refreshToken } = data?.login ?? {};
   if (accessToken === undefined || refreshToken == null) {
-    throw new Error(`The testbed's client cannot log in: ${errors[0]?.message}`);
+    throw new Error(`The testbed's client could not log in: ${errors[0]?.message}`);
   }
   return { clientId, accessToken, refreshToken };
 }

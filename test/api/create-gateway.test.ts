@@ -16,10 +16,10 @@ const post = (query: string, headers: Readonly<Record<string, string>> = {}) => 
 });
 const AUDIT = post('{ audit { totalCount } }', { authorization: 'Bearer t' });
 
-/** What is wrong with options, whatever their types say. */
+/** The problems of options of any type. */
 function problemsOf(options: unknown): readonly string[] {
   try {
-    createGateway(options as GatewayOptions); // as a program in JavaScript would
+    createGateway(options as GatewayOptions); // JavaScript allows it
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;
@@ -58,8 +58,8 @@ describe('createGateway', () => {
       { upstream: { ...UPSTREAM, tls: { cert: PEM } } },
       [/^upstream\.tls must hold .* together\.$/],
     ],
-    [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is no option\.$/]],
-    [{ upstream: UPSTREAM, port: 4000 }, [/^port is no option\.$/]],
+    [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is not an option\.$/]],
+    [{ upstream: UPSTREAM, port: 4000 }, [/^port is not an option\.$/]],
     [
       { upstream: UPSTREAM, introspection: 'on', playground: 1 },
       [/^introspection must be true or false\.$/, /^playground must be true or false\.$/],
@@ -95,7 +95,7 @@ describe('createGateway', () => {
       { upstream: { url: 'no', timeoutMs: -1 }, playground: 'x', contract: 7, more: 1 },
       [/^upstream\.url /, /^upstream\.timeoutMs /, /^playground /, /^more is/, /^contract: /],
     ],
-  ])('says all that is wrong with %j, and repeats no value', (options, expected) => {
+  ])('lists every problem of %j, without values', (options, expected) => {
     const problems = problemsOf(options);
     expect(problems).toHaveLength(expected.length);
     for (const pattern of expected) expect(problems.some((each) => pattern.test(each))).toBe(true);
@@ -114,11 +114,11 @@ describe('createGateway', () => {
       corsOrigins: ['https://app.example.com'],
       log: console,
     },
-  ])('takes %j', async (options) => {
+  ])('accepts %j', async (options) => {
     await createGateway(options)[Symbol.asyncDispose]();
   });
 
-  it('takes requests as fetch does, and sends what they carry', async () => {
+  it('has a fetch with the arguments of the global one, and sends their content', async () => {
     await using service = await startService({ body: [{ id: 1 }] });
     await using gateway = createGateway({ upstream: { url: service.url } });
     const url = 'http://keytrail.test/graphql';
@@ -138,7 +138,7 @@ describe('createGateway', () => {
     await expect(gateway.fetch('/graphql', AUDIT)).rejects.toThrow(TypeError);
   });
 
-  it('lets ten logins a minute through unless it is told', async () => {
+  it('allows ten logins a minute by default', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
     const login = post(
       'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { accessToken } }',
@@ -155,7 +155,7 @@ describe('createGateway', () => {
     }
   });
 
-  it('is a listener for a server', async () => {
+  it('has a request listener for a Node server', async () => {
     await using service = await startService({ body: [] });
     await using gateway = createGateway({ upstream: { url: service.url } });
     await using server = createServer(gateway.handle);
@@ -166,7 +166,7 @@ describe('createGateway', () => {
     server.closeAllConnections();
   });
 
-  it('answers a request whose body was read before, as by `express.raw()`', async () => {
+  it('handles a request whose body was already read, as by `express.raw()`', async () => {
     await using service = await startService({ body: [] });
     await using gateway = createGateway({ upstream: { url: service.url } });
     await using server = createServer(async (request, response) => {
@@ -181,7 +181,7 @@ describe('createGateway', () => {
     server.closeAllConnections();
   });
 
-  it('keeps what is open in production closed unless it is told', async () => {
+  it('has no introspection and no playground by default', async () => {
     const introspect = post('{ __schema { queryType { name } } }');
     const page = { headers: { accept: 'text/html' } };
     for (const isOpen of [false, true]) {
@@ -196,7 +196,7 @@ describe('createGateway', () => {
     }
   });
 
-  it('writes what happens where it is told, and no secret', async () => {
+  it('writes requests and contract drift to its log, and no secret', async () => {
     await using service = await startService({ body: [{ id: 1 }] });
     const written: string[] = [];
     const write = (record: object, message: string) =>
@@ -215,36 +215,41 @@ describe('createGateway', () => {
   const CANARY = { authorization: 'Bearer c4n4ry' };
 });
 
-describe('a caller of fetch who leaves', () => {
+describe('a fetch that is aborted', () => {
   const DELETE = post('mutation { deleteApiKey(clientId: "k") { outcome } }', {
     authorization: 'Bearer t',
   });
 
-  it('has sent nothing when he left before', async () => {
+  it('sends nothing if it was aborted before', async () => {
     await using service = await startService({ status: 204 });
     await using gateway = createGateway({ upstream: { url: service.url } });
-    const signal = AbortSignal.abort(new Error('left'));
-    await expect(gateway.fetch('http://k/graphql', { ...DELETE, signal })).rejects.toThrow('left');
+    const signal = AbortSignal.abort(new Error('aborted'));
+    await expect(gateway.fetch('http://k/graphql', { ...DELETE, signal })).rejects.toThrow(
+      'aborted',
+    );
     expect(service.seen).toHaveLength(0);
   });
 
-  it.each([AUDIT, DELETE])('gets his own reason, and nobody a bug', async (question) => {
-    const leaving = new AbortController();
-    await using service = await startService(async () => {
-      leaving.abort(new Error('left'));
-      return { status: 204 };
-    });
-    const bugs: string[] = [];
-    const log = {
-      info: () => {},
-      warn: () => {},
-      error: (_: object, text: string) => void bugs.push(text),
-    };
-    await using gateway = createGateway({ upstream: { url: service.url }, log });
-    const answer = gateway.fetch('http://k/graphql', { ...question, signal: leaving.signal });
-    await expect(answer).rejects.toThrow('left');
-    expect(bugs).toEqual([]);
-  });
+  it.each([AUDIT, DELETE])(
+    'rejects with its reason, which is not logged as a bug',
+    async (request) => {
+      const aborting = new AbortController();
+      await using service = await startService(async () => {
+        aborting.abort(new Error('aborted'));
+        return { status: 204 };
+      });
+      const bugs: string[] = [];
+      const log = {
+        info: () => {},
+        warn: () => {},
+        error: (_: object, text: string) => void bugs.push(text),
+      };
+      await using gateway = createGateway({ upstream: { url: service.url }, log });
+      const response = gateway.fetch('http://k/graphql', { ...request, signal: aborting.signal });
+      await expect(response).rejects.toThrow('aborted');
+      expect(bugs).toEqual([]);
+    },
+  );
 });
 
 describe('a log that fails', () => {
@@ -253,8 +258,8 @@ describe('a log that fails', () => {
   };
   it.each([
     ['by throwing', fail],
-    ['later', async () => fail()],
-  ])('%s takes no answer along', async (_, write) => {
+    ['by rejecting', async () => fail()],
+  ])('%s does not make a request fail', async (_, write) => {
     await using service = await startService({ body: [] });
     const log = { info: write, warn: write, error: write };
     const gateway = createGateway({ upstream: { url: service.url }, log });
@@ -265,8 +270,8 @@ describe('a log that fails', () => {
   });
 });
 
-describe('a gateway that was disposed', () => {
-  it('answers 503 to everything and sends nothing', async () => {
+describe('a disposed gateway', () => {
+  it('responds with 503 to every request and sends nothing', async () => {
     await using service = await startService({ body: [] });
     const gateway = createGateway({ upstream: { url: service.url } });
     await using server = await onPort(gateway);
@@ -294,33 +299,33 @@ describe('a gateway that was disposed', () => {
     expect(service.seen).toHaveLength(0);
   });
 
-  it('has finished what was under way', async () => {
-    const asked = Promise.withResolvers<void>();
-    const mayAnswer = Promise.withResolvers<void>();
+  it('has finished the requests in flight', async () => {
+    const requested = Promise.withResolvers<void>();
+    const mayRespond = Promise.withResolvers<void>();
     await using service = await startService(async () => {
-      asked.resolve();
-      await mayAnswer.promise;
+      requested.resolve();
+      await mayRespond.promise;
       return { body: [] };
     });
     const gateway = createGateway({ upstream: { url: service.url } });
-    const answer = gateway.fetch('http://k/graphql', AUDIT);
-    await asked.promise;
+    const response = gateway.fetch('http://k/graphql', AUDIT);
+    await requested.promise;
     const disposed = gateway[Symbol.asyncDispose]();
-    mayAnswer.resolve();
-    expect(await (await answer).json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    mayRespond.resolve();
+    expect(await (await response).json()).toEqual({ data: { audit: { totalCount: 0 } } });
     await disposed;
     await expect.poll(() => service.sockets()).toBe(0);
   });
 
-  it('has finished what had not even been sent', async () => {
+  it('has finished the requests that were not sent yet', async () => {
     await using service = await startService({ body: [] });
     const gateway = createGateway({ upstream: { url: service.url } });
-    const answer = gateway.fetch('http://k/graphql', AUDIT);
+    const response = gateway.fetch('http://k/graphql', AUDIT);
     await gateway[Symbol.asyncDispose]();
-    expect(await (await answer).json()).toEqual({ data: { audit: { totalCount: 0 } } });
+    expect(await (await response).json()).toEqual({ data: { audit: { totalCount: 0 } } });
   });
 
-  it('does not wait for a caller who never ends his request, once it is told to abort', async () => {
+  it('does not wait for a client that never finishes its request, after abort()', async () => {
     const gateway = createGateway({ upstream: UPSTREAM });
     await using server = createServer(gateway.handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

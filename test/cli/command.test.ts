@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../../src/config/load.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
 
-/** A signal that comes so much later is another one. */
+/** A second signal is a repeated one only if it arrives more than a second later. */
 const REPEAT_MS = 1100;
 
 const GRAPHQL = /(http:\/\/127\.0\.0\.1:\d+)\/graphql/;
@@ -28,20 +28,21 @@ async function query(url: string, text: string, token?: string) {
 }
 
 describe('keytrail', () => {
-  it('--help names every command and setting, and exits 0', async () => {
+  it('--help lists every command and setting in 100 columns, and exits 0', async () => {
     await using process = startKeytrail(['--help']);
     expect(await process.status).toBe(0);
-    for (const { name } of SETTINGS) expect(process.output.stdout).toContain(name);
+    for (const name of Object.keys(SETTINGS)) expect(process.output.stdout).toContain(name);
+    expect(process.output.stdout).not.toMatch(/.{101}/);
     expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
   });
 
-  it('--version says which', async () => {
+  it('--version prints the version', async () => {
     await using process = startKeytrail(['--version']);
     expect(await process.status).toBe(0);
     expect(process.output.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('names all that is wrong at once, no value among it, and exits 2', async () => {
+  it('lists every problem at once, without values, and exits 2', async () => {
     await using process = startKeytrail(['--nope', 'x', '--port=hunter2', '--data'], {
       UPSTREAM_URL: 'http://user:hunter2@example.com',
       NODE_ENV: 'prod',
@@ -80,16 +81,16 @@ describe('keytrail', () => {
     [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
     [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
     [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
-    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must be another than PORT'],
+    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must differ from PORT'],
     [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS'],
-  ])('%j with %j is refused', async (args, environment, sentence) => {
+  ])('%j with %j is rejected', async (args, environment, sentence) => {
     await using process = keytrailInProcess(args, environment);
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain(sentence);
   });
 
   it.each(['PORT', 'METRICS_PORT'])(
-    'says once that its %s is in use, and exits 1',
+    'reports once that its %s is in use, and exits 1',
     async (name) => {
       await using service = await startService({});
       const { port } = new URL(service.url);
@@ -101,19 +102,19 @@ describe('keytrail', () => {
     },
   );
 
-  it('says in one sentence that nothing can listen on its HOST, and exits 1', async () => {
-    await using process = keytrailInProcess([], { PORT: '0', HOST: 'fe80::1' }); // of which link?
+  it('reports in one sentence that it cannot listen on its HOST, and exits 1', async () => {
+    await using process = keytrailInProcess([], { PORT: '0', HOST: 'fe80::1' }); // link-local, without a zone
     expect(await process.status).toBe(1);
     expect(process.output.stderr).toMatch(/^keytrail: cannot start: HOST .*\n$/);
   });
 
-  it('says in one sentence that its data file is no database, and exits 1', async () => {
+  it('reports in one sentence that its data file is not a database, and exits 1', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
     try {
       const file = join(folder, 'x');
       await writeFile(
         file,
-        'this is not a database, and long enough to be taken for a bad one '.repeat(20),
+        'this is not a database, but long enough for a database header '.repeat(20),
       );
       await using process = keytrailInProcess(['--data', file, '--port', '0']);
       expect(await process.status).toBe(1);
@@ -125,7 +126,7 @@ describe('keytrail', () => {
 });
 
 describe('keytrail serve', () => {
-  it('without a service runs over the sandbox, says so, and its curl line logs in', async () => {
+  it('without UPSTREAM_URL uses the sandbox, prints that it does, and prints a curl command that logs in', async () => {
     await using process = startKeytrail([], { PORT: '0' });
     await process.until(/curl -s .*\n/);
     const { stderr } = process.output;
@@ -144,7 +145,7 @@ describe('keytrail serve', () => {
     expect(process.output.stdout).not.toContain('demo-admin');
   });
 
-  it('with UPSTREAM_URL forwards there, and no sandbox is spoken of', async () => {
+  it('with UPSTREAM_URL forwards there, and does not mention the sandbox', async () => {
     await using service = await startService({ body: [{ id: 'real' }] });
     await using process = keytrailInProcess([
       '--port',
@@ -162,7 +163,7 @@ describe('keytrail serve', () => {
     expect(process.output.stderr).not.toMatch(/sandbox|demo/i);
   });
 
-  it('in production shows neither schema nor playground', async () => {
+  it('in production has neither introspection nor playground', async () => {
     await using process = keytrailInProcess([], {
       PORT: '0',
       NODE_ENV: 'production',
@@ -179,7 +180,7 @@ describe('keytrail serve', () => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('ends at once with a later second %s, whatever hangs', async (signal, status) => {
+  ] as const)('exits at once on a second %s, even if requests hang', async (signal, status) => {
     await using service = await startService(() => new Promise(() => {}));
     await using process = startKeytrail([], {
       PORT: '0',
@@ -202,8 +203,23 @@ describe('keytrail serve', () => {
     expect((await hanging).every((end) => end.status === 'rejected')).toBe(true);
   });
 
+  it('serves its metrics while it drains', async () => {
+    await using process = startKeytrail([], {
+      PORT: '0',
+      METRICS_PORT: '0',
+      SHUTDOWN_DRAIN_MS: '500000',
+      SHUTDOWN_TIMEOUT_MS: '600000',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const [, metricsUrl = ''] = await process.until(/(http:\/\/127\.0\.0\.1:\d+\/metrics)/);
+    process.child.kill('SIGTERM');
+    const ready = async () => (await fetch(new URL('/health/ready', url))).status;
+    await expect.poll(ready).toBe(503);
+    expect((await fetch(metricsUrl)).status).toBe(200);
+  });
+
   it.each([[['SIGTERM']], [['SIGINT']], [['SIGINT', 'SIGTERM']]] as const)(
-    'after %j finishes what is under way, closes its connections and exits 0',
+    'after %j finishes the requests in flight, closes its connections and exits 0',
     async (signals) => {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
       await using service = await startService(async () => {
@@ -211,15 +227,15 @@ describe('keytrail serve', () => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         return { body: [] };
       });
-      // A deadline that went on counting would keep the process alive for longer than this test may last.
+      // A timer that is not cleared would keep the process alive for longer than the test's timeout.
       const settings = { PORT: '0', UPSTREAM_URL: service.url, UPSTREAM_TIMEOUT_MS: '60000' };
       await using process = startKeytrail([], settings);
       const [, url = ''] = await process.until(GRAPHQL);
       await query(url, '{ __typename }'); // leaves an idle connection behind
-      const answer = query(url, '{ audit { totalCount } }', 't');
+      const response = query(url, '{ audit { totalCount } }', 't');
       await arrived;
       for (const signal of signals) process.child.kill(signal);
-      const { data, headers } = await answer;
+      const { data, headers } = await response;
       expect(data).toEqual({ audit: { totalCount: 0 } });
       expect(headers.get('connection')).toBe('close');
       expect(await process.status).toBe(0);
@@ -228,7 +244,7 @@ describe('keytrail serve', () => {
   );
 
   it.each(['{ audit { totalCount } }', 'mutation { deleteApiKey(clientId: "k") { outcome } }'])(
-    'cuts off at the fuse what does not end: %s',
+    'aborts at the shutdown timeout a request that does not finish: %s',
     async (operation) => {
       await using service = await startService(() => new Promise(() => {}));
       await using process = startKeytrail([], {
@@ -238,29 +254,29 @@ describe('keytrail serve', () => {
         SHUTDOWN_TIMEOUT_MS: '100',
       });
       const [, url = ''] = await process.until(GRAPHQL);
-      // The call and the caller's connection are cut at the same moment: either may come first.
-      const end = query(url, operation, 't').then(
+      // The call to the service and the client's connection are closed at the same time: either may be first.
+      const outcome = query(url, operation, 't').then(
         ({ errors }) => errors[0].extensions.code,
-        () => 'CUT',
+        () => 'CLOSED',
       );
       while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       process.child.kill('SIGTERM');
-      expect(['CUT', 'UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(await end);
+      expect(['CLOSED', 'UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(await outcome);
       expect(await process.status).toBe(0);
     },
   );
 
-  it('does not wait for a connection that never asked anything', async () => {
+  it('does not wait at shutdown for a connection without a request', async () => {
     await using process = startKeytrail([], { PORT: '0', SHUTDOWN_TIMEOUT_MS: '60000' });
     const [, url = ''] = await process.until(GRAPHQL);
-    const silent = connect(Number(new URL(url).port), '127.0.0.1');
-    await once(silent, 'connect');
-    silent.on('error', () => {});
+    const idle = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(idle, 'connect');
+    idle.on('error', () => {});
     process.child.kill('SIGTERM');
     expect(await process.status).toBe(0);
   });
 
-  it('goes on when nobody reads its log any more', async () => {
+  it('keeps serving when the reader of its log exits', async () => {
     await using process = startKeytrail([], { PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.stdout.destroy();
@@ -269,7 +285,7 @@ describe('keytrail serve', () => {
     }
   });
 
-  it('ends although whoever reads its log has stopped', async () => {
+  it('exits although the reader of its log has stopped reading', async () => {
     await using process = startKeytrail([], { PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.stdout.pause();
@@ -279,7 +295,7 @@ describe('keytrail serve', () => {
     expect(await once(process.child, 'exit')).toEqual([0, null]);
   });
 
-  it('started by npm is stopped through npm', async () => {
+  it('started by npm stops when npm is stopped', async () => {
     await using process = startWithNpm({ PORT: '0' });
     const [, url = ''] = await process.until(GRAPHQL);
     process.child.kill('SIGTERM');
@@ -287,7 +303,7 @@ describe('keytrail serve', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it('survives a service that is down, and requests of every wrong kind', async () => {
+  it('survives a service that is down, and malformed requests', async () => {
     await using process = startKeytrail([], { PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:9' });
     const [, url = ''] = await process.until(GRAPHQL);
     const { errors } = await query(url, '{ audit { totalCount } }', 't');
@@ -305,7 +321,7 @@ describe('keytrail serve', () => {
 });
 
 describe('keytrail sandbox', () => {
-  it('runs alone, and a gateway in another process serves it', async () => {
+  it('runs alone, and a gateway in another process forwards to it', async () => {
     await using sandbox = startKeytrail(['sandbox', '--port', '0']);
     const [, upstream = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
     await using gateway = startKeytrail([], { PORT: '0', UPSTREAM_URL: upstream });
@@ -320,7 +336,7 @@ describe('keytrail sandbox', () => {
     expect(await sandbox.status).toBe(0);
   });
 
-  it.each(['0.0.0.0', '::'])('on %s names an address that a gateway takes', async (HOST) => {
+  it.each(['0.0.0.0', '::'])('on %s prints a URL that a gateway accepts', async (HOST) => {
     await using sandbox = keytrailInProcess(['sandbox'], { PORT: '0', HOST });
     const [, url = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
     expect(url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/);

@@ -178,7 +178,7 @@ describe('keytrail learn', () => {
     [['learn'], 'KEYTRAIL_TOKEN'],
     [['learn', '--from', '/nowhere.json'], '/nowhere.json cannot be read'],
     [['learn', '--token', 'x'], '--token'],
-    [['learn', 'answer.json'], '--from answer.json'],
+    [['learn', 'answer.json'], '--from FILE'],
     [['serve', '--from', 'x'], '--from is for the command learn'],
   ])('%j is refused with 2', async (args, problem) => {
     await using learning = keytrailInProcess(args);

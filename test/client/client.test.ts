@@ -40,7 +40,7 @@ describe('request', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  it('gives data and errors side by side, whatever the HTTP status', async () => {
+  it('returns data and errors together, whatever the HTTP status', async () => {
     const body = {
       data: { audit: null },
       errors: [{ message: 'm', extensions: { code: 'RATE_LIMITED', retryAfterSeconds: 7 } }],
@@ -51,24 +51,24 @@ describe('request', () => {
     expect(result.errors?.[0]?.extensions?.retryAfterSeconds).toBe(7);
   });
 
-  it('asks at the address that Keytrail has by itself, by any fetch', async () => {
-    const asked: string[] = [];
+  it('uses the default URL of Keytrail, and the given fetch', async () => {
+    const urls: string[] = [];
     const fetch: Fetch = async (url) => {
-      asked.push(url);
+      urls.push(url);
       return { status: 200, text: async () => '{"data": {}}' };
     };
     await request('{ __typename }', {}, { fetch });
-    expect(asked).toEqual(['http://127.0.0.1:4000/graphql']);
+    expect(urls).toEqual(['http://127.0.0.1:4000/graphql']);
   });
 
   it.each(['<html>', '', '[]', '"text"', '{}', 'null', '{"message": "no"}', '{"errors": "no"}'])(
-    'throws on %j, which is no result, and does not repeat it',
+    'throws on %j, which is not a result, and does not repeat it',
     async (body) => {
       await using service = await startService({ status: 502, body });
       const { url } = service;
       await expect(request(AuditDocument, {}, { url, token: 'c4n4ry' })).rejects.toThrow(
         expect.objectContaining({
-          message: "The answer is not GraphQL's (HTTP 502). Is the address right?",
+          message: 'The response is not GraphQL (HTTP 502). Check the URL.',
           cause: { status: 502 },
         }),
       );
@@ -81,12 +81,12 @@ describe('request', () => {
     );
   });
 
-  it('takes any text for an answer without failing otherwise', async () => {
+  it('either returns the result or throws this error, for any response text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (text) => {
         const fetch: Fetch = async () => ({ status: 200, text: async () => text });
         const outcome = await request(AuditDocument, {}, { fetch }).catch(({ message }) => message);
-        if (typeof outcome === 'string') expect(outcome).toMatch(/^The answer is not GraphQL's/);
+        if (typeof outcome === 'string') expect(outcome).toMatch(/^The response is not GraphQL /);
         else expect(outcome).toEqual(JSON.parse(text));
       }),
     );
@@ -94,18 +94,18 @@ describe('request', () => {
 });
 
 describe('the types', () => {
-  it('know a document’s data and variables, and that a credential is one of two', () => {
+  it('include a document’s data and variables, and a credential with exactly one member', () => {
     const one: LoginCredential = { refreshToken: 'r' };
     // @ts-expect-error: not both
     const both: LoginCredential = { refreshToken: 'r', clientSecret: 's' };
     // @ts-expect-error: not neither
     const neither: LoginCredential = {};
     const typed = (): Promise<Result<AuditQuery>> => request(AuditDocument, { first: 1 });
-    // @ts-expect-error: a name that the operation has not
+    // @ts-expect-error: the operation has no such variable
     const wrongName = () => request(AuditDocument, { frist: 1 });
-    // @ts-expect-error: a variable that must be given
+    // @ts-expect-error: a required variable is missing
     const missing = () => request(DeleteApiKeyDocument, {});
-    // @ts-expect-error: a parsed document has no text
+    // @ts-expect-error: a parsed document is not a string
     const parsed = () => request({ kind: 'Document', definitions: [] }, {});
     expect([one, both, neither, typed, wrongName, missing, parsed]).toHaveLength(7);
   });

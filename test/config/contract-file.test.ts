@@ -9,7 +9,7 @@ const READ = '{ audit { nodes { id occurredAt action ipAddress actor { name } } 
 describe('a contract', () => {
   it.each([
     ['{', ['JSON']],
-    ['[]', ['the whole']],
+    ['[]', ['the top level']],
     ['{"logins": {}}', ['/logins']],
     [
       '{"audit": {"record": "", "paging": {"sytle": "page"}}}',
@@ -30,14 +30,14 @@ describe('a contract', () => {
       ['/audit/paging/style', '/audit/paging/parameter'],
     ],
     ['{"__proto__": {"a": 1}}', ['/__proto__']],
-  ])('%s is refused, and every problem is named with its place', (text, places) => {
+  ])('%s is rejected, and every problem names its entry', (text, entries) => {
     const parsed = parseContract(text);
     const problems = 'problems' in parsed ? parsed.problems : [];
-    expect(problems).toHaveLength(places.length);
-    for (const [index, place] of places.entries()) expect(problems[index]).toContain(place);
+    expect(problems).toHaveLength(entries.length);
+    for (const [index, entry] of entries.entries()) expect(problems[index]).toContain(entry);
   });
 
-  it('is never more than refused, whatever the file holds', () => {
+  it('is valid or rejected with problems, for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         const parsed = parseContract(text);
@@ -46,7 +46,7 @@ describe('a contract', () => {
     );
   });
 
-  it('says where things are; what it leaves out is told from the answer, and null is not looked for', async () => {
+  it('specifies where fields are; omitted entries are inferred, and null ones are not', async () => {
     const item = { key: { n: 9 }, what: 'a', action: 'b', time: '2026-11-21T00:00:00Z', ip: '::1' };
     await using service = await startService({
       body: { a: [item], b: [{ time: item.time }] },
@@ -72,7 +72,7 @@ describe('a contract', () => {
     expect(gateway.logged.some((line) => line.includes('contract'))).toBe(false);
   });
 
-  it('whose pointers lead to nothing is named in the log with a count, without what stood there', async () => {
+  it('whose pointers match nothing is logged with a count, without values', async () => {
     await using service = await startService({ body: [{ id: 'CANARY', when: 1_700_000_000 }] });
     await using gateway = gatewayOver(service.url, {
       contract: {
@@ -94,7 +94,7 @@ describe('a contract', () => {
     expect(lines.join()).not.toContain('CANARY');
   });
 
-  it('names what an answer without records is, a failure that says so or one that cannot be read', async () => {
+  it('does not hide why a response has no records: the service reports a failure, or it cannot be read', async () => {
     for (const [body, code] of [
       [{ items: 5 }, 'UPSTREAM_BAD_RESPONSE'],
       [{ ok: false, items: [] }, 'UPSTREAM_ERROR'],

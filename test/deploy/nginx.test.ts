@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type Handler, startService } from '../helpers/service.ts';
@@ -266,8 +266,8 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
 
 describe('deploy/nginx.conf', () => {
   it('waits longer than a gateway that fetches ten pages', () => {
-    const { UPSTREAM_TIMEOUT_MS } = loadConfig({});
-    expect(seconds('proxy_read_timeout')).toBeGreaterThan((10 * UPSTREAM_TIMEOUT_MS) / 1000);
+    const timeoutMs = SETTINGS.UPSTREAM_TIMEOUT_MS.default;
+    expect(seconds('proxy_read_timeout')).toBeGreaterThan((10 * timeoutMs) / 1000);
   });
 
   it('closes an idle connection before the gateway does', async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
@@ -65,13 +66,9 @@ export function keytrailInProcess(
   const status = run({
     arguments: args,
     environment,
-    stdout: {
-      write: (text, onWritten = () => {}) => {
-        output.add('stdout', text);
-        process.nextTick(onWritten);
-      },
-    },
+    stdout: { write: (text) => output.add('stdout', text) },
     stderr: { write: (text) => output.add('stderr', text) },
+    readFile: (path) => readFileSync(path, 'utf8'),
     version: '0.0.0',
     now: () => new Date(),
     clock: () => performance.now(),

@@ -93,14 +93,14 @@ describe('the package', () => {
         return map === undefined ? [] : JSON.parse(await readFile(join(dist, map), 'utf8')).sources;
       }),
     );
-    expect(sources.flat()).toContain('../src/rest/client.ts');
+    expect(sources.flat()).toContain('../src/upstream/rest-client.ts');
   });
 
   it('maps stack traces to the source', async () => {
     const program = "import { createGateway } from 'keytrail'; createGateway({});";
     await writeFile(join(folder, 'throws.js'), program);
     const failing = run(folder, 'node', '--enable-source-maps', 'throws.js');
-    await expect(failing).rejects.toThrow(/src\/library\/options\.ts:\d+/);
+    await expect(failing).rejects.toThrow(/src\/api\/create-gateway\.ts:\d+/);
   });
 
   it.each(['keytrail', 'keytrail/client', 'keytrail/testing'])(

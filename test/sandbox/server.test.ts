@@ -45,7 +45,7 @@ function firstLogin(sandbox: Sandbox, index = 0) {
 }
 
 describe('the sandbox', () => {
-  it('takes a client’s secret once, then each refresh token once', async () => {
+  it('accepts a client’s secret once, then each refresh token once', async () => {
     await using sandbox = await start();
     const [{ clientId, secret } = { clientId: '', secret: '' }] = sandbox.clients;
     const refresh = (token: unknown) =>
@@ -71,10 +71,10 @@ describe('the sandbox', () => {
     { client_id: 'demo-admin', client_secret: 's', refresh_token: 'r' },
     { client_id: 'demo-admin', client_secret: 1 },
     `{"client_id":"${'x'.repeat(70_000)}","client_secret":"s"}`,
-  ])('answers the login %j with 400', async (body) => {
+  ])('rejects the login %j with 400', async (body) => {
     await using sandbox = await start();
-    const answer = await login(sandbox, body);
-    expect(answer).toMatchObject({ status: 400, type: 'application/problem+json' });
+    const response = await login(sandbox, body);
+    expect(response).toMatchObject({ status: 400, type: 'application/problem+json' });
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe('the sandbox', () => {
     ['GET /api/v1/audit', 'wrong'],
     ['DELETE /api/v1/secrets/demo-old-ci', undefined],
     ['GET /api/v1/nothing', undefined],
-  ])('answers %s with the token %j with 401', async (route, token) => {
+  ])('rejects %s with the token %j with 401', async (route, token) => {
     await using sandbox = await start();
     expect(await call(sandbox, route, { token })).toMatchObject({
       status: 401,
@@ -90,7 +90,7 @@ describe('the sandbox', () => {
     });
   });
 
-  it('ends an access token after fifteen minutes', async () => {
+  it('lets an access token expire after fifteen minutes', async () => {
     await using sandbox = await start();
     const { json } = await firstLogin(sandbox);
     const status = async () =>
@@ -117,7 +117,7 @@ describe('the sandbox', () => {
     expect((await login(sandbox, again)).status).toBe(401);
   });
 
-  it('records every login and deletion, the failed ones too, newest first', async () => {
+  it('records every login and deletion, failed ones included, newest first', async () => {
     await using sandbox = await start();
     await login(sandbox, { client_id: 'nobody', client_secret: 's' });
     clock += 1000;
@@ -151,7 +151,7 @@ describe('the sandbox', () => {
     });
   });
 
-  it('starts with hundreds of records over ninety days, in order, with ids of their own', async () => {
+  it('starts with hundreds of records over ninety days, in order, with unique ids', async () => {
     await using sandbox = await start();
     const { json } = await firstLogin(sandbox);
     const { events } = (await call(sandbox, 'GET /api/v1/audit', { token: json.access_token }))
@@ -167,7 +167,7 @@ describe('the sandbox', () => {
     expect(new Set(events.map(({ id }: { id: string }) => id)).size).toBe(events.length);
   });
 
-  it('filters by action, repeated', async () => {
+  it('filters by repeated action parameters', async () => {
     await using sandbox = await start();
     const { json } = await firstLogin(sandbox);
     const route = 'GET /api/v1/audit?action=key.delete&action=key.create';
@@ -182,13 +182,13 @@ describe('the sandbox', () => {
     ['POST /api/v1/audit', 404],
     ['DELETE /api/v1/secrets/', 404],
     ['DELETE /api/v1/secrets/%ff', 400],
-  ])('answers %s with %i', async (route, status) => {
+  ])('responds to %s with %i', async (route, status) => {
     await using sandbox = await start();
     const { json } = await firstLogin(sandbox);
     expect((await call(sandbox, route, { token: json.access_token })).status).toBe(status);
   });
 
-  it('keeps its data in a file, and no secret or token as it is', async () => {
+  it('keeps its data in a file, without secrets or tokens in plain text', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
     try {
       const file = join(folder, 'data.sqlite');
@@ -220,7 +220,7 @@ describe('the sandbox', () => {
     }
   });
 
-  it('answers 500 when whoever sees its requests fails, and may be disposed twice', async () => {
+  it('responds with 500 when onRequest fails, and may be disposed twice', async () => {
     const sandbox = await createSandbox({
       onRequest: ({ path }) => {
         if (path === '/throws') throw new Error('no');
@@ -235,15 +235,15 @@ describe('the sandbox', () => {
     await sandbox[Symbol.asyncDispose]();
   });
 
-  it('counts an option that is undefined as not given', async () => {
+  it('uses the default of an option that is undefined', async () => {
     const options = { host: undefined, port: undefined, file: undefined, now: undefined };
-    // As JavaScript, or TypeScript without exactOptionalPropertyTypes, may give them.
+    // JavaScript, and TypeScript without exactOptionalPropertyTypes, allow it.
     await using sandbox = await createSandbox(options as object);
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect((await firstLogin(sandbox)).status).toBe(200);
   });
 
-  it('goes on when a caller leaves in the middle of a request', async () => {
+  it('keeps serving when a client disconnects within a request', async () => {
     await using sandbox = await start();
     const { hostname, port } = new URL(sandbox.url);
     const socket = connect(Number(port), hostname);

@@ -14,7 +14,7 @@ import { createTestbed } from '../../src/testing/testbed.ts';
 const errorOf = ({ errors }: Result<unknown>) => errors?.[0]?.extensions;
 
 describe('a testbed', () => {
-  it('is logged in, and remembers what the service was sent from then on', async () => {
+  it('is logged in, and records the requests that the service receives after that', async () => {
     await using testbed = await createTestbed();
     expect(testbed.requests).toEqual([]);
     await testbed.request(AuditDocument, { parameters: [{ name: 'a', value: 'b c' }] });
@@ -67,23 +67,23 @@ describe('a testbed', () => {
       { body: [], lost: 'within' },
       { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' },
     ],
-  ])('lets the service answer %j once', async (answer, expected) => {
-    const timeoutMs = 'delayMs' in answer ? 1000 : undefined;
+  ])('lets the service respond with %j once', async (response, expected) => {
+    const timeoutMs = 'delayMs' in response ? 1000 : undefined;
     await using testbed = await createTestbed({ upstream: { timeoutMs } });
-    testbed.respondNext(answer);
+    testbed.respondNext(response);
     expect(errorOf(await testbed.request(AuditDocument, {}))).toMatchObject(expected);
     const { data } = await testbed.request(AuditDocument, { first: 1 });
     expect(data?.audit?.totalCount).toBeGreaterThan(300);
   });
 
   it.each<ScriptedResponse>([{ lost: 'before' }, { status: 500, lost: 'before' }, { status: 503 }])(
-    'lets the service answer a read %j once, which the gateway mends, or twice',
-    async (answer) => {
+    'lets the service respond to a read with %j once, which the gateway retries, or twice',
+    async (response) => {
       await using testbed = await createTestbed();
-      testbed.respondNext(answer);
+      testbed.respondNext(response);
       expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))).toBeUndefined();
       expect(testbed.requests).toHaveLength(2);
-      testbed.respondNext(answer, answer);
+      testbed.respondNext(response, response);
       expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))?.code).toMatch(
         /^UPSTREAM_/,
       );
@@ -91,7 +91,7 @@ describe('a testbed', () => {
     },
   );
 
-  it('gives scripted answers in their order, and lets the sandbox do what they leave out', async () => {
+  it('sends scripted responses in order, and the sandbox’s own where they specify none', async () => {
     await using testbed = await createTestbed();
     testbed.respondNext(
       { body: [{ action: 'first' }] },
@@ -99,7 +99,7 @@ describe('a testbed', () => {
     );
     testbed.respondNext({ delayMs: 1 });
     const actions: unknown[] = [];
-    for (let turn = 0; turn < 3; turn += 1) {
+    for (let count = 0; count < 3; count += 1) {
       const { data } = await testbed.request(AuditDocument, { first: 1 });
       actions.push(data?.audit?.nodes[0]?.action);
     }
@@ -112,16 +112,19 @@ describe('a testbed', () => {
     [{ status: 204, lost: 'before' }, undefined],
     [{ body: {}, lost: 'before' }, undefined],
     [{ headers: {}, lost: 'before' }, undefined],
-  ])('loses the answer of a deletion by %j, and says whether it was done', async (answer, next) => {
-    await using testbed = await createTestbed();
-    const variables = { clientId: 'demo-old-ci' };
-    testbed.respondNext(answer);
-    const lost = await testbed.request(DeleteApiKeyDocument, variables);
-    expect(errorOf(lost)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-    expect(errorOf(await testbed.request(DeleteApiKeyDocument, variables))?.code).toBe(next);
-  });
+  ])(
+    'loses the response to a deletion with %j, after the deletion or instead of it',
+    async (response, next) => {
+      await using testbed = await createTestbed();
+      const variables = { clientId: 'demo-old-ci' };
+      testbed.respondNext(response);
+      const lost = await testbed.request(DeleteApiKeyDocument, variables);
+      expect(errorOf(lost)).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+      expect(errorOf(await testbed.request(DeleteApiKeyDocument, variables))?.code).toBe(next);
+    },
+  );
 
-  it('lets tokens end by its clock', async () => {
+  it('lets tokens expire by its clock', async () => {
     let time = Date.UTC(2026, 10, 21);
     await using testbed = await createTestbed({ now: () => new Date(time) });
     expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
@@ -134,7 +137,7 @@ describe('a testbed', () => {
     expect(errorOf(await testbed.request(AuditDocument, {}))?.code).toBe('UNAUTHENTICATED');
   });
 
-  it('takes options for its gateway', async () => {
+  it('accepts options for its gateway', async () => {
     const contract = { audit: { event: { action: '/outcome' } } };
     await using testbed = await createTestbed({ gateway: { contract, introspection: false } });
     const { data } = await testbed.request(AuditDocument, { first: 1 });
@@ -149,23 +152,23 @@ describe('a testbed', () => {
     [{ headers: { 'x-a': 'b\r\nx: 1' } }, /Invalid character in header content/],
     [{ headers: { 'no name': 'b' } }, /valid HTTP token/],
     [{ body: 1n }, /BigInt/],
-    [{ staus: 500, headrs: {} } as ScriptedResponse, /A scripted answer has no staus, headrs\./], // as in JavaScript
+    [{ staus: 500, headrs: {} } as ScriptedResponse, /A scripted response has no staus, headrs\./], // JavaScript allows it
     [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
     [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
-  ])('refuses the script %s, and forgets it', async (answer, expected) => {
+  ])('rejects the script %s, and ignores it', async (response, expected) => {
     await using testbed = await createTestbed();
-    expect(() => testbed.respondNext({}, answer)).toThrow(expected);
+    expect(() => testbed.respondNext({}, response)).toThrow(expected);
     expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
   });
 
-  it('sends a scripted header instead of its own, however it is written', async () => {
+  it('sends a scripted header instead of its own, in any case', async () => {
     await using testbed = await createTestbed();
     testbed.respondNext({ headers: { 'Content-Type': 'text/plain' }, body: 'x' });
     const response = await fetch(`${testbed.sandbox.url}/api/v1/audit`);
     expect(response.headers.get('content-type')).toBe('text/plain');
   });
 
-  it('shares nothing with another', async () => {
+  it('shares nothing with another testbed', async () => {
     await using one = await createTestbed();
     await using other = await createTestbed();
     one.respondNext({ status: 500 });
@@ -176,7 +179,7 @@ describe('a testbed', () => {
     expect(errorOf(foreign)?.code).toBe('UPSTREAM_ERROR');
   });
 
-  it('leaves nothing behind that keeps a process running', async () => {
+  it('does not keep the process running after it is disposed', async () => {
     const url = new URL('../../src/testing/testbed.ts', import.meta.url);
     const program = `
       const { createTestbed } = await import('${url}');
@@ -186,7 +189,7 @@ describe('a testbed', () => {
     await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 10_000 });
   });
 
-  it('ends while an answer is late', async () => {
+  it('can be disposed while a response is delayed', async () => {
     const testbed = await createTestbed();
     testbed.respondNext({ delayMs: 60_000 });
     const late = testbed.request(AuditDocument, {});

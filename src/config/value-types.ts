@@ -1,0 +1,117 @@
+import { createSecureContext } from 'node:tls';
+import { z } from 'zod';
+
+/** A type of setting: how its value is checked, and how the text of a variable becomes a value. */
+export type ValueType<Value = unknown> = {
+  /** Checks the value as a program passes it. Its messages complete "<option> …". */
+  readonly value: z.ZodType<Value>;
+  /** What the text of the variable must be. Completes "<variable> must be …". */
+  readonly form: string;
+  /** Converts the text of the variable; undefined if it cannot. Default: the text is the value. */
+  readonly fromText?: (text: string) => unknown;
+};
+
+/** A whole number from `from` to `to`; in a variable, decimal digits. */
+export function integer(from: number, to: number, unit = ''): ValueType<number> {
+  const form = `a whole number${unit}, ${from} to ${to}`;
+  const error = `must be ${form}`;
+  return {
+    value: z.int({ error }).min(from, { error }).max(to, { error }),
+    form,
+    fromText: (given) => (/^\d{1,15}$/.test(given) ? Number(given) : undefined),
+  };
+}
+
+/** A text. `form` completes "must be …". */
+export function text(form: string, isValid = (_: string) => true): ValueType<string> {
+  const error = `must be ${form}`;
+  return { value: z.string({ error }).refine(isValid, { error }), form };
+}
+
+/** One of these names. */
+export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
+  const form = `one of ${names.join(', ')}`;
+  return { value: z.enum(names, { error: `must be ${form}` }), form };
+}
+
+/** `on`, `true`, `off` or `false`, in any case, as a boolean; undefined for any other text. */
+export function parseFlag(given: string): boolean | undefined {
+  if (/^(?:on|true)$/i.test(given)) return true;
+  return /^(?:off|false)$/i.test(given) ? false : undefined;
+}
+
+/** A boolean; in a variable, a text for {@link parseFlag}. */
+export const flag: ValueType<boolean> = {
+  value: z.boolean({ error: 'must be true or false' }),
+  form: 'on or off',
+  fromText: parseFlag,
+};
+
+const BASE_URL = 'an http or https URL without user, password, query or fragment';
+
+/** A URL to which paths can be appended. */
+export const baseUrl: ValueType<URL> = {
+  value: z
+    .custom<string | URL>(isBaseUrl, { error: `must be ${BASE_URL}` })
+    .transform((url) => new URL(url)),
+  form: BASE_URL,
+};
+
+const ORIGINS = 'list of origins such as https://app.example.com';
+
+/** Web origins; in a variable separated by commas. */
+export const origins: ValueType<readonly string[]> = {
+  value: z.array(text('an origin such as https://app.example.com', isOrigin).value, {
+    error: `must be a ${ORIGINS}`,
+  }),
+  form: `a comma-separated ${ORIGINS}`,
+  fromText: (given) => given.split(',').map((origin) => origin.trim()),
+};
+
+/** The URL of a Redis. */
+export const redisUrl = text('a redis or rediss URL without query or fragment', isRedisUrl);
+
+function isBaseUrl(value: unknown): boolean {
+  const url = typeof value === 'string' || value instanceof URL ? URL.parse(String(value)) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && !/[?#]/.test(url.href);
+}
+
+/** Rejects a query, because ioredis reads client options from it. */
+function isRedisUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return false;
+  return /^(?:\/\d*)?$/.test(url.pathname) && !/[?#]/.test(url.href);
+}
+
+/** Whether a text is an origin as browsers send it, such as `https://app.example.com` (RFC 6454, 6.2). */
+function isOrigin(value: string): boolean {
+  return URL.parse(value)?.origin === value;
+}
+
+/** PEM texts for TLS to the service: authorities to trust, and a client certificate with its private key. */
+export type TlsTexts = Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>>;
+
+/** Whether OpenSSL accepts each PEM text that is given, and the key belongs to the certificate if both are. */
+export function isUsableTls({ ca, cert, key }: TlsTexts): boolean {
+  try {
+    createSecureContext({ cert: ca }); // as `ca`, a text without a certificate is ignored
+    createSecureContext({ cert, key });
+  } catch {
+    return false;
+  }
+  // OpenSSL accepts an empty text as a certificate.
+  return [ca, cert, key].every((pem) => pem?.includes('-----BEGIN ') ?? true);
+}
+
+/** Whether tokens sent to this URL can be read on the network: plain http to a host other than loopback. */
+export function isPlainHttp(url: string): boolean {
+  const parsed = URL.parse(url);
+  return (
+    parsed?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(parsed.hostname)
+  );
+}
+
+/** The problem with such a URL. Completes "<setting> …". */
+export const PLAIN_HTTP =
+  'must be https, unless the host is loopback: over plain http anyone on the network can read the tokens.';
