@@ -143,11 +143,11 @@ function itemsOf(value: unknown): readonly unknown[] {
 /** Whether one of the first holds a time, be it one that cannot be read without being told how. */
 function hasTimes(items: readonly unknown[]): boolean {
   let isFound = false;
-  const isEnough = (value: unknown, path: string) => {
+  const stopWhen = (value: unknown, path: string) => {
     isFound = isTime(value, path);
     return isFound;
   };
-  profileFields(items.slice(0, 5), { isEnough });
+  profileFields(items.slice(0, 5), { stopWhen });
   return isFound;
 }
 

@@ -22,7 +22,7 @@ export type EnvelopeField = {
 export function profileEnvelope(body: unknown, records: string | null): readonly EnvelopeField[] {
   const home = `${parentPointer(records ?? '')}/`;
   const isFar = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(home));
-  return profileFields([body], { apart: records })
+  return profileFields([body], { exclude: records })
     .map(toSign)
     .sort((a, b) => isFar(a) - isFar(b));
 }

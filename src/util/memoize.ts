@@ -22,29 +22,6 @@ export function memoize<T extends NonNullable<unknown>>(
   };
 }
 
-/**
- * The same for names inside of others: remembers what is made of a name in what was made of the one around it. Null
- * stands for what has no name. What is inside of a name that is not remembered is not remembered either.
- */
-export function memoiseWithin<T extends object>(
-  start: T,
-  make: (outer: T, name: string | null) => T,
-): (outer: T, name: string | null) => T {
-  const known = new Map<T, Map<string | null, T>>();
-  return (outer, name) => {
-    if (known.size === 0) known.set(start, new Map());
-    const inner = known.get(outer);
-    const found = inner?.get(name);
-    if (found !== undefined) return found;
-    const made = make(outer, name);
-    if (inner === undefined || !(name === null || isCacheableKey(name))) return made;
-    if (known.size > MAX_NAMES) known.clear();
-    else known.set(made, new Map());
-    inner.set(name, made);
-    return made;
-  };
-}
-
 /** Whether it can only be the name of a field, and is remembered. */
 export function isCacheableKey(name: string): boolean {
   return name.length <= MAX_LENGTH && !VALUE.test(name);
