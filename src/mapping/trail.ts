@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { type LazyContract, readSource } from './contract.ts';
+import { type LazyAuditContract, readSource } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
 import { compilePointer } from './json-pointer.ts';
 import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
@@ -47,7 +47,7 @@ export const SAMPLE_SIZE = 50;
  * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no list of records, UPSTREAM_ERROR when it says that it failed.
  */
 export function readTrail(
-  contract: LazyContract,
+  contract: LazyAuditContract,
   answer: UpstreamResponse,
   step: PageToken | null = null,
 ): Trail {
