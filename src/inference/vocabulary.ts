@@ -1,6 +1,7 @@
 /**
  * All names that inference knows. Patterns are listed best first, and match the words of a field's path: lower case,
- * singular, separated by spaces (see `tokenizeKey`). Paths start at the record; leading WRAPPERS are removed.
+ * singular, separated by spaces (see `tokenizeKey`). The path of a field of an event starts at the record, after any
+ * WRAPPERS.
  */
 
 /** Objects that only wrap the fields of a record. */
