@@ -7,7 +7,7 @@ import { readTrail, type Trail } from '../mapping/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 
 /** Records per response that are checked for null fields and for fields that are not mapped. */
-const SAMPLE_SIZE = 5;
+const RECORDS_PER_RESPONSE = 5;
 
 /** Columns of the terminal. */
 const WIDTH = 100;
@@ -62,7 +62,7 @@ export function formatReport(
     readTrail(completeAudit(response, contract.audit), response),
   );
   const events = trails.flatMap(({ length, event }) =>
-    Array.from({ length: Math.min(length, SAMPLE_SIZE) }, (_, index) => event(index)),
+    Array.from({ length: Math.min(length, RECORDS_PER_RESPONSE) }, (_, index) => event(index)),
   );
   const nullRows = ROWS.filter(
     ([, read]) => events.length > 0 && events.every((event) => read(event) === null),

@@ -134,7 +134,7 @@ const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> 
   target: new Set(['owner', 'parent', 'manager', 'creator']),
 };
 
-/** In a nested object, these often name another person: `request/user` is the user being created. Words like `actor` never do. */
+/** In a nested object, these words often name another person, as in `request/user`: the user being created. */
 const WEAK_WHEN_NESTED: ReadonlySet<string> = new Set([
   'by',
   ...ROLES.actor.slice(ROLES.actor.indexOf('user')),

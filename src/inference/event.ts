@@ -138,7 +138,7 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-/** With a strong name, one IP address is sufficient: other records may have a host name. Otherwise all values must be IP addresses. */
+/** Accepts IP addresses. With a strong name, one of them is sufficient: the other values may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(value));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;

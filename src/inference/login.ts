@@ -51,7 +51,7 @@ function findBest(
   return best?.field;
 }
 
-/** Infers when the access token expires: from a field in the same object, the `exp` claim of a JWT, or a field elsewhere. */
+/** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
   candidates: readonly FieldProfile[],
   accessToken: FieldProfile | undefined,
@@ -77,7 +77,7 @@ function lastKey(path: string): string {
 /** About 30 years. A larger number is an instant, or means "never". */
 const MAX_SECONDS = 1e9;
 
-/** Detects the format of an expiry, a lifetime or an instant, from its name and its magnitude. Null if neither is conclusive. */
+/** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
 function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(lastKey(path));

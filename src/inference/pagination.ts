@@ -21,7 +21,7 @@ export type EnvelopeField = {
   readonly kinds: ReadonlySet<EnvelopeKind>;
 };
 
-/** Lists the fields of the envelope. Those next to the records come first: other objects may have counts of their own. */
+/** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
 export function profileEnvelope(body: unknown, records: string | null): readonly EnvelopeField[] {
   const parent = `${parentOf(records ?? '')}/`;
   const isElsewhere = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));

@@ -39,7 +39,7 @@ export function profileFields(
   let excludedFields = 0;
   let isStopped = false;
 
-  const visit = (value: unknown, node: Node, isExcluded: boolean): void => {
+  const visit = (value: unknown, node: TreeNode, isExcluded: boolean): void => {
     if (value === null || value === undefined || value === '') return;
     if (typeof value === 'object') visitChildren(value, node, isExcluded);
     else if (isExcluded) excludedFields += 1;
@@ -50,7 +50,7 @@ export function profileFields(
     }
   };
 
-  const visitChildren = (value: object, node: Node, isInExcluded: boolean): void => {
+  const visitChildren = (value: object, node: TreeNode, isInExcluded: boolean): void => {
     const isExcluded = isInExcluded || node.pointer === exclude;
     if (Array.isArray(value)) visit(value[0], childOf(node, null), isExcluded);
     else if (isObject(value) && node.keys < MAX_DEPTH) {
@@ -62,34 +62,34 @@ export function profileFields(
   };
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
-  const addField = ({ pointer, path, depth }: Node): FieldProfile => {
+  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
     const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
     fields.set(pointer, field);
     return field;
   };
 
-  const root: Node = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
+  const root: TreeNode = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
   for (const value of values) if (!isStopped) visit(value, root, false);
   return [...fields.values()];
 }
 
 /** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
-type Node = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
+type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
   /** Number of keys in the path. */
   readonly keys: number;
   /** By key; null is the first item of an array. */
-  children: Map<string | null, Node> | null;
+  children: Map<string | null, TreeNode> | null;
   field: FieldProfile | null;
 };
 
-function childOf(parent: Node, key: string | null): Node {
+function childOf(parent: TreeNode, key: string | null): TreeNode {
   parent.children ??= new Map();
   const known = parent.children.get(key);
   if (known !== undefined) return known;
   const { token, words } = key === null ? FIRST_ITEM : parseKey(key);
   const isInPath = key !== null && (parent.keys === 0 || !WRAPPED.test(key));
   const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
-  const child: Node = {
+  const child: TreeNode = {
     pointer: `${parent.pointer}/${token}`,
     path: isInPath ? path : parent.path,
     depth: parent.depth + 1,

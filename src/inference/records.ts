@@ -1,4 +1,4 @@
-// sufficientPrefix is kept for speed: it reads 50 of 20,000 records in 1/67 of the CPU (npm run bench -- --load window).
+// sufficientPrefix is for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load window).
 import type { ListContract } from '../mapping/contract.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
@@ -8,7 +8,7 @@ import { parseKey, profileFields } from './profile.ts';
 import { LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
-type Node = {
+type BodyNode = {
   readonly pointer: string;
   /** The words of its key. */
   readonly words: string;
@@ -17,8 +17,9 @@ type Node = {
 };
 
 /** A list that may hold the records. A lower tier is better, 0 the best. */
-export type RankedList = Node & { readonly tier: number };
+type RankedList = BodyNode & { readonly tier: number };
 
+/** Maximum number of keys in a pointer to the records. */
 const MAX_DEPTH = 3;
 
 /** Members examined per object. An envelope has a few, not thousands. */
@@ -45,7 +46,7 @@ export function inferRecords(body: unknown): string | null {
  * Lists the lists of objects that may hold the records, best first. Tier 0 has times and a matching name, tier 1 a
  * strong name, tier 2 times only, tier 3 a weak name, tier 4 is the only list. Shallow lists come first in a tier.
  */
-export function rankLists(body: unknown): readonly RankedList[] {
+function rankLists(body: unknown): readonly RankedList[] {
   return rankByTier(listNodes(body).filter(isList));
 }
 
@@ -73,10 +74,11 @@ function inferCertainRecords(body: unknown): string | null {
   return isCertain ? best.pointer : null;
 }
 
-function rankByTier(lists: readonly Node[]): readonly RankedList[] {
+function rankByTier(lists: readonly BodyNode[]): readonly RankedList[] {
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
-  const isOnly = (list: Node) => (filled.length > 0 ? filled : lists).every((one) => one === list);
-  const tierOf = (list: Node): number => {
+  const isOnly = (list: BodyNode) =>
+    (filled.length > 0 ? filled : lists).every((one) => one === list);
+  const tierOf = (list: BodyNode): number => {
     const { isStrong, isWeak } = classifyName(list.words);
     const isStrongOrRoot = isStrong || list.pointer === '';
     if (containTime(itemsOf(list.value))) return isStrongOrRoot || isWeak ? 0 : 2;
@@ -91,8 +93,8 @@ function rankByTier(lists: readonly Node[]): readonly RankedList[] {
 }
 
 /** Lists the nodes of a body breadth-first, to three keys deep. Arrays are not descended into. */
-function listNodes(body: unknown): readonly Node[] {
-  const nodes: Node[] = [{ pointer: '', words: '', depth: 0, value: body }];
+function listNodes(body: unknown): readonly BodyNode[] {
+  const nodes: BodyNode[] = [{ pointer: '', words: '', depth: 0, value: body }];
   // The array is the queue of the breadth-first search: it grows during the iteration.
   for (const { pointer, depth, value } of nodes) {
     if (depth === MAX_DEPTH || !isObject(value)) continue;
@@ -105,8 +107,8 @@ function listNodes(body: unknown): readonly Node[] {
   return nodes;
 }
 
-/** Whether a node is an array of objects. Some services send null for an empty list: accepted if the name is strong, or weak and plural. */
-function isList({ value, words, pointer }: Node): boolean {
+/** Whether a node is an array of objects. With a strong name, or a weak plural one, null counts as an empty array. */
+function isList({ value, words, pointer }: BodyNode): boolean {
   if (pointer === '') return Array.isArray(value);
   const { isStrong, isWeak, isExcluded } = classifyName(words);
   if (isExcluded) return false;
@@ -120,7 +122,7 @@ const classifyName = memoize((words) => ({
   isExcluded: LIST_NAMES.excluded.test(words),
 }));
 
-function isNumberedRecords({ value }: Node): boolean {
+function isNumberedRecords({ value }: BodyNode): boolean {
   if (!isObject(value) || !Object.keys(value).every((key) => /\d/.test(key))) return false;
   const items = Object.values(value);
   return items.every(isObject) && containTime(items);

@@ -14,7 +14,7 @@ export const EXCLUDED =
 
 const ID_WORD = '(?:id|uuid|guid|[gosu]id|urn|arn)';
 
-/** Words that may precede a verb in the name of a time. After any other, it is the time of something else: `key created`. */
+/** Words that may precede a verb in the name of an event time. With others it is another time: `key created`. */
 const EVENT_WORDS =
   '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
@@ -186,7 +186,7 @@ export const LOGIN_FIELDS = {
     /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
 } as const;
 
-/** Names of the list of records: strong ones, weak ones that fit any list, and names of lists that never hold records. */
+/** Names of the list of records: strong ones, weak ones that fit any list, and those of lists without records. */
 export const LIST_NAMES = {
   strong: /\b(?:event|audit|log|activity|record|entry|history|trail)\b/,
   weak: /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|object|node|edge|collection|document|member))$/,

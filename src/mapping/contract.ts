@@ -2,7 +2,10 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { compilePointer, type PointerReader } from './json-pointer.ts';
 import type { InstantFormat } from './time.ts';
 
-/** A JSON pointer (RFC 6901), or a list of which the first one wins that resolves to a value other than null. Null: there is no such field. */
+/**
+ * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
+ * if the responses have no such field.
+ */
 export type Pointers = string | readonly string[] | null;
 
 /** A field of the body, or a header, of a response. */
@@ -53,7 +56,7 @@ export type PagingContract = {
   readonly style: PagingStyle;
   /** The cursor of the next page, or the link to it. */
   readonly next: Source;
-  /** Whether there are more pages. On false, this page is the last. */
+  /** Whether there are more pages. If false, this page is the last. */
   readonly more: Pointers;
   /** The number of this page, or the offset of its first record. */
   readonly position: Pointers;
@@ -112,7 +115,7 @@ export type DeepPartial<T> = T extends Entry
 /** A contract as configured, by a file or an option. Missing entries are inferred from each response. */
 export type ConfiguredContract = DeepPartial<Contract>;
 
-/** Compiles pointers into a function that reads the first value other than null; null or `undefined` if there is none. */
+/** Compiles pointers into a function that reads the first value other than null; null or `undefined` without one. */
 export function compilePointers(pointers: Lazy<Pointers>): PointerReader {
   let read: PointerReader | undefined;
   return (value) => {

@@ -20,7 +20,8 @@ export type LoginTokens = {
 /**
  * Reads the tokens from the response of a login. The token type defaults to `Bearer`.
  * @param now when the response was received: a lifetime starts here.
- * @throws GatewayError if there is no access token: UPSTREAM_ERROR if the body reports a failure, else UPSTREAM_BAD_RESPONSE.
+ * @throws GatewayError without an access token: UPSTREAM_ERROR if the body reports a failure, else
+ * UPSTREAM_BAD_RESPONSE.
  */
 export function readLogin(
   contract: LoginContract,
@@ -60,7 +61,7 @@ function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Instant | 
   return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * millisPerUnit);
 }
 
-/** Decodes the claims of a JSON Web Token (RFC 7519), empty if it is not one. The signature is not verified: the service does that. */
+/** Decodes the claims of a JSON Web Token (RFC 7519) without verifying them. Returns `{}` for any other value. */
 export function decodeJwtClaims(token: unknown): Readonly<Record<string, unknown>> {
   const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(String(token)) ?? [];
   try {

@@ -15,7 +15,7 @@ const MAX_LENGTH = 1000;
 /** A single word, which needs no splitting. */
 const WORD = /^(?:[a-z]+|[A-Z]+)$/;
 
-/** Parses a boolean or a text, in snake, kebab or camel case. Null for anything else, and for text that is both or neither. */
+/** Parses a boolean or a text in any case style. Null for anything else, and for text that is both or neither. */
 export function parseOutcome(value: unknown): EventOutcome | null {
   if (typeof value !== 'boolean' && typeof value !== 'string') return null;
   const given = String(value);

@@ -35,7 +35,7 @@ const NOT_EXECUTED =
 /** A negation. As the value of a success flag, any negation is a failure: `{"deleted": "not_yet"}`. */
 const NEGATION = /^(?:not|Not|NOT)(?:[ _-]|[A-Z])/;
 
-/** Values of the `status` of a deleted key, although they look like failures elsewhere. */
+/** Values of the `status` of a resource that describe its state, and no failure: a deleted key may be blocked. */
 const RESOURCE_STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
 
 /** Members examined per object. A status response has a few, not thousands. */

@@ -3,7 +3,7 @@ declare const instant: unique symbol;
 /** An instant in UTC with milliseconds (RFC 3339), always 24 characters long, so that instants sort as texts. */
 export type Instant = string & { readonly [instant]: true };
 
-/** Every format of an instant. The three that end in `-utc` have no zone and are only used if a contract specifies them. */
+/** Every format of an instant. Those that end in `-utc` have no zone and must be specified by a contract. */
 export const INSTANT_FORMATS = [
   'iso8601',
   'rfc2822',
@@ -19,7 +19,7 @@ export const INSTANT_FORMATS = [
 /** A format of an instant. */
 export type InstantFormat = (typeof INSTANT_FORMATS)[number];
 
-/** RFC 3339 and variants of ISO 8601: a space instead of the T, no seconds, no colon in the offset, UTC instead of Z. The zone is required. */
+/** RFC 3339, also with a space for the T, without seconds, without a colon in the offset, or with UTC for Z. */
 const ISO =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|([+-]\d\d):?(\d\d)?)$/;
 
@@ -74,7 +74,8 @@ function parseEpoch(value: number, unitsPerSecond: number | undefined): Instant 
   const isUnit = (units: number) => value >= START_OF_2000 * units && value < START_OF_2100 * units;
   const scale = unitsPerSecond ?? Object.values(UNITS_PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
-  // Seconds with a fraction are rounded, because a double is inexact. Smaller units are truncated; 0.0005 ms offsets the inexact double.
+  // Fractions of a second are rounded, because a double is inexact. Smaller units are truncated, after adding what the
+  // double may lack.
   return toInstant(
     scale === 1 ? Math.round(value * 1000) : Math.floor(value / (scale / 1000) + 0.0005),
   );
@@ -105,9 +106,9 @@ function parseLocalTime(text: string, format: 'us-utc' | 'european-utc'): Instan
   return parseIso(`${year}-${pad(month)}-${pad(day)}T${pad(hours)}:${minute}:${second}Z`);
 }
 
-/** Converts milliseconds since the epoch; null outside of the years 0 to 9999, because RFC 3339 has four digits for the year. */
+/** Converts milliseconds since the epoch. Null outside of the years 0 to 9999, the range of RFC 3339. */
 export function toInstant(millis: number): Instant | null {
   const date = new Date(millis);
   const year = date.getUTCFullYear();
-  return year >= 0 && year <= 9999 ? (date.toISOString() as Instant) : null; // toISOString() has this format in these years
+  return year >= 0 && year <= 9999 ? (date.toISOString() as Instant) : null; // has this format in these years
 }

@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 /** Texts that mean "no value". */
 const NO_VALUE = /^(?:|-|n\/a|null)$/i;
 
-/** Converts text and numbers to text. Null for anything else, and for text that means "no value" (empty, `-`, `n/a`, `null`). */
+/** Converts text and numbers to text. Null for anything else, and for text that means "no value", see NO_VALUE. */
 export function toText(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && (value.length > 4 || !NO_VALUE.test(value)) ? value : null;
@@ -33,7 +33,7 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
 /** Characters of a key that are examined. Keys that are names are shorter. */
 const MAX_LENGTH = 80;
 
-/** Splits a key into words, in lower case and singular: `createdAt`, `created_at` and `CREATED-AT` are all `created`, `at`. */
+/** Splits a key into words, in lower case and singular: `created`, `at` for `createdAt`, `created_at`, `CREATED-AT`. */
 export function tokenizeKey(key: string): readonly string[] {
   return key
     .slice(0, MAX_LENGTH)
@@ -48,7 +48,8 @@ export function tokenizeKey(key: string): readonly string[] {
 
 /**
  * Splits joined words; null if a part of them is unknown.
- * @param failedLengths lengths of the ends that cannot be split. Without them, the time is exponential: `login` is also `log`, `in`.
+ * @param failedLengths lengths of the ends that cannot be split. Without them, the time is exponential, because words
+ * can be split in several ways: `login` is also `log`, `in`.
  */
 function splitJoined(word: string, failedLengths: Set<number>): readonly string[] | null {
   if (JOINED_WORDS.has(word)) return [word];
