@@ -6,82 +6,118 @@ import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { readTrail, type Trail } from '../mapping/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 
-const ROWS = 5;
-const WIDTH = 24;
+/** Records per response that are checked for null fields and for fields that are not mapped. */
+const RECORDS_PER_RESPONSE = 5;
 
-/** Every column of the table: the entry of the contract, what it shows, and why it may be empty. */
-const COLUMNS: readonly (readonly [
+/** Columns of the terminal. */
+const WIDTH = 100;
+
+/** Records in the table, and characters per value: three of 26 fit the width. */
+const TABLE_RECORDS = 3;
+const VALUE_WIDTH = 26;
+
+/** Of the lines that continue another. */
+const INDENT = '    ';
+
+/** Every row of the table: the entry of the contract, its value, and why it may be null. */
+const ROWS: readonly (readonly [
   entry: string,
-  show: (event: AuditEvent) => string | null,
-  why: string,
+  read: (event: AuditEvent) => string | null,
+  whyNull: string,
 ])[] = [
-  ['id', ({ id }) => id, 'no name says that it is the id of the record'],
+  ['id', ({ id }) => id, 'no field has the name of a record ID'],
   [
     'occurredAt',
     ({ occurredAt }) => occurredAt,
-    'nothing that is named like the time of an event holds one with a zone',
+    'no field with the name of an event time holds a time with a zone',
   ],
-  ['action', ({ action }) => action, 'no name says what was done'],
-  ['actor', ({ actor }) => show(actor), 'no name says who did it'],
-  ['target', ({ target }) => show(target), 'no name says what it was done to'],
+  ['action', ({ action }) => action, 'no field has the name of an action'],
+  ['actor', ({ actor }) => formatParty(actor), 'no field has the name of an actor'],
+  ['target', ({ target }) => formatParty(target), 'no field has the name of a target'],
   [
     'outcome',
     ({ outcome }) => outcome,
-    'nothing that is named like an outcome holds a flag or a word for success or failure',
+    'no field with the name of an outcome holds a success flag, or a word for success or failure',
   ],
-  ['ipAddress', ({ ipAddress }) => ipAddress, 'nothing looks like the address of who acted'],
-  ['userAgent', ({ userAgent }) => userAgent, 'nothing is named or looks like a user agent'],
+  ['ipAddress', ({ ipAddress }) => ipAddress, 'no field holds the IP address of an actor'],
+  [
+    'userAgent',
+    ({ userAgent }) => userAgent,
+    'no field has the name or the format of a user agent',
+  ],
 ];
 
-/** How the first records of some answers are read, as a table for people, and what stayed unread and why. */
-export function describeReading(
-  answers: readonly UpstreamResponse[],
+/**
+ * Formats how the first records of some responses are mapped: a table of values, why fields are null, which fields are
+ * not mapped, and what to configure. Lines have at most 100 columns, unless a single word is longer.
+ */
+export function formatReport(
+  responses: readonly UpstreamResponse[],
   contract: ConfiguredContract,
 ): string {
   const login =
-    contract.login?.accessToken == null ? '' : 'The access token of a login was found.\n';
-  if (answers.length === 0) return login;
-  const trails = answers.map((answer) => readTrail(completeAudit(answer, contract.audit), answer));
-  const events = trails.flatMap(({ length, item }) =>
-    Array.from({ length: Math.min(length, ROWS) }, (_, index) => item(index)),
+    contract.login?.accessToken == null ? '' : 'The login response has an access token.\n';
+  if (responses.length === 0) return login;
+  const trails = responses.map((response) =>
+    readTrail(completeAudit(response, contract.audit), response),
   );
-  const rows = events.slice(0, ROWS).map((event) => COLUMNS.map(([, read]) => read(event) ?? '-'));
-  const unread = COLUMNS.filter(
+  const events = trails.flatMap(({ length, item }) =>
+    Array.from({ length: Math.min(length, RECORDS_PER_RESPONSE) }, (_, index) => item(index)),
+  );
+  const nullRows = ROWS.filter(
     ([, read]) => events.length > 0 && events.every((event) => read(event) === null),
   );
   const lines = [
-    `${events.length === 0 ? 'There are no records' : 'The first records'}, as they are read:`,
+    events.length === 0 ? 'The list of records is empty.' : 'The first records, as mapped:',
     '',
-    ...toTable([COLUMNS.map(([entry]) => entry), ...rows]),
+    ...formatTable(events.slice(0, TABLE_RECORDS)),
     '',
-    ...unread.map(([entry, , why]) => `  ${entry} stays null: ${why}.`),
-    ...(unread.some(([entry]) => entry === 'occurredAt') ? hintAtTimes(events) : []),
-    ...nameUnused(events, contract),
-    ...nameMissing(trails),
+    ...nullRows.map(([entry, , whyNull]) => `  ${entry} is null: ${whyNull}.`),
+    ...(nullRows.some(([entry]) => entry === 'occurredAt') ? suggestTimeFormats(events) : []),
+    ...listUnmapped(events, contract),
+    ...listMissingEntries(trails),
   ];
-  return `${login}${lines.join('\n')}\n`;
+  return `${login}${lines.flatMap(wrap).join('\n')}\n`;
 }
 
-function show(party: Party | null): string | null {
-  return party === null
-    ? null
-    : [party.type, party.name ?? party.identifier].filter((text) => text !== null).join(' ');
+function formatParty(party: Party | null): string | null {
+  if (party === null) return null;
+  return [party.type, party.name ?? party.identifier].filter((text) => text !== null).join(' ');
 }
 
-function toTable(rows: readonly (readonly string[])[]): readonly string[] {
-  const short = rows.map((row) =>
-    row.map((cell) => (cell.length > WIDTH ? `${cell.slice(0, WIDTH - 1)}…` : cell)),
-  );
-  const widths = COLUMNS.map((_, column) =>
-    Math.max(...short.map((row) => row[column]?.length ?? 0)),
-  );
-  return short.map((row) =>
-    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
-  );
+/** One row per entry of the contract, one column per record. */
+function formatTable(events: readonly AuditEvent[]): readonly string[] {
+  if (events.length === 0) return [];
+  const columns = [
+    ROWS.map(([entry]) => entry),
+    ...events.map((event) => ROWS.map(([, read]) => shorten(read(event) ?? '-'))),
+  ].map((cells) => {
+    const width = Math.max(...cells.map((cell) => cell.length));
+    return cells.map((cell) => cell.padEnd(width));
+  });
+  return ROWS.map((_, row) => `  ${columns.map((cells) => cells[row]).join('  ')}`.trimEnd());
 }
 
-/** A time without a zone is never guessed; the contract can say that it is UTC. */
-function hintAtTimes(events: readonly AuditEvent[]): readonly string[] {
+function shorten(text: string): string {
+  return text.length > VALUE_WIDTH ? `${text.slice(0, VALUE_WIDTH - 1)}…` : text;
+}
+
+/** Breaks a line at spaces. The lines after the first are indented. */
+function wrap(line: string): readonly string[] {
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > WIDTH) {
+    const before = rest.lastIndexOf(' ', WIDTH);
+    const end = before > INDENT.length ? before : rest.indexOf(' ', WIDTH); // after a word that is too long
+    if (end < 0) break;
+    lines.push(rest.slice(0, end));
+    rest = `${INDENT}${rest.slice(end + 1)}`;
+  }
+  return [...lines, rest];
+}
+
+/** A time without a zone is never guessed: a contract can specify that it is in UTC. */
+function suggestTimeFormats(events: readonly AuditEvent[]): readonly string[] {
   return profileFields(events.map(({ raw }) => raw)).flatMap(({ pointer, values: [value] }) => {
     const as = INSTANT_FORMATS.find(
       (format) =>
@@ -89,31 +125,29 @@ function hintAtTimes(events: readonly AuditEvent[]): readonly string[] {
     );
     return as === undefined
       ? []
-      : [`    If ${pointer} is in UTC, set "occurredAt": {"at": "${pointer}", "as": "${as}"}.`];
+      : [`  If ${pointer} is in UTC, set "occurredAt": {"at": "${pointer}", "as": "${as}"}.`];
   });
 }
 
-/** What no answer tells: how the next page is asked for. */
-function nameMissing(trails: readonly Trail[]): readonly string[] {
+function listUnmapped(
+  events: readonly AuditEvent[],
+  contract: ConfiguredContract,
+): readonly string[] {
+  const mapped = JSON.stringify(contract.audit?.event ?? {});
+  const unmapped = profileFields(events.map(({ raw }) => raw))
+    .map(({ pointer }) => pointer)
+    .filter((pointer) => !mapped.includes(JSON.stringify(pointer)));
+  return unmapped.length === 0 ? [] : [`  Not mapped, only in \`raw\`: ${unmapped.join(', ')}.`];
+}
+
+/** Names the entries that no response contains: the query parameters of pagination. */
+function listMissingEntries(trails: readonly Trail[]): readonly string[] {
   const missing = trails.flatMap((trail) => {
     const next = trail.next();
     return next !== null && 'missing' in next ? [next.missing] : [];
   });
   return [...new Set(missing)].map(
     (entry) =>
-      `  The service has more pages. To ask it for them, set ${entry}: the name of its query parameter.`,
+      `  The service has more pages. To request them, set ${entry} to the name of its query parameter.`,
   );
-}
-
-function nameUnused(
-  events: readonly AuditEvent[],
-  contract: ConfiguredContract,
-): readonly string[] {
-  const used = JSON.stringify(contract.audit?.event ?? {});
-  const unused = profileFields(events.map(({ raw }) => raw))
-    .map(({ pointer }) => pointer)
-    .filter((pointer) => !used.includes(JSON.stringify(pointer)));
-  return unused.length === 0
-    ? []
-    : [`  Nothing reads ${unused.join(', ')}: only \`raw\` has them.`];
 }

@@ -16,42 +16,41 @@ import { createRestClient } from '../upstream/rest-client.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { NO_TRACE } from '../upstream/types.ts';
 import type { CommandLine } from './command-line.ts';
-import { describeReading } from './learn-report.ts';
+import { formatReport } from './learn-report.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
- * Looks at saved answers, or at the trail of a live service, and prints the contract by which they are read as JSON;
- * for people, how the first records look with it, and what stayed unread.
- * @throws ConfigError when there is nothing to look at, or nothing in it that could be read.
+ * Runs `keytrail learn`: infers a contract from saved responses, or from the audit trail of a live service. Prints the
+ * contract as JSON to stdout, and a report of how the first records are mapped to stderr.
+ * @throws ConfigError if there is no response, or none with a list of records or an access token.
  */
 export async function learn(host: Runtime, commandLine: CommandLine): Promise<void> {
   const files = commandLine.from;
-  // The environment's settings concern the gateway; wrong options are named all the same.
+  // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
   if (files.length > 0) loadSettings({ ...host, ...commandLine, environment: {} });
-  const answers = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
-  const contract = learnContract(answers);
-  for (const [index, answer] of answers.entries()) {
-    const { audit, login } = inferContract(answer);
+  const responses = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
+  const contract = learnContract(responses);
+  for (const [index, response] of responses.entries()) {
+    const { audit, login } = inferContract(response);
     if (audit.records === null && login.accessToken === null)
-      host.stderr.write(`${files[index]} holds neither a list of records nor an access token.\n`);
+      host.stderr.write(
+        `Skipped ${files[index]}: it has no list of records and no access token.\n`,
+      );
   }
-  host.stdout.write(`${JSON.stringify(withoutDefaults(contract, answers), null, 2)}\n`);
-  host.stderr.write(
-    describeReading(
-      answers.filter((answer) => isTrail(inferContract(answer))),
-      contract,
-    ),
-  );
+  host.stdout.write(`${JSON.stringify(withoutDefaults(contract, responses), null, 2)}\n`);
+  const trails = responses.filter((response) => isTrail(inferContract(response)));
+  host.stderr.write(formatReport(trails, contract));
 }
 
 function load(file: string): UpstreamResponse {
   try {
     return { status: 200, headers: {}, body: parseJson(readFileSync(file, 'utf8')) };
   } catch (error) {
-    const isRead = error instanceof GatewayError;
-    throw new ConfigError([
-      `--from ${file} ${isRead ? 'holds no JSON that can be read.' : 'cannot be read.'}`,
-    ]);
+    const problem =
+      error instanceof GatewayError
+        ? 'is not JSON that Keytrail can parse. Save the body of a response, without its headers.'
+        : 'cannot be read. Check the path and its permissions.';
+    throw new ConfigError([`--from ${file} ${problem}`]);
   }
 }
 
@@ -60,7 +59,7 @@ async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<Upst
   const token = host.environment['KEYTRAIL_TOKEN'];
   if (config.UPSTREAM_URL === undefined || !token) {
     throw new ConfigError([
-      'learn needs saved answers, as in --from answer.json, or UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.',
+      'learn needs a saved response, as in --from response.json, or UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.',
     ]);
   }
   await using client = createRestClient({
@@ -78,75 +77,80 @@ async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<Upst
 }
 
 /**
- * The contract by which answers of the service are read, all of one operation by the same.
- * @throws ConfigError when they hold neither records nor a token.
+ * Infers one contract from several responses: the login from the first that has an access token, the audit trail from
+ * the first that has more pages, and the fields of an event from a sample of all records.
+ * @throws ConfigError if no response has a list of records or an access token.
  */
-export function learnContract(answers: readonly UpstreamResponse[]): ConfiguredContract {
-  const contracts = answers.map((answer) => ({ answer, contract: inferContract(answer) }));
-  const trails = contracts.filter(({ contract }) => isTrail(contract));
-  const login = contracts.find(
+export function learnContract(responses: readonly UpstreamResponse[]): ConfiguredContract {
+  const inferred = responses.map((response) => ({ response, contract: inferContract(response) }));
+  const trails = inferred.filter(({ contract }) => isTrail(contract));
+  const login = inferred.find(
     (one) => !trails.includes(one) && one.contract.login.accessToken !== null,
   );
-  const [first] = trails.toSorted((a, b) => rankOf(a.contract) - rankOf(b.contract));
-  if (login === undefined && first === undefined) {
-    throw new ConfigError(['The answers hold neither a list of records nor an access token.']);
+  const trail = trails.find(({ contract }) => hasMorePages(contract)) ?? trails[0];
+  if (login === undefined && trail === undefined) {
+    throw new ConfigError([
+      'No response has a list of records or an access token. Save the response of GET /api/v1/audit or POST /api/v1/auth/login, or write the contract by hand.',
+    ]);
   }
-  const records = trails.flatMap(({ answer, contract }) =>
-    (recordsAt(contract.audit.records, answer.body) ?? []).slice(0, SAMPLE_SIZE),
+  const records = trails.flatMap(({ response, contract }) =>
+    (recordsAt(contract.audit.records, response.body) ?? []).slice(0, SAMPLE_SIZE),
   );
   return {
     ...(login && { login: login.contract.login }),
-    ...(first && { audit: { ...first.contract.audit, event: inferEvent(records) } }),
+    ...(trail && { audit: { ...trail.contract.audit, event: inferEvent(records) } }),
   };
 }
 
-/** A list of records with times is a trail, and so is a list beside which there is no token. */
+/** A response is an audit trail if its records have times, or if it has records and no access token. */
 function isTrail({ audit, login }: Contract): boolean {
   return audit.records !== null && (audit.event.occurredAt !== null || login.accessToken === null);
 }
 
-/** The answer that tells most about paging comes first. */
-function rankOf({ audit }: Contract): number {
-  return audit.paging.style === 'none' ? 1 : 0;
+function hasMorePages({ audit }: Contract): boolean {
+  return audit.paging.style !== 'none';
 }
 
-/** The same contract without what was not found, so that it is looked for in each answer, if the answers are still read the same. */
+/**
+ * Removes null and default entries from a contract, so that they are inferred from each response.
+ * @returns the same contract if a response would then be mapped differently.
+ */
 export function withoutDefaults(
   contract: ConfiguredContract,
-  answers: readonly UpstreamResponse[],
+  responses: readonly UpstreamResponse[],
 ): ConfiguredContract {
-  const spare = prune(contract) as ConfiguredContract; // of the same members, without those that are null
-  const isSame = (answer: UpstreamResponse) =>
-    isDeepStrictEqual(reading(answer, spare), reading(answer, contract));
-  return answers.every(isSame) ? spare : contract;
+  const pruned = prune(contract) as ConfiguredContract; // prune() only removes entries, and all are optional
+  const isSame = (response: UpstreamResponse) =>
+    isDeepStrictEqual(readEvents(response, pruned), readEvents(response, contract));
+  return responses.every(isSame) ? pruned : contract;
 }
 
-/** Without what was not found, or is a default: that is told from each answer. */
 function prune(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value)
-    .filter(([name, member]) => name !== 'start' && Object(member).style !== 'none')
-    .map(([name, member]) => [name, prune(member)] as const)
-    .filter(([, member]) => member !== null && !isEmpty(member));
+    .filter(([key, member]) => key !== 'start' && Object(member).style !== 'none')
+    .map(([key, member]) => [key, prune(member)] as const)
+    .filter(([, member]) => member !== null && !isEmptyObject(member));
   return Object.fromEntries(members);
 }
 
-function isEmpty(value: unknown): boolean {
+function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function reading(answer: UpstreamResponse, { audit = {} }: ConfiguredContract): unknown {
+/** Reads every field of every event; null if the response has no list of records, such as that of a login. */
+function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContract): unknown {
   try {
-    const trail = readTrail(completeAudit(answer, audit), answer);
+    const trail = readTrail(completeAudit(response, audit), response);
     return Array.from({ length: trail.length }, (_, index) =>
       FIELDS.map((field) => trail.item(index)[field]),
     );
   } catch {
-    return null; // the answer of a login
+    return null;
   }
 }
 
-/** All that can be asked of an event. */
+/** Every field of an event. */
 export const FIELDS = [
   ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
   ...(['ipAddress', 'userAgent', 'raw'] as const),

@@ -2,115 +2,130 @@ import type { Pointers } from '../mapping/contract.ts';
 import { memoize } from '../util/memoize.ts';
 import type { FieldProfile } from './profile.ts';
 import {
-  ASIDE,
-  EVENT,
-  FIRST_GUESS,
+  EVENT_FIELDS,
+  EXCLUDED,
+  FIRST_WEAK_PATTERN,
   OTHER_ADDRESSES,
   OTHER_TIMES,
   ROLES,
   WRAPPERS,
 } from './vocabulary.ts';
 
-/** A place of a record, looked at. */
-export type ClassifiedField = FieldProfile & { readonly traits: Traits };
+/** A field of a record, with what its path says about it. */
+export type ClassifiedField = FieldProfile & { readonly meaning: PathMeaning };
 
-/** What its path alone says. */
-type Traits = {
-  /** Its words behind the names that only wrap. */
+/** What a path alone says about a field. */
+export type PathMeaning = {
+  /** The words of the path without its leading wrappers, separated by spaces. */
   readonly words: string;
-  /** The first rule of each entry that fits; -1 where none does. */
-  readonly rules: Readonly<Record<keyof typeof EVENT, number>>;
-  /** Whose it is, when the record names somebody or something by it: the role's word, and what follows it. */
-  readonly party: {
-    readonly role: keyof typeof ROLES;
-    readonly word: number;
-    readonly rest: string;
-  } | null;
-  /** Whether it is inside of an object that speaks of that party. */
-  readonly isInside: boolean;
-  readonly isAside: boolean;
+  /** For each field of an event, the index of the first pattern that matches; -1 if none does. */
+  readonly ranks: Readonly<Record<keyof typeof EVENT_FIELDS, number>>;
+  /** The party that the field belongs to; null if its path has no word for a role. */
+  readonly party: PartyPath | null;
+  /** Whether an ancestor is named after a role, as in `actor/created`. */
+  readonly isInParty: boolean;
+  /** Whether the path never describes the event, see `EXCLUDED`. */
+  readonly isExcluded: boolean;
+  /** Whether it can only be a time other than that of the event. */
   readonly isOtherTime: boolean;
-  /** Whether it is inside of an object of which nothing says that it speaks of the event, or of a time. */
-  readonly isForeign: boolean;
+  /** Whether it is nested in an object that is neither a wrapper nor named like the time of an event. */
+  readonly isInOtherObject: boolean;
+  /** Whether it can only be an address other than that of the actor. */
   readonly isOtherAddress: boolean;
 };
 
-/** How many alternatives an entry keeps, for records that differ among themselves. */
+/** The role that a path names, and the field of the party that it may hold. */
+export type PartyPath = {
+  readonly role: keyof typeof ROLES;
+  /** Rank of the word for the role, 0 being the best. */
+  readonly roleRank: number;
+  /** The words after the role: `display name` in `actor/display name`. Empty if there are none. */
+  readonly attribute: string;
+};
+
+/** Pointers per entry of a contract, for records that differ. */
 const MAX_ALTERNATIVES = 3;
 
-/** Looks at a place; what stands in front of the record's home says nothing about it. */
-export function classify(
+/** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
+export function classifyField(
   { pointer, path, depth, values }: FieldProfile,
-  home = '',
+  recordPath = '',
 ): ClassifiedField {
-  const isAtHome = home !== '' && path.startsWith(`${home}/`);
-  const traits = traitsOf(isAtHome ? path.slice(home.length + 1) : path);
-  return { pointer, path, depth, values, traits };
+  const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
+  const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);
+  return { pointer, path, depth, values, meaning };
 }
 
-const traitsOf = memoize((way): Traits => {
-  const path = way.replace(WRAPPERS, '');
+const classifyPath = memoize((fullPath): PathMeaning => {
+  const path = fullPath.replace(WRAPPERS, '');
   const words = path.replaceAll('/', ' ');
-  const [head = ''] = path.split('/');
-  const outer = path.split('/').slice(0, -1).join(' ');
-  const ruleOf = (rules: readonly RegExp[]) => rules.findIndex((rule) => rule.test(words));
+  const [firstKey = ''] = path.split('/');
+  const ancestors = path.split('/').slice(0, -1).join(' ');
+  const rankOf = (patterns: readonly RegExp[]) =>
+    patterns.findIndex((pattern) => pattern.test(words));
   return {
     words,
-    rules: {
-      id: ruleOf(EVENT.id),
-      occurredAt: ruleOf(EVENT.occurredAt),
-      action: ruleOf(EVENT.action),
-      outcome: ruleOf(EVENT.outcome),
-      ipAddress: ruleOf(EVENT.ipAddress),
-      userAgent: ruleOf(EVENT.userAgent),
+    ranks: {
+      id: rankOf(EVENT_FIELDS.id),
+      occurredAt: rankOf(EVENT_FIELDS.occurredAt),
+      action: rankOf(EVENT_FIELDS.action),
+      outcome: rankOf(EVENT_FIELDS.outcome),
+      ipAddress: rankOf(EVENT_FIELDS.ipAddress),
+      userAgent: rankOf(EVENT_FIELDS.userAgent),
     },
     party: findParty(path),
-    isInside: outer.split(' ').some((word) => PARTIES.has(word)),
-    isAside: ASIDE.test(way),
+    isInParty: ancestors.split(' ').some((word) => ROLE_WORDS.has(word)),
+    isExcluded: EXCLUDED.test(fullPath),
     isOtherTime: OTHER_TIMES.test(words),
-    isForeign: head !== path && !EVENT.occurredAt.some((rule) => rule.test(head)),
+    isInOtherObject:
+      firstKey !== path && !EVENT_FIELDS.occurredAt.some((pattern) => pattern.test(firstKey)),
     isOtherAddress: OTHER_ADDRESSES.test(words),
   };
 });
 
-/** The role of the first of its words that has one; further such words say nothing: `actor/user/id` is the actor's id. */
-function findParty(path: string): Traits['party'] {
+/** Finds the first word for a role. Later ones are ignored: `actor/user/id` is the ID of the actor. */
+function findParty(path: string): PartyPath | null {
   const words = path.split(/[ /]/);
-  const ownWords = path.split('/', 1).join().split(' ').length;
+  const firstKeyLength = path.split('/', 1).join().split(' ').length;
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
-      const names: readonly string[] = ROLES[role];
-      if (!names.includes(word)) continue;
-      const before = words[index - 1] ?? '';
-      if (NOBODY.test(`${before} ${word}`)) return null;
-      const isLastRef = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
-      const behind = words.slice(index + 1, isLastRef ? -1 : undefined);
-      // What a session says of its user it says of the actor.
-      const isSession = behind[0] === 'session' && names.includes(behind[1] ?? '');
-      const after = isSession ? behind.slice(1) : behind;
-      // An e-mail has a subject; its address alone is the user's.
-      if (word === 'email' && after.some((next) => next !== 'address' && next !== 'id'))
-        return null;
-      const rest = [...after.filter((next) => !SILENT.has(next)), ...(isLastRef ? ['ref'] : [])];
-      if (OTHERS[role].has(rest[0] ?? '')) return null;
-      const isAlone = word === 'email';
-      // Who is only named inside of something, or approved it, and what model a device is, are thought of last.
-      const isOther =
-        (index >= ownWords && INNER.has(word)) ||
-        (word === 'by' && OTHER_ACTS.has(before)) ||
+      const roleWords: readonly string[] = ROLES[role];
+      if (!roleWords.includes(word)) continue;
+      const previous = words[index - 1] ?? '';
+      if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
+      const isReference = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
+      const following = words.slice(index + 1, isReference ? -1 : undefined);
+      // `user session user id`: the user of the session is the actor.
+      const isUserOfSession = following[0] === 'session' && roleWords.includes(following[1] ?? '');
+      const ownWords = isUserOfSession ? following.slice(1) : following;
+      // `email` is a role only if it is the address of the user, not an e-mail with a subject.
+      const isEmail = word === 'email';
+      if (isEmail && ownWords.some((next) => next !== 'address' && next !== 'id')) return null;
+      const attributes = ownWords.filter((next) => !IGNORED_WORDS.has(next));
+      if (isReference) attributes.push('ref');
+      if (RELATED_THINGS[role].has(attributes[0] ?? '')) return null;
+      if (isEmail) attributes.unshift(word);
+      // Ranked last: nested mentions, people who approved or reviewed, a device's `model`.
+      const isLast =
+        (index >= firstKeyLength && WEAK_WHEN_NESTED.has(word)) ||
+        (word === 'by' && OTHER_VERBS.has(previous)) ||
         (word === 'model' && index > 0);
-      const rank = isOther ? names.length : names.indexOf(isAlone ? 'user' : word);
-      return { role, word: rank, rest: (isAlone ? [word, ...rest] : rest).join(' ') };
+      const roleRank = roleWords.indexOf(isEmail ? 'user' : word);
+      return {
+        role,
+        roleRank: isLast ? roleWords.length : roleRank,
+        attribute: attributes.join(' '),
+      };
     }
   }
   return null;
 }
 
-/** A flag of somebody, and a time. */
-const NOBODY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
+/** A flag (`is admin`) or a time (`last login`), although it contains a word for a role. */
+const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
 
-/** What an actor, or a target, has and is not. */
-const OTHERS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
+/** Words after a role that name something related to the party: `actor/country`. */
+const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
   actor: new Set(
     'session country city region location organization organisation org tenant workspace company department team group role owner manager parent agent browser device plan domain'.split(
       ' ',
@@ -119,65 +134,70 @@ const OTHERS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
   target: new Set(['owner', 'parent', 'manager', 'creator']),
 };
 
-/** Inside of something they are named for that, as the user that a request creates; an actor is one anywhere. */
-const INNER: ReadonlySet<string> = new Set([
+/** In a nested object, these words often name another person, as in `request/user`: the user being created. */
+const WEAK_WHEN_NESTED: ReadonlySet<string> = new Set([
   'by',
   ...ROLES.actor.slice(ROLES.actor.indexOf('user')),
 ]);
 
-/** What others do about it than who did it. */
-const OTHER_ACTS: ReadonlySet<string> = new Set(
+/** Words before `by` that name another person than the actor, or no person: `approved by`, `sorted by`. */
+const OTHER_VERBS: ReadonlySet<string> = new Set(
   'approved reviewed verified closed owned assigned sponsored used sorted grouped followed'.split(
     ' ',
   ),
 );
 
-/** Names between a role and its attribute that say nothing. */
-const NEUTRAL = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
+/** Words between a role and its attribute that add no meaning. */
+const FILLERS = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
 
-const PARTIES: ReadonlySet<string> = new Set([...ROLES.actor, ...ROLES.target]);
+const ROLE_WORDS: ReadonlySet<string> = new Set([...ROLES.actor, ...ROLES.target]);
 
-const SILENT: ReadonlySet<string> = new Set(
-  [...PARTIES, ...NEUTRAL].filter((word) => word !== 'email' && word !== 'login'),
+const IGNORED_WORDS: ReadonlySet<string> = new Set(
+  [...ROLE_WORDS, ...FILLERS].filter((word) => word !== 'email' && word !== 'login'),
 );
 
-/** The pointers of those that fit, best first: by rule, then by depth, then as they stand in the record. What is only a guess counts where few records have anything better, and first where that stands deeper: it is something else's then. */
-export function selectPointers(
-  places: readonly ClassifiedField[],
-  entry: keyof Traits['rules'],
-  fits: (place: ClassifiedField, rule: number) => boolean,
+/**
+ * Ranks the fields that match and are accepted: by pattern, then by depth, then in the order of the record. Weak
+ * matches (see FIRST_WEAK_PATTERN) count only if fewer than half as many records have a strong one. If the strong one
+ * is nested deeper, it belongs to another object, and the weak ones come first.
+ * @returns pointers, best first.
+ */
+export function rankFields(
+  fields: readonly ClassifiedField[],
+  entry: keyof PathMeaning['ranks'],
+  accepts: (field: ClassifiedField, rank: number) => boolean,
 ): readonly string[] {
-  const fitting: ClassifiedField[] = [];
-  for (const place of places) {
-    const rule = place.traits.rules[entry];
-    if (rule >= 0 && fits(place, rule)) fitting.push(place);
-  }
-  fitting.sort((a, b) => a.traits.rules[entry] - b.traits.rules[entry] || a.depth - b.depth);
-  const told = fitting.filter(({ traits }) => traits.rules[entry] < FIRST_GUESS[entry]);
-  const best = fitting[told.length];
-  const isRare = 2 * countValues(told) < (best?.values.length ?? 0);
-  const guessed = fitting.filter(
-    ({ traits }) => isRare && traits.rules[entry] === best?.traits.rules[entry],
+  const rankOf = ({ meaning }: ClassifiedField) => meaning.ranks[entry];
+  const accepted = fields
+    .filter((field) => rankOf(field) >= 0 && accepts(field, rankOf(field)))
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.depth - b.depth);
+  const strong = accepted.filter((field) => rankOf(field) < FIRST_WEAK_PATTERN[entry]);
+  const bestWeak = accepted[strong.length];
+  const isStrongRare = 2 * countValues(strong) < (bestWeak?.values.length ?? 0);
+  const weak = accepted.filter(
+    (field) => isStrongRare && bestWeak !== undefined && rankOf(field) === rankOf(bestWeak),
   );
-  const isInner = (told[0]?.depth ?? 0) > (best?.depth ?? 0);
-  return (isInner ? [...guessed, ...told] : [...told, ...guessed]).map(({ pointer }) => pointer);
+  const isStrongDeeper = (strong[0]?.depth ?? 0) > (bestWeak?.depth ?? 0);
+  return (isStrongDeeper ? [...weak, ...strong] : [...strong, ...weak]).map(
+    ({ pointer }) => pointer,
+  );
 }
 
-function countValues(places: readonly ClassifiedField[]): number {
-  return places.reduce((sum, { values }) => sum + values.length, 0);
+function countValues(fields: readonly ClassifiedField[]): number {
+  return fields.reduce((sum, { values }) => sum + values.length, 0);
 }
 
-/** As an entry of a contract. */
+/** Turns pointers into an entry of a contract: null for none, a string for one, a list of at most three otherwise. */
 export function toPointers(pointers: readonly string[]): Pointers {
   if (pointers.length < 2) return pointers[0] ?? null;
   const [first = null, ...others] = new Set(pointers);
   return others.length > 0 ? [first ?? '', ...others].slice(0, MAX_ALTERNATIVES) : first;
 }
 
-/** What stands in front of the last slash; nothing where there is none. */
-export function parentPointer(pointer: string): string {
+/** The pointer (or path) without its last token. Empty if there is no slash. */
+export function parentOf(pointer: string): string {
   return pointer.slice(0, Math.max(pointer.lastIndexOf('/'), 0));
 }
 
-/** Values that say only that a record is one. */
-export const RECORD_KINDS = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s_-]?)+$/i;
+/** Values of a `type` that only mean "audit record". */
+export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s_-]?)+$/i;

@@ -4,17 +4,17 @@ import { parseTime } from '../mapping/time.ts';
 import { lazy } from '../util/memoize.ts';
 import {
   type ClassifiedField,
-  classify,
-  parentPointer,
-  RECORD_KINDS,
-  selectPointers,
+  classifyField,
+  GENERIC_TYPE,
+  parentOf,
+  rankFields,
   toPointers,
 } from './classify.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile.ts';
-import { EVENT, FIRST_GUESS } from './vocabulary.ts';
+import { EVENT_FIELDS, FIRST_WEAK_PATTERN } from './vocabulary.ts';
 
-/** Tells from some records where each of their kind holds what. */
+/** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
   const entries = inferEventLazily(records);
   return {
@@ -22,42 +22,42 @@ export function inferEvent(records: readonly unknown[]): EventContract {
     occurredAt: entries.occurredAt(),
     action: entries.action(),
     outcome: entries.outcome(),
-    actor: readAll(entries.actor),
-    target: readAll(entries.target),
+    actor: resolveParty(entries.actor),
+    target: resolveParty(entries.target),
     ipAddress: entries.ipAddress(),
     userAgent: entries.userAgent(),
   };
 }
 
-/** The same, where an entry is told when it is asked for; the records are looked at when the first one is. */
+/** Like `inferEvent`, but infers an entry when it is first read. The records are profiled with the first one. */
 export function inferEventLazily(records: readonly unknown[]) {
-  const found = lazy(() =>
+  const allFields = lazy(() =>
     profileFields(records)
-      .map((place) => classify(place))
-      .filter(({ path, traits }) => path !== '' && !traits.isAside),
+      .map((field) => classifyField(field))
+      .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );
   const occurredAt = lazy(() => {
-    const own = found().filter(({ traits }) => !traits.isForeign);
-    const isTold = ({ traits: { rules, isOtherTime } }: ClassifiedField) =>
-      rules.occurredAt >= 0 && rules.occurredAt < ANY_TIME && !isOtherTime;
-    return selectPointers(own.some(isTold) ? own : found(), 'occurredAt', isTimeOfEvent);
+    const own = allFields().filter(({ meaning }) => !meaning.isInOtherObject);
+    const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
+      ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
+    return rankFields(own.some(hasSpecificName) ? own : allFields(), 'occurredAt', isTimeOfEvent);
   });
-  // What holds the time is the record proper, whatever it is wrapped in.
-  const places = lazy(() => {
-    const homePath = found().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
-    return homePath.includes('/')
-      ? found().map((place) => classify(place, parentPointer(homePath)))
-      : found();
+  // The object that holds the time is the actual record: paths are classified relative to it.
+  const fields = lazy(() => {
+    const timePath = allFields().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
+    return timePath.includes('/')
+      ? allFields().map((field) => classifyField(field, parentOf(timePath)))
+      : allFields();
   });
   const id = lazy(() => {
-    const home = parentPointer(occurredAt()[0] ?? '');
-    const isNear = ({ pointer, depth }: ClassifiedField) =>
-      depth === 1 || parentPointer(pointer) === home;
-    return selectPointers(places().filter(isNear), 'id', isId);
+    const record = parentOf(occurredAt()[0] ?? '');
+    const isInRecord = ({ pointer, depth }: ClassifiedField) =>
+      depth === 1 || parentOf(pointer) === record;
+    return rankFields(fields().filter(isInRecord), 'id', isId);
   });
-  const others = lazy(() => places().filter(({ pointer }) => !id().includes(pointer)));
-  const openParty = (role: 'actor' | 'target') => {
-    const party = lazy(() => inferParty(others(), role));
+  const fieldsButId = lazy(() => fields().filter(({ pointer }) => !id().includes(pointer)));
+  const inferPartyLazily = (role: 'actor' | 'target') => {
+    const party = lazy(() => inferParty(fieldsButId(), role));
     return {
       identifier: () => party().identifier,
       name: () => party().name,
@@ -67,29 +67,30 @@ export function inferEventLazily(records: readonly unknown[]) {
   return {
     id: () => toPointers(id()),
     occurredAt: () => toPointers(occurredAt()),
-    action: () => toPointers(selectPointers(places(), 'action', isAction)),
-    outcome: () => toPointers(selectPointers(places(), 'outcome', isOutcome)),
-    actor: openParty('actor'),
-    target: openParty('target'),
-    ipAddress: () => toPointers(selectPointers(places(), 'ipAddress', isAddressOfActor)),
-    userAgent: () => toPointers(selectPointers(places(), 'userAgent', isUserAgent)),
+    action: () => toPointers(rankFields(fields(), 'action', isAction)),
+    outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
+    actor: inferPartyLazily('actor'),
+    target: inferPartyLazily('target'),
+    ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
+    userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
 }
 
-function readAll(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {
+function resolveParty(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
-/** The last rule: whatever has a time in its name. */
-const ANY_TIME = EVENT.occurredAt.length - 1;
+/** Index of the last pattern, which matches any name with a word for a time. */
+const ANY_TIME = EVENT_FIELDS.occurredAt.length - 1;
 
-/** Most of what stands there must be an instant that is not ambiguous. */
-function isTimeOfEvent({ values, traits: { isOtherTime, isInside } }: ClassifiedField): boolean {
-  return !isInside && !isOtherTime && isMostly(values, (value) => parseTime(value) !== null);
+/** Accepts a field if most of its values are unambiguous instants. */
+function isTimeOfEvent({ values, meaning }: ClassifiedField): boolean {
+  const { isOtherTime, isInParty } = meaning;
+  return !isInParty && !isOtherTime && isMajority(values, (value) => parseTime(value) !== null);
 }
 
-/** Whether it holds for more than half of them; no more are looked at than it takes. */
-function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean): boolean {
+/** Whether a condition holds for more than half of the values. Stops as soon as it does. */
+function isMajority(values: readonly unknown[], holds: (value: unknown) => boolean): boolean {
   let count = 0;
   return values.some((value) => {
     if (holds(value)) count += 1;
@@ -97,56 +98,58 @@ function isMostly(values: readonly unknown[], holds: (value: unknown) => boolean
   });
 }
 
-/** The last rule. */
-const SOMEBODYS = EVENT.id.length - 1;
+/** Index of the last pattern: names such as `uid` or `sequence`, which may identify something else than the record. */
+const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 1;
 
-/** Under a name that may be somebody's, as `uid`, no two are the same. */
-function isId({ values, traits }: ClassifiedField, rule: number): boolean {
-  const isText =
-    !traits.isInside &&
-    values.every((value) => typeof value === 'string' || typeof value === 'number');
-  return isText && (rule < SOMEBODYS ? isVaried(values) : new Set(values).size === values.length);
+/** Accepts text and numbers that vary between records. With an ambiguous name, no two may be equal. */
+function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
+  if (meaning.isInParty || !values.every(isTextOrNumber)) return false;
+  return rank < AMBIGUOUS_ID ? isVaried(values) : new Set(values).size === values.length;
 }
 
-/** A type that is the same in all records, or says only that they are records, is not what was done. */
-function isAction({ values, traits: { words, isInside }, pointer }: ClassifiedField): boolean {
-  if (pointer.endsWith('/@type')) return false; // of JSON-LD and protobuf: what kind of object it is
-  if (isInside && !words.endsWith(' action')) return false;
-  const isText = values.every((value) => typeof value === 'string' || typeof value === 'number');
-  if (!isText || !/^(?:type|kind)$/.test(words)) return isText;
-  return isVaried(values) && !values.some((value) => RECORD_KINDS.test(String(value)));
+/** Accepts text and numbers. A `type` or `kind` must vary, and say more than "audit event". */
+function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
+  if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
+  if (isInParty && !words.endsWith(' action')) return false;
+  if (!values.every(isTextOrNumber)) return false;
+  const isType = /^(?:type|kind)$/.test(words);
+  return !isType || (isVaried(values) && !values.some((value) => GENERIC_TYPE.test(String(value))));
 }
 
-/** Whether texts and numbers are not the same in all records. */
+function isTextOrNumber(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+/** Whether the values are not all the same. One value alone counts as varied. */
 function isVaried(values: readonly unknown[]): boolean {
   return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
-function isOutcome({ values, traits }: ClassifiedField): boolean {
-  return !traits.isInside && values.some((value) => parseOutcome(value) !== null);
+function isOutcome({ values, meaning }: ClassifiedField): boolean {
+  return !meaning.isInParty && values.some((value) => parseOutcome(value) !== null);
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 const IPV4 = String.raw`(?:${BYTE}\.){3}${BYTE}`;
 
-/** With or without a port. Times, versions and hardware addresses look alike, so it is looked at closely. */
+/** An IPv4 or IPv6 address, with or without a port. Strict, because times, versions and MAC addresses look similar. */
 const ADDRESS = new RegExp(
   String.raw`^(?:${IPV4}(?::\d+)?|\[?(?:(?:[\da-f]{1,4}:){7}[\da-f]{1,4}|(?=.*::)(?!.*::.*::)(?:[\da-f]{0,4}:){2,7}(?:[\da-f]{1,4}|${IPV4})?)(?:%\w+)?\]?(?::\d+)?)$`,
   'i',
 );
 
-/** Under a name that says address some may be the name of a host. */
-function isAddressOfActor({ values, traits }: ClassifiedField, rule: number): boolean {
+/** Accepts IP addresses. With a strong name, one of them is sufficient: the other values may be host names. */
+function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(value));
-  const isTold = rule < FIRST_GUESS.ipAddress;
-  return !traits.isOtherAddress && (isTold ? values.some(isAddress) : values.every(isAddress));
+  const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;
+  return !meaning.isOtherAddress && (isStrong ? values.some(isAddress) : values.every(isAddress));
 }
 
-/** By its name, else by its look: products with versions (RFC 9110, section 10.1.5). */
+/** A product with a version (RFC 9110, section 10.1.5). Required unless the name is `user agent`. */
 const USER_AGENT = /^[\w.!#$%&'*+^`|~-]+\/\d[\w.-]*(?: |$)/;
 
-function isUserAgent({ values }: ClassifiedField, rule: number): boolean {
+function isUserAgent({ values }: ClassifiedField, rank: number): boolean {
   return values.every(
-    (value) => typeof value === 'string' && (rule === 0 || USER_AGENT.test(value)),
+    (value) => typeof value === 'string' && (rank === 0 || USER_AGENT.test(value)),
   );
 }

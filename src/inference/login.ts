@@ -3,80 +3,91 @@ import { decodeJwtClaims } from '../mapping/login.ts';
 import { parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/tokenize-key.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { parentPointer } from './classify.ts';
+import { parentOf } from './classify.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { type FieldProfile, profileFields } from './profile.ts';
-import { LOGIN } from './vocabulary.ts';
+import { LOGIN_FIELDS } from './vocabulary.ts';
 
-/** A contract of the login without gaps: what is not configured is told from the answer. */
+/** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(
-  answer: UpstreamResponse,
+  response: UpstreamResponse,
   configured?: DeepPartial<LoginContract>,
 ): LoginContract {
-  return fillGaps<LoginContract>(configured, inferLogin(answer));
+  return fillGaps<LoginContract>(configured, inferLogin(response));
 }
 
-/** Tells where the answer of a login holds what: at its top, or up to two wrappers down. */
+/** Maximum number of keys in the path of a field: two wrappers and its own. */
+const MAX_KEYS = 3;
+
+/** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const places = profileFields(isObject(body) ? [body] : []).filter(
-    ({ path }) => path.split('/').length <= 3,
+  const fields = profileFields(isObject(body) ? [body] : []).filter(
+    (field) => countKeys(field) <= MAX_KEYS,
   );
-  const texts = places.filter(({ values: [value] }) => typeof value === 'string');
-  const accessToken = best(texts, LOGIN.accessToken);
-  const ends = places.filter((place) => expiryFormat(place) !== null);
+  const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
+  const accessToken = findBest(texts, LOGIN_FIELDS.accessToken);
+  const expiryCandidates = fields.filter((field) => detectExpiryFormat(field) !== null);
   return {
     accessToken: accessToken?.pointer ?? null,
-    refreshToken: best(texts, LOGIN.refreshToken)?.pointer ?? null,
-    tokenType: best(texts, LOGIN.tokenType)?.pointer ?? null,
-    expires: inferExpiry(ends, accessToken),
+    refreshToken: findBest(texts, LOGIN_FIELDS.refreshToken)?.pointer ?? null,
+    tokenType: findBest(texts, LOGIN_FIELDS.tokenType)?.pointer ?? null,
+    expires: inferExpiry(expiryCandidates, accessToken),
   };
 }
 
-function best(places: readonly FieldProfile[], rules: readonly RegExp[]): FieldProfile | undefined {
-  const depthOf = ({ path }: FieldProfile) => path.split('/').length;
-  const ranked = places
-    .map((place) => ({ place, rule: rules.findIndex((rule) => rule.test(place.path)) }))
-    .filter(({ rule }) => rule >= 0)
-    .sort((a, b) => a.rule - b.rule || depthOf(a.place) - depthOf(b.place));
-  return ranked[0]?.place;
+function countKeys({ path }: FieldProfile): number {
+  return path.split('/').length;
 }
 
-/** What stands beside the token is its end; what stands elsewhere only where the token does not say. */
+/** Finds the field that matches the first possible pattern; among several, the least nested one. */
+function findBest(
+  fields: readonly FieldProfile[],
+  patterns: readonly RegExp[],
+): FieldProfile | undefined {
+  const [best] = fields
+    .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank || countKeys(a.field) - countKeys(b.field));
+  return best?.field;
+}
+
+/** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
-  ends: readonly FieldProfile[],
-  token: FieldProfile | undefined,
+  candidates: readonly FieldProfile[],
+  accessToken: FieldProfile | undefined,
 ): LoginContract['expires'] {
-  const home = token && parentPointer(token.pointer);
-  const isOther = (name = '') => LOGIN.others.test(name);
-  const beside = best(
-    ends.filter(
-      ({ pointer, path }) => parentPointer(pointer) === home && !isOther(path.split('/').at(-1)),
-    ),
-    LOGIN.expires,
+  const parent = accessToken && parentOf(accessToken.pointer);
+  const isOther = (name: string) => LOGIN_FIELDS.otherExpiry.test(name);
+  const siblings = candidates.filter(
+    ({ pointer, path }) => parentOf(pointer) === parent && !isOther(lastKey(path)),
   );
-  if (beside === undefined && token !== undefined && 'exp' in decodeJwtClaims(token.values[0]))
-    return { at: token.pointer, as: 'jwt' };
-  const apart = ends.filter(({ path }) => !isOther(path));
-  const end = beside ?? best(apart, LOGIN.expires);
-  const as = end === undefined ? null : expiryFormat(end);
-  return end === undefined || as === null ? null : { at: end.pointer, as };
+  const sibling = findBest(siblings, LOGIN_FIELDS.expires);
+  const isJwt = accessToken !== undefined && 'exp' in decodeJwtClaims(accessToken.values[0]);
+  if (sibling === undefined && isJwt) return { at: accessToken.pointer, as: 'jwt' };
+  const notOther = candidates.filter(({ path }) => !isOther(path));
+  const expiry = sibling ?? findBest(notOther, LOGIN_FIELDS.expires);
+  const as = expiry === undefined ? null : detectExpiryFormat(expiry);
+  return expiry === undefined || as === null ? null : { at: expiry.pointer, as };
 }
 
-/** Thirty years: what is more is an instant, or stands for ever. */
+function lastKey(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** About 30 years. A larger number is an instant, or means "never". */
 const MAX_SECONDS = 1e9;
 
-/** A lifetime is told from an instant by its size and its name; null where neither says enough. */
-function expiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
+/** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
+function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(name);
+  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(lastKey(path));
   if (!isLifetime && parseTime(value) !== null)
     return INSTANTS.find((format) => parseTime(value) === parseTime(value, format)) ?? null;
   if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
-  const isOther = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
-  return isOther || Number(value) >= MAX_SECONDS ? null : 'seconds';
+  const isOtherUnit = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
+  return isOtherUnit || Number(value) >= MAX_SECONDS ? null : 'seconds';
 }
 
 const INSTANTS = [

@@ -7,77 +7,88 @@ import {
 } from '../mapping/contract.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
-import { parentPointer } from './classify.ts';
+import { parentOf } from './classify.ts';
 import { type FieldProfile, profileFields } from './profile.ts';
-import { ENVELOPE } from './vocabulary.ts';
+import { ENVELOPE_FIELDS } from './vocabulary.ts';
 
-/** A place around the records, with what its name may stand for. */
+/** What a field of the envelope may hold, judged by its name. */
+type EnvelopeKind = keyof typeof ENVELOPE_FIELDS;
+
+/** A field of the envelope: the part of a response outside of the list of records. */
 export type EnvelopeField = {
   readonly pointer: string;
   readonly value: unknown;
-  readonly names: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<EnvelopeKind>;
 };
 
-/** Looks at the places around the records; those beside them first, as other things are counted too. */
+/** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
 export function profileEnvelope(body: unknown, records: string | null): readonly EnvelopeField[] {
-  const home = `${parentPointer(records ?? '')}/`;
-  const isFar = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(home));
-  return profileFields([body], { apart: records })
-    .map(toSign)
-    .sort((a, b) => isFar(a) - isFar(b));
+  const parent = `${parentOf(records ?? '')}/`;
+  const isElsewhere = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
+  return profileFields([body], { exclude: records })
+    .map(toEnvelopeField)
+    .sort((a, b) => isElsewhere(a) - isElsewhere(b));
 }
 
-function toSign({ pointer, path, values }: FieldProfile): EnvelopeField {
-  // "pages" is no page: the plural counts here.
-  const names = namesOf(/pages$/i.test(pointer) ? `${path} count` : path);
-  return { pointer, value: values[0], names };
+function toEnvelopeField({ pointer, path, values }: FieldProfile): EnvelopeField {
+  // Words are singular, but `pages` is a number of pages, not a page number.
+  const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);
+  return { pointer, value: values[0], kinds };
 }
 
-const namesOf = memoize((path): ReadonlySet<string> => {
+const ENVELOPE_KINDS = Object.keys(ENVELOPE_FIELDS) as readonly EnvelopeKind[]; // Object.keys() returns string[]
+
+const kindsOf = memoize((path): ReadonlySet<EnvelopeKind> => {
   const words = path.replaceAll('/', ' ');
-  const rules = Object.entries(ENVELOPE).filter(([, rule]) => rule.test(words));
-  return new Set(rules.map(([name]) => name));
+  return new Set(ENVELOPE_KINDS.filter((kind) => ENVELOPE_FIELDS[kind].test(words)));
 });
 
-/** Where the answer says how many records there are in all; a count larger than the page is of all pages. */
+/**
+ * Infers where the response holds the number of all records: in a total, in a count larger than the page, or in a
+ * header. Null if there is none.
+ * @param length number of records in this response.
+ */
 export function inferTotal(
-  around: readonly EnvelopeField[],
+  envelope: readonly EnvelopeField[],
   { headers }: UpstreamResponse,
   length: number,
 ): Source {
   const pointer =
-    first(around, 'total', isCount) ??
-    first(around, 'count', (value) => isCount(value) && Number(value) > length);
+    findField(envelope, 'total', isCount) ??
+    findField(envelope, 'count', (value) => isCount(value) && Number(value) > length);
   const header = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
   return pointer ?? (header === undefined ? null : { header });
 }
 
-/** How the service goes on, as far as one answer tells, which never names the parameters. */
+/**
+ * Infers how the service paginates. The names of query parameters are always null: no response contains them.
+ * @param length number of records in this response.
+ */
 export function inferPagination(
-  around: readonly EnvelopeField[],
-  answer: UpstreamResponse,
+  envelope: readonly EnvelopeField[],
+  response: UpstreamResponse,
   length: number,
   configured: DeepPartial<PagingContract> = {},
 ): PagingContract {
-  const link = first(around, 'next', isUrl) ?? first(around, 'next', isLink);
-  const cursor = first(around, 'cursor', isCursor);
-  const page = first(around, 'page', isCount);
-  const pages = first(around, 'pages', isCount);
-  const more = first(around, 'more', (value) => /^(?:true|false)$/.test(String(value)));
-  const isPart =
-    Number(readSource(inferTotal(around, answer, length), answer)) > length ||
-    String(readSource(more, answer)) === 'true';
-  const isFree = configured.parameter == null; // links need no parameter
+  const link = findField(envelope, 'next', isUrl) ?? findField(envelope, 'next', isLink);
+  const cursor = findField(envelope, 'cursor', isCursor);
+  const page = findField(envelope, 'page', isCount);
+  const pages = findField(envelope, 'pages', isCount);
+  const more = findField(envelope, 'more', (value) => /^(?:true|false)$/.test(String(value)));
+  const hasMore =
+    Number(readSource(inferTotal(envelope, response, length), response)) > length ||
+    String(readSource(more, response)) === 'true';
+  const mayFollowLinks = configured.parameter == null; // links contain their parameters
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
-    ['link-header', isFree && /\bnext\b/.test(String(answer.headers['link']))],
-    ['next-link', isFree && link !== null],
+    ['link-header', mayFollowLinks && /\bnext\b/.test(String(response.headers['link']))],
+    ['next-link', mayFollowLinks && link !== null],
     ['cursor', cursor !== null],
-    ['page', pages !== null || (page !== null && isPart)],
-    ['offset', isPart],
+    ['page', pages !== null || (page !== null && hasMore)],
+    ['offset', hasMore],
   ];
-  const style = configured.style ?? styles.find(([, isSeen]) => isSeen)?.[0] ?? 'none';
+  const style = configured.style ?? styles.find(([, isDetected]) => isDetected)?.[0] ?? 'none';
   const next = { cursor, 'next-link': link };
-  const position = { page, offset: first(around, 'offset', isCount) };
+  const position = { page, offset: findField(envelope, 'offset', isCount) };
   return {
     style,
     next: style === 'cursor' || style === 'next-link' ? next[style] : null,
@@ -90,13 +101,13 @@ export function inferPagination(
   };
 }
 
-/** The first place of such a name that holds such a value. */
-function first(
-  around: readonly EnvelopeField[],
-  name: keyof typeof ENVELOPE,
-  fits: (value: unknown) => boolean,
+/** Finds the first field of a kind whose value is accepted, and returns its pointer. */
+function findField(
+  envelope: readonly EnvelopeField[],
+  kind: EnvelopeKind,
+  accepts: (value: unknown) => boolean,
 ): string | null {
-  return around.find(({ names, value }) => names.has(name) && fits(value))?.pointer ?? null;
+  return envelope.find(({ kinds, value }) => kinds.has(kind) && accepts(value))?.pointer ?? null;
 }
 
 function isCount(value: unknown): boolean {

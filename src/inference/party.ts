@@ -1,50 +1,52 @@
 import type { PartyContract } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
 import { memoize } from '../util/memoize.ts';
-import { type ClassifiedField, RECORD_KINDS, toPointers } from './classify.ts';
-import { PARTY, type ROLES } from './vocabulary.ts';
+import { type ClassifiedField, GENERIC_TYPE, toPointers } from './classify.ts';
+import { PARTY_FIELDS, type ROLES } from './vocabulary.ts';
 
-/** The best of the role's words by which records name somebody, and those that agree with it. */
+/**
+ * Infers where records name the actor or the target. Uses the fields of the best word for the role, then those of
+ * other words for it whose values are the same, such as `actor/id` and `user id`.
+ */
 export function inferParty(
-  places: readonly ClassifiedField[],
+  fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const found: Attribute[] = [];
-  for (const place of places) {
-    const attribute = place.traits.party?.role === role ? describe(place) : undefined;
-    if (attribute !== undefined) found.push(attribute);
+  const all: PartyField[] = [];
+  for (const field of fields) {
+    const partyField = field.meaning.party?.role === role ? toPartyField(field) : undefined;
+    if (partyField !== undefined) all.push(partyField);
   }
-  found.sort(byFit).splice(MAX_FOUND);
-  const best = found.find(({ attribute }) => attribute !== 'type') ?? found[0];
-  const others = found.filter(({ word }) => word !== best?.word);
-  const named = others.length === 0 ? found : withAgreeing(best?.word, found, others);
-  const pick = (attribute: keyof typeof PARTY, from: readonly Attribute[]) =>
+  all.sort(byQuality).splice(MAX_FIELDS);
+  const best = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
+  const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
+  const ofOtherWords = all.filter(({ roleRank }) => roleRank !== best?.roleRank);
+  const ofSameParty = ofOtherWords.length === 0 ? all : addSameParty(ofBestWord, ofOtherWords);
+  const select = (attribute: keyof PartyContract, from: readonly PartyField[]) =>
     toPointers(
       from
-        .filter((one) => one.attribute === attribute && one.isDirect === best?.isDirect)
+        .filter((field) => field.attribute === attribute && field.isDirect === best?.isDirect)
         .map(({ pointer }) => pointer),
     );
   return {
-    identifier: pick('identifier', named),
-    name: pick('name', named),
-    type: pick('type', others.length === 0 ? named : [...named, ...others]),
+    identifier: select('identifier', ofSameParty),
+    name: select('name', ofSameParty),
+    type: select('type', ofOtherWords.length === 0 ? all : [...ofSameParty, ...ofOtherWords]),
   };
 }
 
-/** What the best word says, and then every other word that agrees with it. */
-function withAgreeing(
-  best: number | undefined,
-  found: readonly Attribute[],
-  others: readonly Attribute[],
-): readonly Attribute[] {
-  const of = (wanted: number | undefined) => found.filter(({ word }) => word === wanted);
-  const own = of(best);
-  const words = new Set(others.map(({ word }) => word));
-  return [...own, ...[...words].filter((word) => agree(own, of(word))).flatMap(of)];
+/** Adds the fields of each other word that describes the same party. */
+function addSameParty(
+  ofBestWord: readonly PartyField[],
+  others: readonly PartyField[],
+): readonly PartyField[] {
+  const roleRanks = new Set(others.map(({ roleRank }) => roleRank));
+  const groups = [...roleRanks].map((rank) => others.filter(({ roleRank }) => roleRank === rank));
+  return [...ofBestWord, ...groups.filter((group) => isSameParty(ofBestWord, group)).flat()];
 }
 
-/** Two words speak of the same party when they give it the same id or name. */
-function agree(some: readonly Attribute[], others: readonly Attribute[]): boolean {
+/** Two groups of fields describe the same party if they have the same identifier or name in the first record. */
+function isSameParty(some: readonly PartyField[], others: readonly PartyField[]): boolean {
   return some.some(({ attribute, values: [first] }) =>
     others.some(
       (other) => other.attribute === attribute && attribute !== 'type' && other.values[0] === first,
@@ -52,81 +54,85 @@ function agree(some: readonly Attribute[], others: readonly Attribute[]): boolea
   );
 }
 
-/** More places than that name nobody, they are a list. */
-const MAX_FOUND = 100;
+/** More than that are items of a list, not the fields of one party. */
+const MAX_FIELDS = 100;
 
-type Attribute = {
-  readonly attribute: keyof typeof PARTY;
-  readonly rule: number;
-  readonly word: number;
+/** A field that holds an attribute of a party. */
+type PartyField = {
+  readonly attribute: keyof PartyContract;
+  /** Index of the pattern in PARTY_FIELDS that matches. */
+  readonly attributeRank: number;
+  /** See `PartyPath`. */
+  readonly roleRank: number;
+  /** Whether the attribute follows the role directly: `actor name`, not `actor billing name`. */
   readonly isDirect: boolean;
   readonly depth: number;
   readonly pointer: string;
   readonly values: readonly unknown[];
 };
 
-function byFit(a: Attribute, b: Attribute): number {
+function byQuality(a: PartyField, b: PartyField): number {
   return (
     Number(b.isDirect) - Number(a.isDirect) ||
-    a.word - b.word ||
-    a.rule - b.rule ||
+    a.roleRank - b.roleRank ||
+    a.attributeRank - b.attributeRank ||
     a.depth - b.depth
   );
 }
 
-function describe({
-  traits: { party },
-  pointer,
-  depth,
-  values,
-}: ClassifiedField): Attribute | undefined {
-  if (party === null || !values.every(isPlain)) return undefined;
-  const { rest, word } = party;
-  if (rest === '') {
-    if (values.every((value) => RECORD_KINDS.test(String(value)) || parseIso(String(value))))
-      return undefined;
-    const isAll = (rule: RegExp) => values.every((value) => rule.test(String(value)));
-    const isKind = party.role === 'target' && isAll(KIND);
-    const attribute = isKind ? 'type' : isAll(OPAQUE) ? 'identifier' : 'name';
-    return { attribute, rule: BARE, word, isDirect: true, depth, pointer, values };
-  }
-  const meaning = meaningOf(rest);
-  if (meaning.attribute === null) return undefined;
-  const { attribute, rule, isDirect } = meaning;
-  return { attribute, rule, isDirect, word, depth, pointer, values };
+function toPartyField(field: ClassifiedField): PartyField | undefined {
+  const { meaning, pointer, depth, values } = field;
+  const { party } = meaning;
+  if (party === null || !values.every(isPlainText)) return undefined;
+  const { role, roleRank, attribute: words } = party;
+  const parsed = words === '' ? classifyValues(values, role) : parseAttribute(words);
+  return parsed.attribute === null ? undefined : { ...parsed, roleRank, depth, pointer, values };
 }
 
-/** Nobody's id or name is longer; V8 has no room for patterns over millions of characters. */
+/** Identifiers and names are shorter. Regular expressions overflow V8's stack on texts of millions of characters. */
 const MAX_LENGTH = 10_000;
 
-/** A number, or a text that is no JSON. */
-function isPlain(value: unknown): boolean {
+/** Whether a value is a number, or text other than JSON. */
+function isPlainText(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
   return value.length <= MAX_LENGTH && value[0] !== '{' && value[0] !== '[';
 }
 
-/** What follows the role's word means at most one thing. */
-const meaningOf = memoize((rest): Meaning | typeof NONE => {
+type Attribute = Pick<PartyField, 'attribute' | 'attributeRank' | 'isDirect'>;
+
+const NO_ATTRIBUTE = { attribute: null };
+
+/** Parses the words after a role. The first word may be unknown: `billing name` is a name, but not a direct one. */
+const parseAttribute = memoize((words): Attribute | typeof NO_ATTRIBUTE => {
   for (const isDirect of [true, false]) {
-    const text = isDirect ? rest : rest.replace(/^\S+ /, '');
+    const text = isDirect ? words : words.replace(/^\S+ /, '');
     for (const attribute of ['identifier', 'name', 'type'] as const) {
-      const rule = PARTY[attribute].findIndex((candidate) => candidate.test(text));
-      if (rule >= 0) return { attribute, rule, isDirect };
+      const attributeRank = PARTY_FIELDS[attribute].findIndex((pattern) => pattern.test(text));
+      if (attributeRank >= 0) return { attribute, attributeRank, isDirect };
     }
   }
-  return NONE;
+  return NO_ATTRIBUTE;
 });
 
-type Meaning = Pick<Attribute, 'attribute' | 'rule' | 'isDirect'>;
+/** Infers from its values what a field named after the role alone holds, as in `{"target": "API_KEY"}`. */
+function classifyValues(
+  values: readonly unknown[],
+  role: keyof typeof ROLES,
+): Attribute | typeof NO_ATTRIBUTE {
+  const areAll = (pattern: RegExp) => values.every((value) => pattern.test(String(value)));
+  if (values.every((value) => GENERIC_TYPE.test(String(value)) || parseIso(String(value))))
+    return NO_ATTRIBUTE;
+  const isType = role === 'target' && areAll(TYPE_NAME);
+  const attribute = isType ? 'type' : areAll(OPAQUE_ID) ? 'identifier' : 'name';
+  return { attribute, attributeRank: LAST, isDirect: true };
+}
 
-const NONE = { attribute: null };
+/** Ranks a field named after the role alone after all patterns of PARTY_FIELDS. */
+const LAST = 9;
 
-/** A role's word alone is the last choice. */
-const BARE = 9;
+/** The name of a type in code: `API_KEY`, `ApiKey`. */
+const TYPE_NAME = /^(?:[A-Z]+(?:_[A-Z]+)*|(?:[A-Z][a-z]+)+)$/;
 
-/** How programs write the kind of a thing. */
-const KIND = /^(?:[A-Z]+(?:_[A-Z]+)*|(?:[A-Z][a-z]+)+)$/;
-
-/** What no person reads: a number, a UUID, a long run of hexadecimal or base64 digits. */
-const OPAQUE =
+/** A number, a UUID, or a long run of hexadecimal or base64 digits. */
+const OPAQUE_ID =
   /^(?:\d+|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{16,}|(?=\D*\d)(?=.*[A-Z])[\w+/=-]{20,})$/i;

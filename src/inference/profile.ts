@@ -1,173 +1,112 @@
 import { isObject, tokenizeKey } from '../mapping/tokenize-key.ts';
-import { memoiseWithin, memoize } from '../util/memoize.ts';
+import { memoize } from '../util/memoize.ts';
 
-/** A place where values hold a text, a number or a boolean. */
+/** A field in which at least one of the profiled values holds a string, a number or a boolean. */
 export type FieldProfile = {
-  /** RFC 6901. */
+  /** JSON pointer (RFC 6901), relative to the profiled value. */
   readonly pointer: string;
-  /** The words of the names on the way, a slash between two names: `actor/display name`. */
+  /** The words of each key, the keys separated by slashes: `actor/display name`. */
   readonly path: string;
-  /** How many tokens the pointer has. */
+  /** Number of tokens in the pointer. */
   readonly depth: number;
-  /** What stands there in those of the values that have something. */
+  /** What the profiled values hold, in order, without null and the empty string. */
   readonly values: unknown[];
 };
 
+/** Maximum number of keys in a path. */
 const MAX_DEPTH = 6;
-const MAX_PLACES = 1000;
 
-/** Names that only wrap a value: `{"value": …}`, `{"$oid": …}` of MongoDB's extended JSON and its like. */
+/** Maximum number of fields in a profile, excluded ones included. */
+const MAX_FIELDS = 1000;
+
+/** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
 const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
 
-/** What a survey leaves out. */
+/** Limits of a profile. */
 export type ProfileOptions = {
-  /** Whether a value that was met, and its path, end it. */
-  readonly isEnough?: (value: unknown, path: string) => boolean;
-  /** The pointer of a list or an object whose places are counted only. */
-  readonly apart?: string | null;
+  /** Ends the profile after the first value for which this returns true. */
+  readonly stopWhen?: (value: unknown, path: string) => boolean;
+  /** Pointer of an object or array whose fields are counted towards the limit of 1000, but not profiled. */
+  readonly exclude?: string | null;
 };
 
-/** All places of some values, in the order in which they are met; of a list only its first item. */
+/** Lists the fields of some values, such as records, in the order found. An array contributes its first item only. */
 export function profileFields(
   values: readonly unknown[],
-  limits: ProfileOptions = {},
+  { stopWhen, exclude = null }: ProfileOptions = {},
 ): readonly FieldProfile[] {
-  const tour: Tour = { places: [], counted: 0, isOver: false, limits };
-  const root = createSpot(null, null);
-  for (const value of values) if (!tour.isOver) visit(tour, value, root);
-  return tour.places;
-}
+  const fields = new Map<string, FieldProfile>(); // by pointer
+  let excludedFields = 0;
+  let isStopped = false;
 
-type Tour = {
-  readonly places: FieldProfile[];
-  counted: number;
-  isOver: boolean;
-  readonly limits: ProfileOptions;
-};
-
-function visit(tour: Tour, value: unknown, spot: Spot): void {
-  if (typeof value === 'object' && value !== null) {
-    enter(tour, value, spot);
-  } else if (!isNothing(value)) {
-    spot.place ??= placeAt(tour.places, wayOf(spot));
-    spot.place.values.push(value);
-    const { isEnough } = tour.limits;
-    if (isEnough !== undefined) tour.isOver = isEnough(value, spot.place.path);
-  }
-}
-
-function enter(tour: Tour, parts: object, spot: Spot): void {
-  const { apart = null } = tour.limits;
-  if (apart !== null && wayOf(spot).pointer === apart) {
-    tour.counted += countPlaces(parts, wayOf(spot).names);
-  } else if (Array.isArray(parts)) {
-    spot.item ??= createSpot(spot, null);
-    if (parts.length > 0) visit(tour, parts[0], spot.item);
-  } else if (isObject(parts) && wayOf(spot).names < MAX_DEPTH) {
-    let index = 0;
-    for (const name in parts) {
-      if (tour.isOver || tour.places.length + tour.counted >= MAX_PLACES) return;
-      visit(tour, parts[name], memberOf(spot, name, index));
-      index += 1;
+  const visit = (value: unknown, node: TreeNode, isExcluded: boolean): void => {
+    if (value === null || value === undefined || value === '') return;
+    if (typeof value === 'object') visitChildren(value, node, isExcluded);
+    else if (isExcluded) excludedFields += 1;
+    else {
+      node.field ??= addField(node);
+      node.field.values.push(value);
+      isStopped = stopWhen?.(value, node.field.path) ?? false;
     }
-  }
-}
-
-function isNothing(value: unknown): boolean {
-  return value === null || value === undefined || value === '';
-}
-
-/** How many places one value has. */
-function countPlaces(value: unknown, names: number): number {
-  if (Array.isArray(value)) return value.length > 0 ? countPlaces(value[0], names) : 0;
-  if (!isObject(value)) return isNothing(value) ? 0 : 1;
-  let count = 0;
-  if (names === MAX_DEPTH) return count;
-  for (const name in value) {
-    if (count >= MAX_PLACES) return count;
-    count += countPlaces(value[name], names + weightOf(name, names));
-  }
-  return count;
-}
-
-/** Where values stand, whatever they hold. */
-type Spot = {
-  readonly outer: Spot | null;
-  /** Null for the first item of a list. */
-  readonly name: string | null;
-  item: Spot | undefined;
-  /** In the order in which they were met, which is that of most objects. */
-  readonly members: Spot[];
-  /** The same by their names, from the first object on in which they stand in another order. */
-  byName: Map<string | null, Spot> | undefined;
-  /** Not for those that hold nothing. */
-  way: Way | undefined;
-  place: FieldProfile | undefined;
-};
-
-function createSpot(outer: Spot | null, name: string | null): Spot {
-  const nothing = undefined;
-  return { outer, name, members: [], item: nothing, byName: nothing, way: nothing, place: nothing };
-}
-
-function memberOf(spot: Spot, name: string, index: number): Spot {
-  const { members } = spot;
-  const expected = members[index];
-  if (expected?.name === name) return expected;
-  if (expected !== undefined) spot.byName ??= new Map(members.map((one) => [one.name, one]));
-  const known = spot.byName?.get(name);
-  if (known !== undefined) return known;
-  const member = createSpot(spot, name);
-  members.push(member);
-  spot.byName?.set(name, member);
-  return member;
-}
-
-/** What leads to a spot: put together once for all answers. */
-type Way = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
-  /** How many names its path has. */
-  readonly names: number;
-};
-
-const START: Way = { pointer: '', path: '', depth: 0, names: 0 };
-
-function wayOf(spot: Spot): Way {
-  spot.way ??= spot.outer === null ? START : wayWithin(wayOf(spot.outer), spot.name);
-  return spot.way;
-}
-
-const wayWithin = memoiseWithin(START, (outer, name) => {
-  const { token, words } = name === null ? ITEM : parseKey(name);
-  const weight = weightOf(name, outer.names);
-  return {
-    pointer: `${outer.pointer}/${token}`,
-    path: weight === 0 ? outer.path : outer.names === 0 ? words : `${outer.path}/${words}`,
-    depth: outer.depth + 1,
-    names: outer.names + weight,
   };
-});
 
-/** How many names it adds to a path: an item adds none, and neither does what wraps a value. */
-function weightOf(name: string | null, names: number): number {
-  return name === null || (names > 0 && WRAPPED.test(name)) ? 0 : 1;
+  const visitChildren = (value: object, node: TreeNode, isInExcluded: boolean): void => {
+    const isExcluded = isInExcluded || node.pointer === exclude;
+    if (Array.isArray(value)) visit(value[0], childOf(node, null), isExcluded);
+    else if (isObject(value) && node.keys < MAX_DEPTH) {
+      for (const key in value) {
+        if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
+        visit(value[key], childOf(node, key), isExcluded);
+      }
+    }
+  };
+
+  /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
+  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
+    const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
+    fields.set(pointer, field);
+    return field;
+  };
+
+  const root: TreeNode = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
+  for (const value of values) if (!isStopped) visit(value, root, false);
+  return [...fields.values()];
 }
 
-/** The first item of a list and a member named 0 are at the same place. */
-function placeAt(places: FieldProfile[], { pointer, path, depth }: Way): FieldProfile {
-  const isShared = pointer.includes('/0');
-  const known = isShared ? places.find((place) => place.pointer === pointer) : undefined;
+/** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
+type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
+  /** Number of keys in the path. */
+  readonly keys: number;
+  /** By key; null is the first item of an array. */
+  children: Map<string | null, TreeNode> | null;
+  field: FieldProfile | null;
+};
+
+function childOf(parent: TreeNode, key: string | null): TreeNode {
+  parent.children ??= new Map();
+  const known = parent.children.get(key);
   if (known !== undefined) return known;
-  const place = { pointer, path, depth, values: [] };
-  places.push(place);
-  return place;
+  const { token, words } = key === null ? FIRST_ITEM : parseKey(key);
+  const isInPath = key !== null && (parent.keys === 0 || !WRAPPED.test(key));
+  const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
+  const child: TreeNode = {
+    pointer: `${parent.pointer}/${token}`,
+    path: isInPath ? path : parent.path,
+    depth: parent.depth + 1,
+    keys: parent.keys + (isInPath ? 1 : 0),
+    children: null,
+    field: null,
+  };
+  parent.children.set(key, child);
+  return child;
 }
 
-/** What is told from a name alone. */
-export const parseKey = memoize((name) => ({
-  /** As it stands in a pointer (RFC 6901, section 3). */
-  token: name.replaceAll('~', '~0').replaceAll('/', '~1'),
-  /** A blank between two. */
-  words: tokenizeKey(name).join(' '),
-}));
+const FIRST_ITEM = { token: '0', words: '' };
 
-const ITEM = { token: '0', words: '' };
+/** Splits a key into words. Cached, see `memoize`. */
+export const parseKey = memoize((key) => ({
+  /** The key, escaped for a JSON pointer (RFC 6901, section 3). */
+  token: key.replaceAll('~', '~0').replaceAll('/', '~1'),
+  /** Normalised words, separated by spaces: `display name`. */
+  words: tokenizeKey(key).join(' '),
+}));

@@ -1,39 +1,42 @@
 /**
- * The one table of names, best first. They are compared with the words of a place (see `wordsOf`): lower case,
- * singular, a blank between two. `event` rules see the way from the record on, without the names that only wrap.
+ * All names that inference knows. Patterns are listed best first, and match the words of a field's path: lower case,
+ * singular, separated by spaces (see `tokenizeKey`). The path of a field of an event starts at the record, after any
+ * WRAPPERS.
  */
 
-/** Names of an object that only wraps what it holds. */
+/** Objects that only wrap the fields of a record. */
 export const WRAPPERS =
   /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
 
-/** Places that speak of something else: of earlier and later states, of links, of the request's own size. */
-export const ASIDE =
+/** Paths that never describe the event itself: states before and after a change, links, parents. */
+export const EXCLUDED =
   /\b(?:old|new|prev|previous|before|after|change|changed|diff|delta|impersonated|link|href|parent)\b/;
 
-const ID = '(?:id|uuid|guid|[gosu]id|urn|arn)';
+const ID_WORD = '(?:id|uuid|guid|[gosu]id|urn|arn)';
 
-/** What may stand in front of a verb: anything else makes it the time of another thing, as of a key that was created. */
-const OWN =
+/** Words that may precede a verb in the name of an event time. With others it is another time: `key created`. */
+const EVENT_WORDS =
   '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
-/** Of a record: under which names it gives what. */
-export const EVENT = {
+/** The fields of an event, see `EventContract`. */
+export const EVENT_FIELDS = {
   id: [
     /^(?:id|uuid|guid)$/,
     new RegExp(
-      `^(?:event|audit|log|entry|record|activity|history|trail|unique|global|internal|insert|tracking| )+ ${ID}$`,
+      `^(?:event|audit|log|entry|record|activity|history|trail|unique|global|internal|insert|tracking| )+ ${ID_WORD}$`,
     ),
-    new RegExp(`^(?:event |audit |log )?document ${ID}$`),
-    new RegExp(`^(?:${ID}|identifier|sequence|sequence (?:no|num|number))$`),
+    new RegExp(`^(?:event |audit |log )?document ${ID_WORD}$`),
+    new RegExp(`^(?:${ID_WORD}|identifier|sequence|sequence (?:no|num|number))$`),
   ],
   occurredAt: [
     /\b(?:occurred|occurrence|happened)\b/,
     /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
-    new RegExp(`^${OWN}(?:published|performed|executed|issued|requested|initiated|started?)\\b`),
-    new RegExp(`^${OWN}(?:created|creation|create|inserted|insert|added)\\b`),
     new RegExp(
-      `^${OWN}(?:recorded|logged|received|ingested|stored|indexed|written|generated|reported|collected)\\b`,
+      `^${EVENT_WORDS}(?:published|performed|executed|issued|requested|initiated|started?)\\b`,
+    ),
+    new RegExp(`^${EVENT_WORDS}(?:created|creation|create|inserted|insert|added)\\b`),
+    new RegExp(
+      `^${EVENT_WORDS}(?:recorded|logged|received|ingested|stored|indexed|written|generated|reported|collected)\\b`,
     ),
     /\b(?:time|timestamp|date|at|on|instant)\b/,
   ],
@@ -64,25 +67,28 @@ export const EVENT = {
   ],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
-/** From which rule on a name says too little to stand in for a better one that most records have: of one without an action, `name` is something else's. */
-export const FIRST_GUESS: Readonly<Record<keyof typeof EVENT, number>> = {
+/**
+ * Index of the first weak pattern of each field. Weak matches count only if few records have a strong one: in a record
+ * without an action, `name` usually names something else.
+ */
+export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, number>> = {
   id: 2,
   occurredAt: 5,
   action: 7,
-  outcome: EVENT.outcome.length,
+  outcome: EVENT_FIELDS.outcome.length,
   ipAddress: 2,
   userAgent: 2,
 };
 
-/** Never the time of an event. */
+/** Times that are never the time of the event. */
 export const OTHER_TIMES =
   /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
 
-/** Never the address of who acted. */
+/** Addresses that are never the IP address of the actor. */
 export const OTHER_ADDRESSES =
   /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
 
-/** Who acts and what is acted upon. A place belongs to the first of these words on its way. */
+/** Words for the actor and the target, best first. A field belongs to the role whose word comes first in its path. */
 export const ROLES = {
   actor: [
     'actor',
@@ -126,11 +132,13 @@ export const ROLES = {
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** What follows the role's word. */
-export const PARTY = {
+/** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
+export const PARTY_FIELDS = {
   identifier: [
-    new RegExp(`^${ID}$`),
-    new RegExp(`^(?:unique|external|global|account|public|internal|identity|principal) ${ID}$`),
+    new RegExp(`^${ID_WORD}$`),
+    new RegExp(
+      `^(?:unique|external|global|account|public|internal|identity|principal) ${ID_WORD}$`,
+    ),
     /^(?:key|identifier|ref|reference|path|uri)$/,
   ],
   name: [
@@ -143,25 +151,26 @@ export const PARTY = {
   type: [/^type$/, /^(?:kind|class|category|type name)$/],
 } as const satisfies Readonly<Record<string, readonly RegExp[]>>;
 
-/** Whose token is for the next step of a login, not for what comes behind it. */
-const STEP =
+/** Words that mark an intermediate credential (MFA, reset, CSRF), not an access token. */
+const INTERMEDIATE =
   'csrf|xsrf|mfa|otp|totp|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
 
-/** The same, where it stands in front of `token` itself: one may log in by e-mail. */
-const FACTOR = '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
+/** The same, but only in the key of the token itself: `email token`. The path `email/token` may be an access token. */
+const INTERMEDIATE_BEFORE_TOKEN =
+  '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
 
-/** Whatever else than what comes behind a login a token may be for. */
-const NOT_ACCESS = `(?:refresh|type|${STEP})\\b|(?:${FACTOR})(?: \\w+)? token`;
+/** Tokens other than the access token. */
+const OTHER_TOKEN = `(?:refresh|type|${INTERMEDIATE})\\b|(?:${INTERMEDIATE_BEFORE_TOKEN})(?: \\w+)? token`;
 
-/** In the answer of a login; a slash stands between two names. */
-export const LOGIN = {
+/** The fields of a login response, see `LoginContract`. These patterns match whole paths, with slashes between keys. */
+export const LOGIN_FIELDS = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
-      `^(?!.*\\b(?:${NOT_ACCESS})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:${OTHER_TOKEN})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
     ),
     new RegExp(
-      `^(?!.*\\b(?:(?:id|next|page)\\b|${NOT_ACCESS})).*\\btoken(?:[ /](?:token|value))*$`,
+      `^(?!.*\\b(?:(?:id|next|page)\\b|${OTHER_TOKEN})).*\\btoken(?:[ /](?:token|value))*$`,
     ),
     /^(?:.*[ /])?(?:jwt|access|bearer)$/,
   ],
@@ -172,22 +181,21 @@ export const LOGIN = {
     /\bexpir/,
     /\b(?:lifetime|ttl|valid[ /]until|valid[ /]for|validity)\b/,
   ],
-  /** What else may end. */
-  others:
+  /** Other things that expire: an expiry named after one is not that of the access token. */
+  otherExpiry:
     /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
 } as const;
 
-/** Names of a list of records: those that say so, those that say nothing else, and those of another list. */
-export const RECORDS = {
-  sure: /\b(?:event|audit|log|activity|record|entry|history|trail)\b/,
-  usual:
-    /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|object|node|edge|collection|document|member))$/,
-  other:
+/** Names of the list of records: strong ones, weak ones that fit any list, and those of lists without records. */
+export const LIST_NAMES = {
+  strong: /\b(?:event|audit|log|activity|record|entry|history|trail)\b/,
+  weak: /^(?:(?:.* )?(?:item|data|result|value|row|list|content|element|hit|resource|object|node|edge|collection|document|member))$/,
+  excluded:
     /\b(?:error|warning|link|column|field|header|facet|filter|included|related|schema|parameter|sort)\b|\b(?:type|category|setting|definition)$/,
 } as const;
 
-/** In the answer around the records. */
-export const ENVELOPE = {
+/** The fields around the list of records, see `ListContract`. */
+export const ENVELOPE_FIELDS = {
   total:
     /^(?!.*\b(?:quota|rate|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
   count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt)\b)(?:.* )?count$/,

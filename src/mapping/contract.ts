@@ -2,16 +2,19 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { compilePointer, type PointerReader } from './json-pointer.ts';
 import type { InstantFormat } from './time.ts';
 
-/** An RFC 6901 pointer, or several of which the first counts that is there and not null. Null: nowhere, do not look. */
+/**
+ * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
+ * if the responses have no such field.
+ */
 export type Pointers = string | readonly string[] | null;
 
-/** A place in the body of an answer, or a header of it. */
+/** A field of the body, or a header, of a response. */
 export type Source = Pointers | { readonly header: string };
 
-/** How the end of a token is given: how long it lasts, an instant, or inside of the token itself (RFC 7519, section 4.1.4). */
+/** Format of an expiry: a lifetime, the `exp` claim of a JWT (RFC 7519, section 4.1.4), or an instant. */
 export type ExpiryFormat = 'seconds' | 'milliseconds' | 'jwt' | InstantFormat;
 
-/** Where the answer of a login holds what. */
+/** Maps the response of a login. */
 export type LoginContract = {
   readonly accessToken: Source;
   readonly refreshToken: Source;
@@ -19,17 +22,17 @@ export type LoginContract = {
   readonly expires: { readonly at: Source; readonly as: ExpiryFormat } | null;
 };
 
-/** Where a record names somebody or something; pointers are relative to the record. */
+/** Maps the actor or the target of a record. Pointers are relative to the record. */
 export type PartyContract = {
   readonly identifier: Pointers;
   readonly name: Pointers;
   readonly type: Pointers;
 };
 
-/** Where one record holds what; pointers are relative to the record. */
+/** Maps one record of the audit trail. Pointers are relative to the record. */
 export type EventContract = {
   readonly id: Pointers;
-  /** Without `as` the format is told by the look. */
+  /** Without `as`, the format is detected from each value. */
   readonly occurredAt: Pointers | { readonly at: Pointers; readonly as: InstantFormat };
   readonly action: Pointers;
   readonly outcome: Pointers;
@@ -39,87 +42,98 @@ export type EventContract = {
   readonly userAgent: Pointers;
 };
 
-/** How a service continues an answer that does not hold everything. */
+/** Every style of pagination. */
 export const PAGING_STYLES = [
   ...(['none', 'cursor', 'page', 'offset'] as const),
   ...(['next-link', 'link-header', 'last-id'] as const),
 ] as const;
 
+/** How a service paginates a list. */
 export type PagingStyle = (typeof PAGING_STYLES)[number];
 
-/** How the next page is asked for. */
+/** Specifies how to request the next page of a list. */
 export type PagingContract = {
   readonly style: PagingStyle;
-  /** Where the answer holds the cursor of the next page, or the link to it. */
+  /** The cursor of the next page, or the link to it. */
   readonly next: Source;
-  /** Where the answer says whether there is more; false ends it. */
+  /** Whether there are more pages. If false, this page is the last. */
   readonly more: Pointers;
-  /** Where the answer says which page it is, or at which offset it starts. */
+  /** The number of this page, or the offset of its first record. */
   readonly position: Pointers;
-  /** Where the answer says how many pages there are. */
+  /** The number of pages. */
   readonly pages: Pointers;
-  /** The number of the first page, or the first offset, where the answer does not say. */
+  /** The number of the first page, or the first offset, if the response has no `position`. */
   readonly start: number;
-  /** The service's query parameter for a cursor, a page, an offset or a last id. */
+  /** The service's query parameter for a cursor, a page number, an offset or the last ID. */
   readonly parameter: string | null;
-  /** The service's query parameter for the number of records in a page. */
+  /** The service's query parameter for the page size. */
   readonly size: string | null;
 };
 
-/** Where the answer of the audit trail holds what, and what can be asked of it. */
-export type AuditContract = {
-  /** A list of records, or an object whose members are the records. */
+/** Maps a response that contains a list of records. */
+export type ListContract = {
+  /** Pointer of an array of records, or of an object whose members are the records. */
   readonly records: string | null;
+  /** The number of all records, on all pages. */
   readonly total: Source;
   readonly paging: PagingContract;
+};
+
+/** Maps the response of the audit trail. */
+export type AuditContract = ListContract & {
   /** The service's own query parameters for conditions of the filter. */
   readonly parameters: Readonly<Record<'since' | 'until' | 'actor' | 'action', string | null>>;
   readonly event: EventContract;
 };
 
-/** The same, where what stands around the records, and the entries of the event, are told when they are asked for. */
-export type LazyContract = Omit<AuditContract, 'total' | 'paging' | 'event'> & {
+/** A `ListContract` whose envelope is inferred when first read. */
+export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
   readonly total: () => Source;
   readonly paging: () => PagingContract;
-  readonly event: Lazy<EventContract>;
 };
 
+/** An `AuditContract` whose envelope and event are inferred when first read. */
+export type LazyAuditContract = LazyListContract &
+  Pick<AuditContract, 'parameters'> & { readonly event: Lazy<EventContract> };
+
+/** A part of a contract in which each entry may be a function that infers it. */
 export type Lazy<T> = [T] extends [Entry]
   ? T | (() => Pointers)
   : { readonly [Name in keyof T]: Lazy<T[Name]> };
 
-/** Where the answers hold what. */
+/** Specifies where each field is in the responses of the service. */
 export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
 
-/** What is given as a whole or not at all. */
+/** An entry that is configured as a whole or not at all. */
 type Entry = Source | number | { readonly at: Source; readonly as: string };
 
-/** A contract with gaps, which are inferred from each answer. */
+/** A contract in which every entry is optional. Missing entries are inferred from each response. */
 export type DeepPartial<T> = T extends Entry
   ? T
   : { readonly [Name in keyof T]?: DeepPartial<T[Name]> | undefined };
 
-/** A contract as its file gives it. */
+/** A contract as configured, by a file or an option. Missing entries are inferred from each response. */
 export type ConfiguredContract = DeepPartial<Contract>;
 
-/** Finds what stands at the first of the pointers that leads to something; null or `undefined` where none does. */
-export function compilePointers(pointers: Lazy<Pointers>): (value: unknown) => unknown {
-  let find: PointerReader | undefined;
+/** Compiles pointers into a function that reads the first value other than null; null or `undefined` without one. */
+export function compilePointers(pointers: Lazy<Pointers>): PointerReader {
+  let read: PointerReader | undefined;
   return (value) => {
-    find ??= firstOf(typeof pointers === 'function' ? pointers() : pointers);
-    return find(value);
+    read ??= readerOf(typeof pointers === 'function' ? pointers() : pointers);
+    return read(value);
   };
 }
 
-function firstOf(pointers: Pointers): PointerReader {
-  const ways = (typeof pointers === 'string' ? [pointers] : (pointers ?? [])).map(compilePointer);
-  // Where there is one, as nearly always, it is called directly: it is for each field of each record.
-  return ways.length > 0
-    ? ways.reduceRight((next, way) => (value) => way(value) ?? next(value))
+function readerOf(pointers: Pointers): PointerReader {
+  const list = typeof pointers === 'string' ? [pointers] : (pointers ?? []);
+  const readers = list.map(compilePointer);
+  // A single pointer, by far the most frequent case, is called without indirection: once per field and record.
+  return readers.length > 0
+    ? readers.reduceRight((next, read) => (value) => read(value) ?? next(value))
     : () => null;
 }
 
-/** What a source gives of an answer; null where it gives nothing. A header that came twice counts once. */
+/** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
   if (source === null || typeof source === 'string' || !('header' in source))
     return compilePointers(source)(body) ?? null;

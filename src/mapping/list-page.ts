@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { type LazyContract, readSource } from './contract.ts';
+import { type LazyListContract, readSource } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
@@ -57,7 +57,7 @@ export const SAMPLE_SIZE = 50;
  * that the request failed.
  */
 export function readListPage<Item extends ListItem>(
-  contract: Pick<LazyContract, 'records' | 'total' | 'paging'>,
+  contract: LazyListContract,
   response: UpstreamResponse,
   reader: ListReader<Item>,
   token: PageToken | null = null,
@@ -68,7 +68,7 @@ export function readListPage<Item extends ListItem>(
   // An empty list with a `message` is normal; with an `error` it is not.
   else if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   if (records === null) {
-    const message = `No list of records is found in the service's response: ${CONTRACT_HINT}`;
+    const message = `The service's response has no list of records that Keytrail can find. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
   const { length } = records;

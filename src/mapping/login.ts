@@ -5,46 +5,47 @@ import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { type Instant, parseTime, toInstant } from './time.ts';
 import { isObject } from './tokenize-key.ts';
 
-/** What a login obtained. */
+/** The tokens of a successful login. */
 export type LoginTokens = {
   readonly accessToken: string;
   readonly tokenType: string;
-  /** Null when the answer has none. */
+  /** Null if the response has none. */
   readonly refreshToken: string | null;
-  /** Null when the answer does not say. */
+  /** When the access token expires. Null if the response does not specify it. */
   readonly expiresAt: Instant | null;
-  /** The whole answer. */
+  /** The body of the response. */
   readonly raw: unknown;
 };
 
 /**
- * Reads the answer of a login where the contract says.
- * @param now the instant from which a lifetime counts.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE when it has no access token, UPSTREAM_ERROR when it says that it failed.
+ * Reads the tokens from the response of a login. The token type defaults to `Bearer`.
+ * @param now when the response was received: a lifetime starts here.
+ * @throws GatewayError without an access token: UPSTREAM_ERROR if the body reports a failure, else
+ * UPSTREAM_BAD_RESPONSE.
  */
 export function readLogin(
   contract: LoginContract,
-  answer: UpstreamResponse,
+  response: UpstreamResponse,
   now: Date,
 ): LoginTokens {
-  const accessToken = readToken(readSource(contract.accessToken, answer));
+  const accessToken = readToken(readSource(contract.accessToken, response));
   if (accessToken === null) {
-    throwOnSoftFailure(answer);
-    const message = `No access token is found in the service's answer: ${CONTRACT_HINT}`;
+    throwOnSoftFailure(response);
+    const message = `The service's response has no access token that Keytrail can find. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }
   return {
     accessToken,
-    tokenType: readToken(readSource(contract.tokenType, answer)) ?? 'Bearer',
-    refreshToken: readToken(readSource(contract.refreshToken, answer)),
+    tokenType: readToken(readSource(contract.tokenType, response)) ?? 'Bearer',
+    refreshToken: readToken(readSource(contract.refreshToken, response)),
     expiresAt:
       contract.expires &&
-      readExpiry(readSource(contract.expires.at, answer), contract.expires.as, now),
-    raw: answer.body,
+      readExpiry(readSource(contract.expires.at, response), contract.expires.as, now),
+    raw: response.body,
   };
 }
 
-/** A token is a text that can stand in a header: not empty, no control characters. A header may hold its scheme too. */
+/** Reads a non-empty text without control characters, as required in a header. Removes a leading `Bearer`. */
 function readToken(value: unknown): string | null {
   const token = typeof value === 'string' ? value.replace(/^Bearer +/i, '') : '';
   return /^\P{Cc}+$/u.test(token) ? token : null;
@@ -56,11 +57,11 @@ function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Instant | 
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;
-  const unit = format === 'seconds' ? 1000 : 1;
-  return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * unit);
+  const millisPerUnit = format === 'seconds' ? 1000 : 1;
+  return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * millisPerUnit);
 }
 
-/** What a JSON Web Token claims (RFC 7519), not verified: that is up to the service. None when it is no such token. */
+/** Decodes the claims of a JSON Web Token (RFC 7519) without verifying them. Returns `{}` for any other value. */
 export function decodeJwtClaims(token: unknown): Readonly<Record<string, unknown>> {
   const [, payload = ''] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(String(token)) ?? [];
   try {

@@ -1,26 +1,27 @@
-/** How an action ended. */
+/** Whether an action succeeded. */
 export type EventOutcome = 'SUCCESS' | 'FAILURE';
 
-/** Whole words, as a failover is no failure: a text that begins so says that it was done. */
-const DONE =
+/** Success, if the text begins with one of these as a whole word: `completed_with …`, not `failover`. */
+const SUCCESS =
   /^(?:(?:true|ok|okay|pass(?:ed)?|done)$|(?:success(?:ful(?:ly)?)?|succeed(?:s|ed)?|allow(?:s|ed)?|grant(?:s|ed)?|permit(?:s|ted)?|accept(?:s|ed)?|approved|completed?)(?![a-z]))/i;
 
-/** One that begins or ends so says that it was not. */
-const NOT_DONE =
+/** Failure, if the text begins or ends with one of these as a whole word. */
+const FAILURE =
   /^(?:false|fail(?:s|ed|ing|ures?)?|(?:error|block|abort|reject)(?:s|ed)?|rejection|refus(?:es?|ed|al)|forbid(?:s|den)?|den(?:y|ies|ied|ial)|(?:un|not )authori[sz]ed|(?:in|not )valid|unsuccessful(?:ly)?|not (?:ok|success(?:ful)?|succeeded|found|allowed|permitted|granted|accepted|approved|passed|done|completed?|executed|processed|deleted))(?![a-z])|(?<!^no )(?:failed|failures?|(?<![a-z])(?:errors?|denied|rejected|not found))$/i;
 
-/** No outcome is longer. */
+/** Longer texts are never outcomes. */
 const MAX_LENGTH = 1000;
 
+/** A single word, which needs no splitting. */
 const WORD = /^(?:[a-z]+|[A-Z]+)$/;
 
-/** A flag or a word, in most of the ways in which services say it; null for every other, and for what says both. */
+/** Parses a boolean or a text in any case style. Null for anything else, and for text that is both or neither. */
 export function parseOutcome(value: unknown): EventOutcome | null {
   if (typeof value !== 'boolean' && typeof value !== 'string') return null;
   const given = String(value);
   if (given.length > MAX_LENGTH) return null;
   const text = WORD.test(given) ? given : given.replace(/[_-]|(?<=[a-z])(?=[A-Z])/g, ' ');
-  const isDone = DONE.test(text);
-  if (isDone === NOT_DONE.test(text)) return null;
-  return isDone ? 'SUCCESS' : 'FAILURE';
+  const isSuccess = SUCCESS.test(text);
+  if (isSuccess === FAILURE.test(text)) return null;
+  return isSuccess ? 'SUCCESS' : 'FAILURE';
 }

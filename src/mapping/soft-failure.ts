@@ -3,91 +3,91 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { parseOutcome } from './outcome.ts';
 import { isObject, tokenizeKey } from './tokenize-key.ts';
 
-/** What the operator does when something is not found in an answer. */
+/** Tells the operator what to do about a field that was not found. The end of an error message. */
 export const CONTRACT_HINT =
-  '`keytrail learn --from` a saved one shows what is, and KEYTRAIL_CONTRACT says where to look.';
+  'Save a response and run `keytrail learn --from response.json` to see what is found; map the rest in a contract file (KEYTRAIL_CONTRACT).';
 
-/** Yes or no, or how many, under these names. */
-const FLAGS =
+/** Names of success flags and of counts of deleted things. */
+const SUCCESS_FLAGS =
   /^(?:is )?(?:success|successful|ok|succeeded|deleted|removed)$|^(?:deleted|removed) count$/;
 
-/** What went wrong, if anything, under these. */
-const COMPLAINTS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
+/** Names of members that describe an error, if there is one. */
+const ERROR_MEMBERS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
 
-/** A word or an HTTP status, under these. */
-const WORDS = /^(?:result|status|outcome|code|status code|http status|http status code)$/;
+/** Names of members that hold an outcome in words or an HTTP status. */
+const STATUS_MEMBERS = /^(?:result|status|outcome|code|status code|http status|http status code)$/;
 
-/** A thing's own; that of a request or a trace stands beside its verdict. */
-const OWN_ID = /^(?:(?:client|key|api key|secret) )?id$/;
+/** Names of the ID of a resource. The ID of a request or trace does not count: it may be next to a status. */
+const RESOURCE_ID = /^(?:(?:client|key|api key|secret) )?id$/;
 
-/** What only repeats the question, or counts. */
-const ASIDE =
+/** Names of objects that repeat the query, or contain statistics. Their members are ignored. */
+const EXCLUDED =
   /\b(?:filter|query|parameter|param|criteria|search|stat|statistic|summary|facet|shard|total|count|paging|pagination)\b/;
 
-/** How services write that nothing went wrong. */
-const NONE =
+/** Values of an error member that mean "no error". */
+const NO_ERROR =
   /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^success|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail).*\bsuccess).*\bsuccess/i;
 
-/** Of what was done, beside what says so of an event. */
-const NOT_DONE =
+/** Values that mean that the request was not executed, in addition to the failures that `parseOutcome` recognises. */
+const NOT_EXECUTED =
   /^(?:no|not[ _-]?(?:found|removed|revoked|exist(?:s|ing)?|supported|implemented|possible|eligible.*|able.*))$/i;
 
-/** In the place of a flag whatever is not so. */
-const NOT_SO = /^(?:not|Not|NOT)(?:[ _-]|[A-Z])/;
+/** A negation. As the value of a success flag, any negation is a failure: `{"deleted": "not_yet"}`. */
+const NEGATION = /^(?:not|Not|NOT)(?:[ _-]|[A-Z])/;
 
-/** How a key may be that is gone. */
-const STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
+/** Values of the `status` of a resource that describe its state, and no failure: a deleted key may be blocked. */
+const RESOURCE_STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
 
-/** An answer has a few members, not thousands. */
+/** Members examined per object. A status response has a few, not thousands. */
 const MAX_MEMBERS = 500;
 
 /**
- * Takes the word of a body that speaks against the success that its status announced: at its top, or one wrapper down.
- * @param complaints names under which something says what went wrong.
- * @throws GatewayError UPSTREAM_ERROR when it does.
+ * Detects a soft failure: a body that reports a failure despite a 2xx status, in its members or in theirs.
+ * @param errorMembers names (as words) of members that describe an error.
+ * @throws GatewayError UPSTREAM_ERROR if there is one.
  */
 export function throwOnSoftFailure(
   { body, status: upstreamStatus }: Pick<UpstreamResponse, 'body' | 'status'>,
-  complaints = COMPLAINTS,
+  errorMembers = ERROR_MEMBERS,
 ) {
-  if (body === false || membersOf(body).some((member) => speaksAgainst(member, complaints)))
+  if (body === false || listMembers(body).some((member) => reportsFailure(member, errorMembers)))
     throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
 }
 
 type Member = { readonly words: string; readonly value: unknown };
 
-/** The members of a body and of its members. How a thing in it is that has an id, as the key that was deleted, is no verdict. */
-function membersOf(body: unknown): readonly Member[] {
-  const top = readMembers(body);
-  const inner = top.flatMap(({ words, value }) => {
-    const members = ASIDE.test(words) ? [] : readMembers(value);
-    const isThing = members.some((member) => OWN_ID.test(member.words));
-    return isThing ? members.filter((member) => !isState(member)) : members;
+/** Lists the members of a body and of its members. The state of a resource, such as the deleted key, is left out. */
+function listMembers(body: unknown): readonly Member[] {
+  const members = toMembers(body);
+  const nested = members.flatMap(({ words, value }) => {
+    const inner = EXCLUDED.test(words) ? [] : toMembers(value);
+    const isResource = inner.some((member) => RESOURCE_ID.test(member.words));
+    return isResource ? inner.filter((member) => !isResourceState(member)) : inner;
   });
-  return [...top, ...inner];
+  return [...members, ...nested];
 }
 
-function readMembers(value: unknown): readonly Member[] {
+function toMembers(value: unknown): readonly Member[] {
   if (!isObject(value)) return [];
-  const members = Object.entries(value).slice(0, MAX_MEMBERS);
-  return members.map(([name, one]) => ({ words: tokenizeKey(name).join(' '), value: one }));
+  const entries = Object.entries(value).slice(0, MAX_MEMBERS);
+  return entries.map(([key, member]) => ({ words: tokenizeKey(key).join(' '), value: member }));
 }
 
-function isState({ words, value }: Member): boolean {
-  return words === 'status' && typeof value === 'string' && STATES.test(value);
+function isResourceState({ words, value }: Member): boolean {
+  return words === 'status' && typeof value === 'string' && RESOURCE_STATES.test(value);
 }
 
-function speaksAgainst({ words, value }: Member, complaints: RegExp): boolean {
-  if (complaints.test(words))
-    return isObject(value) ? Object.values(value).some(isComplaint) : isComplaint(value);
+function reportsFailure({ words, value }: Member, errorMembers: RegExp): boolean {
+  if (errorMembers.test(words))
+    return isObject(value) ? Object.values(value).some(isError) : isError(value);
   const text = /^(?:string|number|boolean)$/.test(typeof value) ? String(value) : '';
-  const isNo = parseOutcome(value) === 'FAILURE' || NOT_DONE.test(text);
-  if (FLAGS.test(words)) return isNo || NOT_SO.test(text) || text === '0';
-  return WORDS.test(words) && (isNo || /^[45]\d\d(?:\d\d)?$/.test(text));
+  const isFailure = parseOutcome(value) === 'FAILURE' || NOT_EXECUTED.test(text);
+  if (SUCCESS_FLAGS.test(words)) return isFailure || NEGATION.test(text) || text === '0';
+  return STATUS_MEMBERS.test(words) && (isFailure || /^[45]\d\d(?:\d\d)?$/.test(text));
 }
 
-function isComplaint(value: unknown): boolean {
+function isError(value: unknown): boolean {
   return typeof value === 'object' && value !== null
     ? Object.keys(value).length > 0
-    : !NONE.test(String(value));
+    : !NO_ERROR.test(String(value));
 }

@@ -1,5 +1,5 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import type { LazyContract } from './contract.ts';
+import type { LazyAuditContract } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
 import { type ListEntries, type ListPage, readListPage } from './list-page.ts';
 import type { PageToken } from './pagination.ts';
@@ -17,7 +17,7 @@ export const AUDIT_ENTRIES: ListEntries = { paging: 'audit.paging', id: 'audit.e
  * that the request failed.
  */
 export function readTrail(
-  contract: LazyContract,
+  contract: LazyAuditContract,
   response: UpstreamResponse,
   token: PageToken | null = null,
 ): Trail {

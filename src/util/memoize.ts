@@ -24,29 +24,6 @@ export function memoize<T extends NonNullable<unknown>>(
   };
 }
 
-/**
- * Memoizes a pure function of a JSON key and of the result for the enclosing key; `root` is the result for the whole
- * body, and the key of a list item is null. Results inside of a key that is not cached are not cached either.
- */
-export function memoiseWithin<T extends object>(
-  root: T,
-  compute: (outer: T, key: string | null) => T,
-): (outer: T, key: string | null) => T {
-  const cache = new Map<T, Map<string | null, T>>();
-  return (outer, key) => {
-    if (cache.size === 0) cache.set(root, new Map());
-    const inner = cache.get(outer);
-    const cached = inner?.get(key);
-    if (cached !== undefined) return cached;
-    const result = compute(outer, key);
-    if (inner === undefined || !(key === null || isCacheableKey(key))) return result;
-    if (cache.size > MAX_KEYS) cache.clear();
-    else cache.set(result, new Map());
-    inner.set(key, result);
-    return result;
-  };
-}
-
 /** Whether a key is certainly the name of a field, not response data, so that it may be cached. */
 export function isCacheableKey(key: string): boolean {
   return key.length <= MAX_LENGTH && !LOOKS_LIKE_DATA.test(key);

@@ -16,7 +16,7 @@ import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 import { samplesOf } from '../shapes/shapes.ts';
 
-/** Any JSON, with names and values that mean something to the reader. */
+/** Any JSON, with keys and values that inference recognises. */
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },
@@ -48,8 +48,8 @@ async function save(name: string, body: unknown): Promise<string> {
 
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
-    const answer = { status: 200, headers: {}, body };
-    const trail = readTrail(completeAudit(answer, contract.audit), answer);
+    const response = { status: 200, headers: {}, body };
+    const trail = readTrail(completeAudit(response, contract.audit), response);
     const { length, total, next } = trail;
     const events = Array.from({ length }, (_, index) => trail.item(index));
     return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];
@@ -66,20 +66,20 @@ function reload(contract: ConfiguredContract): ConfiguredContract {
 }
 
 function learnFrom(...bodies: readonly unknown[]): ConfiguredContract {
-  const answers = bodies.map((body): UpstreamResponse => ({ status: 200, headers: {}, body }));
-  return reload(withoutDefaults(learnContract(answers), answers));
+  const responses = bodies.map((body): UpstreamResponse => ({ status: 200, headers: {}, body }));
+  return reload(withoutDefaults(learnContract(responses), responses));
 }
 
 describe('keytrail learn', () => {
   it.each(samplesOf('audit'))(
-    'prints a contract by which $name is read the same',
+    'prints a contract that maps $name as it is mapped without one',
     ({ response }) => {
       const { body } = response;
       expect(readAll(body, learnFrom(body))).toEqual(readAll(body, {}));
     },
   );
 
-  it('does so for any JSON that can be read at all', () => {
+  it('prints such a contract for any JSON that has records or a token', () => {
     fc.assert(
       fc.property(json, (body) => {
         let contract: ConfiguredContract;
@@ -95,7 +95,7 @@ describe('keytrail learn', () => {
     );
   });
 
-  it('learns from several files, and the gateway starts with what it printed', async () => {
+  it('learns from several files, and the gateway starts with the printed contract', async () => {
     const record = { id: 1, time: '2026-11-21T00:00:00Z', what: 'x' };
     const one = await save('one.json', { items: [record] });
     const two = await save('two.json', {
@@ -114,9 +114,14 @@ describe('keytrail learn', () => {
         event: { id: '/id', occurredAt: '/time', action: '/what', actor: { name: '/user/email' } },
       },
     });
-    expect(stderr).toContain('2026-11-21T00:00:00.000Z  x       ann');
-    expect(stderr).toContain('outcome stays null: ');
+    const rows = stderr.split('\n').map((line) => line.trim().split(/ {2,}/));
+    const time = '2026-11-21T00:00:00.000Z';
+    expect(rows).toContainEqual(['occurredAt', time, time]);
+    expect(rows).toContainEqual(['action', 'x', 'x']);
+    expect(rows).toContainEqual(['actor', '-', 'ann']);
+    expect(stderr).toContain('outcome is null: ');
     expect(stderr).toContain('set audit.paging.parameter');
+    expect(stderr.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(stderr + stdout).not.toContain('CANARY');
 
     await using service = await startService({ body: { items: [record] } });
@@ -127,19 +132,19 @@ describe('keytrail learn', () => {
     await process.until(/GraphQL +http/);
   });
 
-  it('names a file that holds neither records nor a token, and learns from the others', async () => {
+  it('skips a file without records and without a token, and learns from the others', async () => {
     const trail = await save('trail.json', [{ id: 1, time: '2026-11-21T00:00:00Z' }]);
     const other = await save('other.json', { colour: 'CANARY' });
     await using learning = keytrailInProcess(['learn', '--from', trail, other]);
     expect(await learning.status).toBe(0);
     const { stdout, stderr } = learning.output;
     expect(JSON.parse(stdout).audit.records).toBe('');
-    expect(stderr).toContain(`${other} holds neither a list of records nor an access token.\n`);
-    expect(stderr).not.toContain(`${trail} holds`);
+    expect(stderr).toContain(`Skipped ${other}: it has no list of records and no access token.\n`);
+    expect(stderr).not.toContain(`Skipped ${trail}`);
     expect(stdout + stderr).not.toContain('CANARY');
   });
 
-  it('learns from a live service with the token of the environment', async () => {
+  it('learns from a live service with the token from the environment', async () => {
     await using service = await startService({
       body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],
     });
@@ -148,24 +153,24 @@ describe('keytrail learn', () => {
     });
     expect(await learning.status).toBe(0);
     expect(JSON.parse(learning.output.stdout).audit.records).toBe('');
-    expect(learning.output.stderr).toContain('Nothing reads /colour: only `raw` has them.');
+    expect(learning.output.stderr).toContain('Not mapped, only in `raw`: /colour.');
     expect(
       service.seen.map(({ method, url, headers }) => [method, url, headers.authorization]),
     ).toEqual([['GET', '/api/v1/audit', 'Bearer CANARY']]);
     expect(learning.output.stdout + learning.output.stderr).not.toContain('CANARY');
   });
 
-  it('has no table for the answer of a login alone', async () => {
+  it('prints no table for a login response alone', async () => {
     const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
     expect(JSON.parse(learning.output.stdout)).toEqual({
       login: { accessToken: '/token', expires: { at: '/expires_in', as: 'seconds' } },
     });
-    expect(learning.output.stderr).toBe('The access token of a login was found.\n');
+    expect(learning.output.stderr).toBe('The login response has an access token.\n');
   });
 
-  it('says how a time without a zone can be read, and never guesses', async () => {
+  it('suggests a format for a time without a zone, and never guesses one', async () => {
     const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
@@ -180,17 +185,17 @@ describe('keytrail learn', () => {
     [['learn', '--token', 'x'], '--token'],
     [['learn', 'answer.json'], '--from FILE'],
     [['serve', '--from', 'x'], '--from is for the command learn'],
-  ])('%j is refused with 2', async (args, problem) => {
+  ])('exits with 2 for %j', async (args, problem) => {
     await using learning = keytrailInProcess(args);
     expect(await learning.status).toBe(2);
     expect(learning.output.stderr).toContain(problem);
     expect(learning.output.stdout).toBe('');
   });
 
-  it('refuses what holds neither records nor a token, and what is no JSON', async () => {
+  it('exits with 2 for JSON without records and without a token, and for invalid JSON', async () => {
     for (const [text, problem] of [
-      ['{"a": 1}', 'neither'],
-      ['{', 'no JSON'],
+      ['{"a": 1}', 'No response has a list of records or an access token'],
+      ['{', 'is not JSON'],
     ] as const) {
       await using learning = keytrailInProcess(['learn', '--from', await save('bad.json', text)]);
       expect(await learning.status).toBe(2);
@@ -198,7 +203,7 @@ describe('keytrail learn', () => {
     }
   });
 
-  it('starts no gateway with a contract that is wrong', async () => {
+  it('does not start a gateway with an invalid contract', async () => {
     const contract = await save('wrong.json', '{"audit": {"recods": "", "total": 5}}');
     for (const [file, problems] of [
       [contract, ['/audit/recods', '/audit/total']],
@@ -211,14 +216,14 @@ describe('keytrail learn', () => {
   });
 });
 
-it('the gateway reads each audit sample by its learned contract as without one', async () => {
-  let answer = {};
-  await using service = await startService(() => answer);
+it('the gateway maps each audit sample the same with its learned contract as without one', async () => {
+  let scripted = {};
+  await using service = await startService(() => scripted);
   await using plain = gatewayOver(service.url);
   const query =
     '{ audit { raw nodes { id occurredAt action outcome actor { identifier name type } target { identifier name type } } } }';
   for (const { response } of samplesOf('audit')) {
-    answer = response;
+    scripted = response;
     await using learned = gatewayOver(service.url, { contract: learnFrom(response.body) });
     const expected = await ask(plain, query, undefined, { token: 't' });
     expect((await ask(learned, query, undefined, { token: 't' })).data).toEqual(expected.data);

@@ -9,7 +9,7 @@ import { resolveConnection } from '../../src/pagination/connection.ts';
 import { readDeletion } from '../../src/schema/api-key.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 
-/** Any JSON, with the names that the readers look for and those that JavaScript would stumble over. */
+/** Any JSON, with keys that inference recognises, and keys that are special in JavaScript. */
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -46,12 +46,12 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-function answer(body: unknown): UpstreamResponse {
+function responseWith(body: unknown): UpstreamResponse {
   return { status: 200, headers: {}, body };
 }
 
 function readInferred(body: unknown) {
-  return readTrail(completeAudit(answer(body)), answer(body));
+  return readTrail(completeAudit(responseWith(body)), responseWith(body));
 }
 
 describe('any JSON', () => {
@@ -59,7 +59,7 @@ describe('any JSON', () => {
     [
       'a login',
       async (body: unknown) =>
-        readLogin(inferContract(answer(body)).login, answer(body), new Date(0)),
+        readLogin(inferContract(responseWith(body)).login, responseWith(body), new Date(0)),
     ],
     ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
     [
@@ -72,7 +72,7 @@ describe('any JSON', () => {
         ];
       },
     ],
-  ])('is read as %s, or refused with a code', async (_, read) => {
+  ])('is read as %s, or fails with a GatewayError', async (_, read) => {
     await fc.assert(
       fc.asyncProperty(json, async (body) => {
         try {
@@ -86,7 +86,7 @@ describe('any JSON', () => {
   });
 
   it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
-    'like %j is no stumbling block',
+    'is read if it has a special key: %j',
     (body) => {
       expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
       expect(readInferred([{ outcome: body.status, ...body }]).item(0).outcome).toBeNull();

@@ -16,7 +16,7 @@ const DOCUMENT = {
   'm~n': 8,
 };
 
-describe('at', () => {
+describe('resolvePointer', () => {
   it.each([
     ['', DOCUMENT],
     ['/foo', ['bar', 'baz']],
@@ -30,11 +30,11 @@ describe('at', () => {
     ['/k"l', 6],
     ['/ ', 7],
     ['/m~0n', 8],
-  ])('finds what RFC 6901 says at %j', (pointer, value) => {
+  ])('resolves %j as in RFC 6901', (pointer, value) => {
     expect(resolvePointer(DOCUMENT, pointer)).toEqual(value);
   });
 
-  it('finds every member of any JSON value', () => {
+  it('resolves the pointer of every member of any JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         const visit = (part: unknown, pointer: string) => {
@@ -50,8 +50,8 @@ describe('at', () => {
   });
 });
 
-describe('wayTo', () => {
-  /** Plain ones, and such as every value of a kind knows, as an index does, or as code would not hold unquoted. */
+describe('compilePointer', () => {
+  /** Ordinary keys, inherited properties, array indices, and keys that need escaping in code. */
   const names = fc.oneof(
     fc.constantFrom('id', 'occurred_at', '@timestamp', 'user-agent', 'a.b', '$oid', 'client id'),
     fc.constantFrom('length', 'constructor', '__proto__', 'at', 'link', 'toFixed', 'valueOf'),
@@ -68,14 +68,14 @@ describe('wayTo', () => {
   }));
 
   it.each(['a"]+(globalThis.ran=true)+["b', 'a"]?.["b', 'a\\"]?.["b'])(
-    'takes %j for a name, never for code',
+    'treats %j as a key, never as code',
     (name) => {
       expect(compilePointer(`/${name}`)({ a: { b: 1 }, [name]: 2 })).toBe(2);
       expect(globalThis).not.toHaveProperty('ran');
     },
   );
 
-  it('leads where the pointer does, in every JSON value', () => {
+  it('resolves the same value as resolvePointer, in any JSON value', () => {
     fc.assert(
       fc.property(values, fc.array(names, { maxLength: 3 }), (given, path) => {
         const value: unknown = JSON.parse(JSON.stringify(given));

@@ -19,16 +19,16 @@ const NEITHER = [
   ...['completed_with_errors', 'acceptance_test', 'allowlist', 'pending', '', 0, 1, null],
 ];
 
-describe('an outcome', () => {
-  it.each(SUCCESS)('is SUCCESS by %j', (value) => {
+describe('parseOutcome', () => {
+  it.each(SUCCESS)('parses %j as SUCCESS', (value) => {
     expect(parseOutcome(value)).toBe('SUCCESS');
   });
 
-  it.each(FAILURE)('is FAILURE by %j', (value) => {
+  it.each(FAILURE)('parses %j as FAILURE', (value) => {
     expect(parseOutcome(value)).toBe('FAILURE');
   });
 
-  it.each(NEITHER)('is not told by %j', (value) => {
+  it.each(NEITHER)('returns null for %j, which is neither or both', (value) => {
     expect(parseOutcome(value)).toBeNull();
   });
 });

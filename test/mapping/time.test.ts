@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseTime } from '../../src/mapping/time.ts';
 
-describe('readTime', () => {
+describe('parseTime', () => {
   it.each([
     ['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.000Z'],
     ['2026-11-21T10:30:00.5+01:00', '2026-11-21T09:30:00.500Z'],
@@ -18,7 +18,7 @@ describe('readTime', () => {
     [1_700_000_000_123_456, '2023-11-14T22:13:20.123Z'],
     ['1700000000', '2023-11-14T22:13:20.000Z'],
     ['1700000000123', '2023-11-14T22:13:20.123Z'],
-  ])('reads %j as %s', (value, expected) => {
+  ])('parses %j as %s', (value, expected) => {
     expect(parseTime(value)).toBe(expected);
   });
 
@@ -38,8 +38,8 @@ describe('readTime', () => {
     -1_700_000_000,
     250_000_000,
     20_261_121_100_000, // a date in digits
-    134_402_112_000_000_000n.toString(), // of Windows: tenths of microseconds since 1601
-    639_000_000_000_000_000n.toString(), // of .NET: the same since the year 1
+    134_402_112_000_000_000n.toString(), // Windows: units of 100 ns since 1601
+    639_000_000_000_000_000n.toString(), // .NET: units of 100 ns since the year 1
     1e20,
     Number.NaN,
     Number.POSITIVE_INFINITY,
@@ -48,11 +48,11 @@ describe('readTime', () => {
     undefined,
     {},
     [],
-  ])('gives null for %j, which is no instant or could be several', (value) => {
+  ])('returns null for %j, which is not an instant, or ambiguous', (value) => {
     expect(parseTime(value)).toBeNull();
   });
 
-  it('reads the days that the calendar has, the hours that a day has, and no others', () => {
+  it('parses valid dates and hours, and returns null for all others', () => {
     const part = (most: number) => fc.integer({ min: 0, max: most });
     const moment = fc.tuple(fc.integer({ min: 1000, max: 9998 }), part(13), part(32), part(25));
     const tail = fc.constantFrom('Z', '.5Z', '.25Z', '.250Z', '.1234Z', '+00:00', '.250-00:00');
@@ -72,7 +72,7 @@ describe('readTime', () => {
     );
   });
 
-  it('reads every instant back from every format', () => {
+  it('parses every instant in every format', () => {
     const instant = fc.date({
       min: new Date('2000-01-01T00:00:00Z'),
       max: new Date('2099-12-31T23:59:59Z'),
@@ -107,13 +107,13 @@ describe('readTime', () => {
     );
   });
 
-  it('gives the earlier instant the smaller text', () => {
+  it('returns texts in the order of the instants', () => {
     const years = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
     const instant = fc.date({ ...years, noInvalidDate: true });
     fc.assert(
       fc.property(instant, instant, (one, other) => {
         const [a, b] = [parseTime(one.toISOString()), parseTime(other.toISOString())];
-        if (a === null || b === null) throw new Error('An instant was not read.');
+        if (a === null || b === null) throw new Error('An instant was not parsed.');
         expect([a < b, a === b]).toEqual([one < other, one.getTime() === other.getTime()]);
       }),
     );

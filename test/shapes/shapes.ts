@@ -197,7 +197,7 @@ export async function scoreError({ response, expect }: Sample, add: Add): Promis
   add('code', codeOf(result), [codeFor(response.status)]);
   const text = expect.message === null ? null : resolvePointer(response.body, expect.message);
   const isLeaked = typeof text === 'string' && result.text.includes(text);
-  add('text withheld', !isLeaked, [true]);
+  add('text kept back', !isLeaked, [true]);
 }
 
 function toServiceResponse({ body, ...rest }: Sample['response']) {

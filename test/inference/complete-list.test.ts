@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { completeList } from '../../src/inference/index.ts';
+
+const SECRETS = {
+  status: 200,
+  headers: {},
+  body: { data: [{ client_id: 'a' }, { client_id: 'b' }], total: 9, next_cursor: 'c2' },
+};
+
+describe('completeList', () => {
+  it('infers the records, the total and the pagination of a list that has no events', () => {
+    const list = completeList(SECRETS);
+    expect(list.records).toBe('/data');
+    expect(list.total()).toBe('/total');
+    expect(list.paging()).toMatchObject({ style: 'cursor', next: '/next_cursor', parameter: null });
+  });
+
+  it('keeps configured entries, null included', () => {
+    const paging = { parameter: 'cursor', size: 'limit' };
+    const list = completeList(SECRETS, { records: '/items', total: null, paging });
+    expect(list.records).toBe('/items');
+    expect(list.total()).toBeNull();
+    expect(list.paging()).toMatchObject({ style: 'cursor', next: '/next_cursor', ...paging });
+  });
+});
