@@ -85,7 +85,8 @@ export function createContext(
   };
   const createLoader = () =>
     new DataLoader<PageKey, ListPage, string>(
-      (keys) => Promise.all(keys.map((key) => orError(() => fetchOne(key)))),
+      // An error per key: a rejection would fail the whole batch. Our code throws nothing but errors.
+      (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
       // Pages of one list follow one another, so there is nothing to wait for.
       { cacheKeyFn: ({ path }) => path.value, batchScheduleFn: queueMicrotask },
     );
@@ -154,14 +155,4 @@ function withoutPath(
   return path === null
     ? { missing: entries.paging }
     : { link: path.value.slice(path.value.indexOf('?')) };
-}
-
-/** DataLoader expects the error of one key in its place. A rejection would fail the whole batch. */
-async function orError<T>(work: () => Promise<T>): Promise<T | Error> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
 }
