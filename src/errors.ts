@@ -1,92 +1,42 @@
-type Failure = {
-  /** What failed and what to do next: a fixed sentence, so that it cannot contain a secret. */
-  readonly message: string;
-  readonly retryable: boolean;
+/** Default messages: what failed and what to do next. Fixed sentences, so that they cannot contain a secret. */
+export const FAILURES = {
+  BAD_REQUEST:
+    'This is not a GraphQL-over-HTTP request: POST a JSON object with a `query` to /graphql.',
+  // Clients of Apollo and urql compare this text, then send the document.
+  PERSISTED_QUERY_NOT_SUPPORTED: 'PersistedQueryNotSupported',
+  GRAPHQL_PARSE_FAILED: 'The document is not valid GraphQL: correct its syntax.',
+  GRAPHQL_VALIDATION_FAILED:
+    'The document does not match the schema: check its fields and arguments.',
+  BAD_USER_INPUT:
+    'The service rejected the input: check the client ID, the credential and the parameters.',
+  OPERATION_TOO_COMPLEX: 'The operation exceeds a limit: split it into several requests.',
+  UNAUTHENTICATED: 'The service rejected the access token: log in again and send the new token.',
+  FORBIDDEN:
+    'The service does not permit this operation: ask for the permission, or use another client.',
+  NOT_FOUND:
+    'The service responded with HTTP 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
+  CONFLICT:
+    'The operation conflicts with the current state of the service: read that state, then decide.',
+  RATE_LIMITED: 'Too many requests: wait `retryAfterSeconds` if it is given, then retry.',
+  OVERLOADED: 'The gateway is overloaded: wait `retryAfterSeconds`, then retry. Nothing was sent.',
+  UPSTREAM_TIMEOUT: 'The service did not respond in time: retry if `retryable` is true.',
+  UPSTREAM_UNAVAILABLE:
+    'The service could not be reached: check that it is running and that UPSTREAM_URL is its base URL.',
+  UPSTREAM_ERROR: 'The service reported a failure: retry if `retryable` is true.',
+  UPSTREAM_BAD_RESPONSE:
+    'The response of the service cannot be used: see `reason`, and check that UPSTREAM_URL is its base URL.',
+  OUTCOME_UNKNOWN:
+    'The request was sent, but its response was lost: it may or may not have taken effect. Check before you repeat it.',
+  INTERNAL_SERVER_ERROR: 'Internal error of the gateway: report it with the `requestId`.',
 };
 
-/** One row per `extensions.code`: the default message, and whether the same request may be sent again. */
-export const FAILURES = {
-  BAD_REQUEST: {
-    message:
-      'This is not a GraphQL-over-HTTP request: POST a JSON object with a `query` to /graphql.',
-    retryable: false,
-  },
-  PERSISTED_QUERY_NOT_SUPPORTED: {
-    message: 'PersistedQueryNotSupported', // clients of Apollo and urql compare this text, then send the document
-    retryable: false,
-  },
-  GRAPHQL_PARSE_FAILED: {
-    message: 'The document is not valid GraphQL: correct its syntax.',
-    retryable: false,
-  },
-  GRAPHQL_VALIDATION_FAILED: {
-    message: 'The document does not match the schema: check its fields and arguments.',
-    retryable: false,
-  },
-  BAD_USER_INPUT: {
-    message:
-      'The service rejected the input: check the client ID, the credential and the parameters.',
-    retryable: false,
-  },
-  OPERATION_TOO_COMPLEX: {
-    message: 'The operation exceeds a limit: split it into several requests.',
-    retryable: false,
-  },
-  UNAUTHENTICATED: {
-    message: 'The service rejected the access token: log in again and send the new token.',
-    retryable: false,
-  },
-  FORBIDDEN: {
-    message:
-      'The service does not permit this operation: ask for the permission, or use another client.',
-    retryable: false,
-  },
-  NOT_FOUND: {
-    message:
-      'The service responded with HTTP 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
-    retryable: false,
-  },
-  CONFLICT: {
-    message:
-      'The operation conflicts with the current state of the service: read that state, then decide.',
-    retryable: false,
-  },
-  RATE_LIMITED: {
-    message: 'Too many requests: wait `retryAfterSeconds` if it is given, then retry.',
-    retryable: true,
-  },
-  OVERLOADED: {
-    message: 'The gateway is overloaded: wait `retryAfterSeconds`, then retry. Nothing was sent.',
-    retryable: true,
-  },
-  UPSTREAM_TIMEOUT: {
-    message: 'The service did not respond in time: retry if `retryable` is true.',
-    retryable: true,
-  },
-  UPSTREAM_UNAVAILABLE: {
-    message:
-      'The service could not be reached: check that it is running and that UPSTREAM_URL is its base URL.',
-    retryable: true,
-  },
-  UPSTREAM_ERROR: {
-    message: 'The service reported a failure: retry if `retryable` is true.',
-    retryable: false,
-  },
-  UPSTREAM_BAD_RESPONSE: {
-    message:
-      'The response of the service cannot be used: see `reason`, and check that UPSTREAM_URL is its base URL.',
-    retryable: false,
-  },
-  OUTCOME_UNKNOWN: {
-    message:
-      'The request was sent, but its response was lost: it may or may not have taken effect. Check before you repeat it.',
-    retryable: false,
-  },
-  INTERNAL_SERVER_ERROR: {
-    message: 'Internal error of the gateway: report it with the `requestId`.',
-    retryable: false,
-  },
-} as const satisfies Record<string, Failure>;
+/** Codes after which the same request may be sent again, unless a {@link GatewayError} specifies otherwise. */
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
+  'RATE_LIMITED',
+  'OVERLOADED',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_UNAVAILABLE',
+]);
 
 /**
  * What failed. `code` is the only extension that every federation router forwards, so decide by it alone.
@@ -104,8 +54,7 @@ export const FAILURES = {
  * - `RATE_LIMITED`: the service's 429, or too many logins of one client or IP address (nothing is sent).
  * - `OVERLOADED`: the gateway sheds load, was closed, or has too many calls in flight. Nothing is sent; retry.
  * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Reads may be retried.
- * - `UPSTREAM_UNAVAILABLE`: the service was not reached, the connection of a read was lost, or the circuit breaker is
- *   open.
+ * - `UPSTREAM_UNAVAILABLE`: the service was not reached, a read lost its connection, or the circuit breaker is open.
  * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure.
  * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, too large, truncated, a redirect.
  * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost. Check before you repeat it.
@@ -166,12 +115,12 @@ export class GatewayError extends Error {
   readonly extensions: FailureExtensions;
 
   constructor(code: ErrorCode, details: FailureDetails = {}) {
-    super(details.message ?? FAILURES[code].message);
+    super(details.message ?? FAILURES[code]);
     const { reason, retryAfterSeconds, upstreamStatus } = details;
     this.cause = details.cause;
     this.extensions = {
       code,
-      retryable: details.retryable ?? FAILURES[code].retryable,
+      retryable: details.retryable ?? RETRYABLE.has(code),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       ...(reason !== undefined && { reason }),
       ...(upstreamStatus !== undefined && { upstream: { status: upstreamStatus } }),

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
+import { GatewayError } from './errors.ts';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
 import { createRequestReporter, type OngoingRequest } from './observability/request-reporter.ts';
 import { createTracing } from './observability/tracing.ts';
@@ -16,7 +17,7 @@ import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
 import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
 import { useIntrospection } from './server/plugins/use-introspection.ts';
-import { isInexact, useJsonRequests } from './server/plugins/use-json-requests.ts';
+import { useJsonRequests } from './server/plugins/use-json-requests.ts';
 import { useLimits } from './server/plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './server/plugins/use-playground.ts';
 import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
@@ -101,10 +102,8 @@ export function createGateway(options: GatewayDependencies): Gateway {
     { headers, signal, peer }: ClientRequest,
     report: OngoingRequest | undefined,
   ) => {
-    const address = () => {
-      const forwardedFor = headers.get('x-forwarded-for');
-      return readClientIp({ peer, forwardedFor, trustedProxies });
-    };
+    const address = () =>
+      readClientIp({ peer, forwardedFor: headers.get('x-forwarded-for'), trustedProxies });
     const trace = report?.trace ?? NO_TRACE;
     return createContext(services, { headers, signal }, { address, trace });
   };
@@ -123,13 +122,13 @@ export function createGateway(options: GatewayDependencies): Gateway {
       ),
       useResponseHeaders(),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
-      useRoutes({ draining, isShedding: loadShedder.isShedding }),
+      useRoutes(draining, loadShedder.isShedding),
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
       useGraphqlJsExecutor(),
       documentCache,
-      prepared.plugin, // needs `fields` of useRequestLog, and the document in documentCache
+      prepared.plugin, // needs `executed` of useRequestLog, and the document in documentCache
       useValueMasking({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
@@ -146,7 +145,6 @@ export function createGateway(options: GatewayDependencies): Gateway {
   const fastPath = createFastPath({
     find: prepared.find,
     maxBytes: MAX_BODY_BYTES,
-    isInexact,
     begin: (request, response) => {
       const clientRequest = toClientRequest(request, response);
       const { headers, signal } = clientRequest;
@@ -171,7 +169,8 @@ export function createGateway(options: GatewayDependencies): Gateway {
       const invalid = validateRequest(request);
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const work = async () => {
-        if (invalid !== undefined) return loadShedder.reject(invalid, 400);
+        if (invalid !== undefined)
+          return loadShedder.reject(new GatewayError('BAD_REQUEST', { message: invalid }), 400);
         if (url === GRAPHQL_PATH && (await fastPath(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, SocketAddress } from 'node:net';
 
 /** The sources of a client's IP address. */
 export type ClientIpSources = {
@@ -16,11 +16,8 @@ export type ClientIpSources = {
  * only the entry of the outermost trusted proxy counts, because a client can forge those before it. If that entry is
  * missing or not an IP address, the socket's address is used.
  */
-export function readClientIp({
-  peer,
-  forwardedFor,
-  trustedProxies,
-}: ClientIpSources): string | null {
+export function readClientIp(sources: ClientIpSources): string | null {
+  const { peer, forwardedFor, trustedProxies } = sources;
   if (peer === undefined) return null;
   const entries = forwardedFor?.split(',') ?? [];
   const entry = trustedProxies > 0 ? entries.at(-trustedProxies) : undefined;
@@ -34,28 +31,14 @@ function withoutPort(entry: string): string {
 
 function normalize(address: string): string | null {
   if (isIP(address) === 4) return address;
-  const [ipv6 = ''] = address.split('%'); // drops the zone, as in fe80::1%eth0
-  if (isIP(ipv6) !== 6) return null;
-  const groups = expandGroups(ipv6);
-  const isMapped = groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff';
-  return isMapped ? toIPv4(groups.slice(6)) : `${groups.slice(0, 4).join(':')}::/64`;
-}
-
-/** All eight groups, in lower case and without leading zeros, as `URL` formats them (RFC 5952). */
-function expandGroups(ipv6: string): readonly string[] {
-  const { hostname } = new URL(`http://[${ipv6}]`);
-  const [left = [], right = []] = hostname
-    .slice(1, -1)
-    .split('::')
-    .map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array<string>(8 - left.length - right.length).fill('0');
-  return [...left, ...zeros, ...right];
-}
-
-function toIPv4(groups: readonly string[]): string {
-  const bytes = groups.flatMap((group) => {
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 255];
-  });
-  return bytes.join('.');
+  const [ip = ''] = address.split('%'); // drops the zone, as in fe80::1%eth0
+  if (isIP(ip) !== 6) return null;
+  // In lower case and without leading zeros (RFC 5952).
+  const ipv6 = new SocketAddress({ address: ip, family: 'ipv6' }).address;
+  const ipv4 = ipv6.replace('::ffff:', '');
+  if (isIP(ipv4) === 4) return ipv4;
+  // Eight groups have seven colons: `::` stands for the zeros that are missing.
+  const zeros = '0:'.repeat(9 - ipv6.split(':').length);
+  const groups = ipv6.replace('::', `:${zeros}`).split(':').slice(0, 4);
+  return `${groups.map((group) => group || '0').join(':')}::/64`;
 }

@@ -20,7 +20,8 @@ export type LoadShedder = AsyncDisposable & {
    */
   respond<Result extends Response | null>(
     work: () => Promise<Result> | Result,
-    options: RespondOptions,
+    /** Only GraphQL requests are shed; health checks are not. */
+    options: { readonly isGraphql: boolean; readonly signal?: AbortSignal },
   ): Promise<Result | Response>;
   /** Logs a request that is wrong at the HTTP level, and returns its response. */
   reject(error: GatewayError, status: number): Response;
@@ -28,12 +29,6 @@ export type LoadShedder = AsyncDisposable & {
   isShedding(): boolean;
   /** Lets a disposal complete immediately. */
   abort(): void;
-};
-
-type RespondOptions = {
-  /** Only GraphQL requests are shed; health checks are not. */
-  readonly isGraphql: boolean;
-  readonly signal?: AbortSignal;
 };
 
 /** Event-loop lag above which load is shed. Reading the largest response can lag as long now and then. */

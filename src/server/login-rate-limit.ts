@@ -24,17 +24,17 @@ export type LoginRateLimiter = AsyncDisposable & {
   admit(clientId: string, address: string | null): Promise<void>;
 };
 
-/** The two things that logins are counted by. */
-type Limit = 'client' | 'address';
+/**
+ * Counts a login by digests of its client ID and IP address. Resolves to null if it is within both limits, else to the
+ * limit that is exceeded. Rejects if it cannot count.
+ */
+type LoginCounter = (
+  client: string,
+  address: string | null,
+) => Promise<{ readonly by: Limit; readonly waitMs: number } | null>;
 
-/** Digests of a client ID and an IP address. */
-type LoginKeys = { readonly client: string; readonly address: string | null };
-
-/** Which limit is exceeded, and for how long. */
-type Rejection = { readonly by: Limit; readonly waitMs: number };
-
-/** Counts a login: null if it is within both limits. Rejects if it cannot count. */
-type LoginCounter = (keys: LoginKeys) => Promise<Rejection | null>;
+/** What logins are counted by. */
+type Limit = keyof typeof MESSAGES;
 
 /** How long a login waits for Redis before it is counted in memory. */
 const TIMEOUT_MS = 500;
@@ -55,27 +55,24 @@ export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRat
   const onClose = () => setFallback(true);
   const shared = redisUrl === undefined ? null : connectRedis(redisUrl, perMinute, onClose);
 
-  const count: LoginCounter = async (keys) => {
-    if (shared === null) return countInMemory(keys);
+  const count: LoginCounter = async (client, address) => {
+    if (shared === null) return countInMemory(client, address);
     const { redis, countInRedis } = await shared;
     try {
-      const rejection = await countInRedis(keys);
+      const rejection = await countInRedis(client, address);
       setFallback(false);
       return rejection;
     } catch {
       setFallback(true);
       // Reconnect, so that the next logins do not wait for a Redis that hangs: without a connection they fail fast.
       if (redis.status === 'ready') redis.disconnect(true);
-      return countInMemory(keys);
+      return countInMemory(client, address);
     }
   };
 
   return {
     admit: async (clientId, address) => {
-      const rejection = await count({
-        client: digest(clientId),
-        address: address === null ? null : digest(address),
-      });
+      const rejection = await count(digest(clientId), address && digest(address));
       if (rejection === null) return;
       observer?.onRefused?.(rejection.by);
       throw new GatewayError('RATE_LIMITED', {
@@ -98,7 +95,7 @@ const MESSAGES = {
     'Too many logins of this client: use the access token of its last login, or wait `retryAfterSeconds`, then retry. Nothing was sent.',
   address:
     'Too many logins from this IP address: use the access token of the last login, or wait `retryAfterSeconds`, then retry. Nothing was sent.',
-} as const satisfies Record<Limit, string>;
+};
 
 /** Other applications may read the same Redis; and a digest is short, however long the ID is. */
 function digest(text: string): string {
@@ -129,23 +126,16 @@ async function connectRedis(url: string, perMinute: number, onClose: () => void)
   return { redis, countInRedis };
 }
 
-const KEY_PREFIX = 'keytrail:login';
-const WINDOW_SECONDS = 60;
-
 function createLoginCounter(
   perMinute: number,
   createBucket: (options: IRateLimiterOptions) => RateLimiterAbstract,
 ): LoginCounter {
   const create = (limit: Limit) =>
-    createBucket({
-      keyPrefix: `${KEY_PREFIX}:${limit}`,
-      points: perMinute,
-      duration: WINDOW_SECONDS,
-    });
+    createBucket({ keyPrefix: `keytrail:login:${limit}`, points: perMinute, duration: 60 });
   const [clients, addresses] = [create('client'), create('address')];
   // The address is checked first, so that trying many client IDs from one address does not use up the limits of those
   // clients. A login rejected by client ID gives its point of the address back: other clients may share the address.
-  return async ({ client, address }) => {
+  return async (client, address) => {
     if (address !== null) {
       const waitMs = await consume(addresses, address);
       if (waitMs !== null) return { by: 'address', waitMs };
@@ -176,15 +166,14 @@ const MAX_KEYS = 10_000;
 class BoundedMemory extends RateLimiterMemory {
   readonly #keys = new Set<string>();
 
-  override consume(...[key, ...rest]: Parameters<RateLimiterMemory['consume']>) {
-    const name = String(key);
-    this.#keys.delete(name);
-    this.#keys.add(name);
+  override consume(key: string) {
+    this.#keys.delete(key);
+    this.#keys.add(key);
     const [oldest] = this.#keys;
     if (this.#keys.size > MAX_KEYS && oldest !== undefined) {
       this.#keys.delete(oldest);
       void this.delete(oldest);
     }
-    return super.consume(key, ...rest);
+    return super.consume(key);
   }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../errors.ts';
 
 /** What the context of an operation needs of its HTTP request. */
 export type ClientRequest = {
@@ -37,29 +36,21 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
  * Checks what Node's parser accepts but Yoga misreads or throws at: the Host header, the request target, and that there
- * is at most one Authorization header. Returns undefined if the request is valid.
+ * is at most one Authorization header. Returns what is wrong, undefined if the request is valid.
  */
-export function validateRequest({
-  url = '',
-  httpVersion,
-  headers: { host = 'localhost' },
-  rawHeaders,
-}: IncomingMessage): GatewayError | undefined {
+export function validateRequest(request: IncomingMessage): string | undefined {
+  const { url = '', httpVersion, headers, rawHeaders } = request;
+  const { host = 'localhost' } = headers;
   const hosts = countHeader(rawHeaders, 'host');
   const isMissing = hosts === 0 && httpVersion === '1.1';
   const isTarget = url.startsWith('/') && URL.canParse(`http://${host}${url}`);
   if (isMissing || hosts > 1 || !HOST.test(host) || !(isTarget || URL.canParse(`http://${host}`))) {
-    return badRequest('Send exactly one Host header, with a host and an optional port.');
+    return 'Send exactly one Host header, with a host and an optional port.';
   }
-  if (!isTarget) return badRequest('The request target must be a path, such as /graphql.');
-  if (countHeader(rawHeaders, 'authorization') > 1) {
-    return badRequest('Send only one Authorization header.');
-  }
-  return undefined;
-}
-
-function badRequest(message: string): GatewayError {
-  return new GatewayError('BAD_REQUEST', { message });
+  if (!isTarget) return 'The request target must be a path, such as /graphql.';
+  return countHeader(rawHeaders, 'authorization') > 1
+    ? 'Send only one Authorization header.'
+    : undefined;
 }
 
 /** Node's `headers` merges or drops repeated headers, so this reads the raw list of names and values. */

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
 import type { OngoingRequest } from '../../observability/request-reporter.ts';
 import { batchPerTick } from '../../util/batch-per-tick.ts';
+import { isInexact, UTF_8 } from '../json-body.ts';
 import type { OperationRequest, PreparedOperation } from './operations.ts';
 
 /** What the fast path does in the same way as Yoga's plugins. */
@@ -11,8 +12,6 @@ export type FastPathOptions = {
   readonly find: (request: OperationRequest) => PreparedOperation | undefined;
   /** Maximum length of a request body, in bytes. */
   readonly maxBytes: number;
-  /** Whether a body may contain a number that Yoga's pipeline rejects. */
-  readonly isInexact: (json: string) => boolean;
   readonly begin: (request: IncomingMessage, response: ServerResponse) => BegunRequest;
   /** Adds codes and the request ID to errors. */
   readonly codeErrors: (result: ExecutionResult, requestId: string) => ExecutionResult;
@@ -30,17 +29,9 @@ type BegunRequest = {
 
 /**
  * Creates the fast path. It resolves to true once it has responded to a request. It resolves to false if Yoga has to
- * respond: unless the request is a POST of plain JSON for a prepared operation with valid variables. If the body was
- * read by then, it is left on the request for Yoga (see {@link leaveBody}).
+ * respond: unless the request is a POST of plain JSON for a prepared operation with valid variables.
  */
-export function createFastPath({
-  find,
-  maxBytes,
-  isInexact,
-  begin,
-  codeErrors,
-  headers,
-}: FastPathOptions) {
+export function createFastPath({ find, maxBytes, begin, codeErrors, headers }: FastPathOptions) {
   const joinBatch = batchPerTick();
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
@@ -48,11 +39,12 @@ export function createFastPath({
     // Most bodies arrive together with their headers: `read` then saves the stream's events.
     const body = request.complete ? request.read() : await buffer(request).catch(() => null);
     if (body === null) return true; // the client disconnected before it had sent the whole request
-    const operationRequest = parseBody(body, request.headers.accept, isInexact);
+    const operationRequest = parseBody(body, request.headers.accept);
     const prepared = operationRequest && find(operationRequest);
     const execute = operationRequest && prepared?.compile()(operationRequest.variables);
     if (!prepared || !execute) {
-      leaveBody(request, body);
+      // A stream can be read only once. Yoga takes `request.body`, where body parsers of Express leave it.
+      Object.assign(request, { body });
       return false;
     }
     const { requestId, context, report, signal } = begin(request, response);
@@ -85,14 +77,8 @@ function isPlain({ method, headers, readableDidRead }: IncomingMessage, maxBytes
   return method === 'POST' && isJson && length <= maxBytes && isSimple && !readableDidRead;
 }
 
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
-
 /** Null for a body that is invalid or has other members: Yoga's pipeline then reports what is wrong. */
-function parseBody(
-  body: Buffer,
-  accept = '',
-  isInexact: FastPathOptions['isInexact'],
-): OperationRequest | null {
+function parseBody(body: Buffer, accept = ''): OperationRequest | null {
   try {
     const text = UTF_8.decode(body);
     if (isInexact(text)) return null;
@@ -105,9 +91,4 @@ function parseBody(
   } catch {
     return null;
   }
-}
-
-/** A stream can be read only once. Yoga takes the body from `request.body`, as body parsers of Express leave it. */
-function leaveBody(request: IncomingMessage & { body?: Buffer }, body: Buffer): void {
-  request.body = body;
 }

@@ -2,7 +2,7 @@
 import { type DocumentNode, type GraphQLSchema, getOperationAST } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
-import type { OngoingRequest } from '../../observability/request-reporter.ts';
+import type { RequestOutcome } from '../../observability/observer.ts';
 import { lazy } from '../../util/memoize.ts';
 import { type CompiledOperation, compileOperation, reuseResolvedRootFields } from './compile.ts';
 
@@ -16,14 +16,14 @@ export type OperationRequest = {
 
 /** An operation that only has to be executed, with the constant parts of its response and its log line. */
 export type PreparedOperation = {
-  readonly outcome: Parameters<OngoingRequest['end']>[0];
+  readonly outcome: RequestOutcome;
   readonly contentType: string;
   /** Compiles the operation at the first call, which is its second request: many are never requested again. */
   readonly compile: () => CompiledOperation;
 };
 
-/** What the plugin reads from the server context: `params` of Yoga, `fields` of useRequestLog. */
-type ServerContext = { params?: GraphQLParams; fields?: string };
+/** What the plugin reads from the server context: `params` of Yoga, `executed` of useRequestLog. */
+type ServerContext = { params?: GraphQLParams; executed?: Omit<RequestOutcome, 'status'> };
 
 /** Total length of the cached documents. Parsed and compiled, one takes up to 500 bytes per character. */
 const MAX_CHARACTERS = 65_536;
@@ -43,16 +43,16 @@ export function createPreparedOperations(
   });
   const plugin: Plugin<ServerContext, ServerContext> = {
     onResponse({ request: { method, headers }, response, serverContext }) {
-      const { params, fields } = serverContext;
+      const { params, executed } = serverContext;
       const { query = '', operationName = null } = params ?? {};
       const contentType = response.headers.get('content-type');
       const document = documents.get(query);
       if (!document || !contentType || method !== 'POST' || response.status !== 200) return;
       const operation = getOperationAST(document, operationName);
       const key = toKey({ query, operationName, accept: headers.get('accept') ?? '' });
-      if (!operation || fields === undefined || operations.has(key)) return;
+      if (!operation || !executed || operations.has(key)) return;
       operations.set(key, {
-        outcome: { operation: operation.operation, fields, status: 200, prepared: true },
+        outcome: { ...executed, status: 200, prepared: true },
         contentType,
         compile: lazy(() => compileOperation({ schema, document, operation })),
       });

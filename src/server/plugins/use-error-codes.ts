@@ -1,6 +1,6 @@
 import { type ASTNode, GraphQLError, visit } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import { type ErrorCode, FAILURES, GatewayError, toErrorBody } from '../../errors.ts';
+import { type ErrorCode, GatewayError, toErrorBody } from '../../errors.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 /** Called with every error that is not an expected failure. */
@@ -66,12 +66,13 @@ function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): 
     positions,
     path,
     originalError,
-    extensions: { ...extensions, requestId, ...(http !== undefined && { http }) },
+    // Without a path the whole request failed, not a field.
+    extensions: { ...extensions, requestId, ...(path === undefined && http && { http }) },
   });
 }
 
 type CodedFailure = Pick<GatewayError, 'message' | 'extensions'> & {
-  readonly http?: GraphQLError['extensions']['http'];
+  readonly http: GraphQLError['extensions']['http'];
   /** Read by the log. */
   readonly originalError?: GatewayError;
 };
@@ -80,44 +81,38 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
   const cause = rootOf(error);
   if (cause instanceof GatewayError) {
     const { message, extensions } = cause;
-    const http = error.path === undefined && { http: BAD_INPUT_HTTP };
-    return { message, extensions, originalError: cause, ...http };
+    return { message, extensions, http: BAD_INPUT_HTTP, originalError: cause };
   }
   const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
   if (code !== undefined) {
-    const { retryable } = FAILURES[code];
     const { http } = error.extensions;
     return {
       message: YOGA_MESSAGES[error.message] ?? error.message,
-      extensions: { code, retryable },
+      extensions: new GatewayError(code).extensions,
       // With `spec`, Yoga responds with 200 if application/json is accepted: right for a wrong document, not for wrong HTTP.
       http: code === 'BAD_REQUEST' ? { status: 400, ...http, spec: false } : http,
     };
   }
   if (cause instanceof GraphQLError && cause.nodes !== undefined) {
-    const { message, extensions } = toExecutionFailure(cause.nodes);
-    return { message, extensions, ...(error.path === undefined && { http: BAD_INPUT_HTTP }) };
+    const message = describeExecutionFailure(cause.nodes);
+    const { extensions } = new GatewayError('BAD_USER_INPUT');
+    return { message, extensions, http: BAD_INPUT_HTTP };
   }
   report(cause);
-  const failure = new GatewayError('INTERNAL_SERVER_ERROR');
-  // Without a path the whole request failed, not a field.
-  return error.path === undefined
-    ? { message: failure.message, extensions: failure.extensions, http: { status: 500 } }
-    : failure;
+  const { message, extensions } = new GatewayError('INTERNAL_SERVER_ERROR');
+  return { message, extensions, http: { status: 500 } };
 }
 
 const BAD_INPUT_HTTP = { status: 400, spec: true };
 
 /** graphql-js could not execute a valid document, nearly always because a variable is null: names the variables. */
-function toExecutionFailure(nodes: readonly ASTNode[]): CodedFailure {
+function describeExecutionFailure(nodes: readonly ASTNode[]): string {
   const names = new Set<string>();
   for (const node of nodes)
     visit(node, { Variable: ({ name }) => void names.add(`$${name.value}`) });
-  const message =
-    names.size > 0
-      ? `A required value is null or missing: check ${[...names].join(', ')}.`
-      : 'This schema cannot execute the document: check its arguments and directives.';
-  return new GatewayError('BAD_USER_INPUT', { message });
+  return names.size > 0
+    ? `A required value is null or missing: check ${[...names].join(', ')}.`
+    : 'This schema cannot execute the document: check its arguments and directives.';
 }
 
 function rootOf(error: unknown): unknown {

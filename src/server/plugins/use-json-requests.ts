@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
-import { FAILURES, GatewayError, toErrorBody } from '../../errors.ts';
+import { GatewayError, toErrorBody } from '../../errors.ts';
+import { isInexact, UTF_8 } from '../json-body.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 const RESPONSE_TYPES: ReadonlySet<string | undefined> = new Set([
@@ -65,8 +66,6 @@ async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
-
 const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
 
 /**
@@ -85,11 +84,6 @@ async function parseBody(request: Request): Promise<GraphQLParams> {
   return operationName === '' ? others : body; // Yoga does the same for GET
 }
 
-/** Whether a JSON text may contain an integer beyond 2^53, which `JSON.parse` rounds. */
-export function isInexact(json: string): boolean {
-  return /\d{16}|\d[eE]/.test(json);
-}
-
 function rejectUnsafeInteger(_name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
   throw badRequest('An integer is too large to be exact in JSON: send it as a string.');
@@ -97,9 +91,8 @@ function rejectUnsafeInteger(_name: string, value: unknown): unknown {
 
 /** Status 200, as in Apollo Server. */
 function notPersisted(): GraphQLError {
-  const code = 'PERSISTED_QUERY_NOT_SUPPORTED';
-  const { message } = FAILURES[code];
-  return new GraphQLError(message, { extensions: { code, http: { status: 200 } } });
+  const { message, extensions } = new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED');
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 200 } } });
 }
 
 function badRequest(message: string, status = 400): GraphQLError {

@@ -1,10 +1,8 @@
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
   Kind,
   Lexer,
-  type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionNode,
   type SelectionSetNode,
@@ -56,17 +54,6 @@ function throwIfExceeded(limit: string | undefined): void {
   });
 }
 
-const OPENING: ReadonlySet<TokenKind> = new Set([
-  TokenKind.BRACE_L,
-  TokenKind.BRACKET_L,
-  TokenKind.PAREN_L,
-]);
-const CLOSING: ReadonlySet<TokenKind> = new Set([
-  TokenKind.BRACE_R,
-  TokenKind.BRACKET_R,
-  TokenKind.PAREN_R,
-]);
-
 /** Counts tokens before parsing: the parser would overflow the stack. */
 function exceededByTokens(text: string): string | undefined {
   const lexer = new Lexer(new Source(text));
@@ -75,8 +62,8 @@ function exceededByTokens(text: string): string | undefined {
     for (let tokens = 0; tokens <= LIMITS.tokens; tokens += 1) {
       const { kind } = lexer.advance();
       if (kind === TokenKind.EOF) return undefined;
-      if (OPENING.has(kind)) nesting += 1;
-      if (CLOSING.has(kind)) nesting -= 1;
+      if ('([{'.includes(kind)) nesting += 1;
+      if (')]}'.includes(kind)) nesting -= 1;
       if (nesting > LIMITS.nesting) return `${LIMITS.nesting} nested brackets`;
     }
     return `${LIMITS.tokens} tokens`;
@@ -98,8 +85,9 @@ function exceededByDocument(document: DocumentNode): string | undefined {
   });
   if (aliases > LIMITS.aliases) return `${LIMITS.aliases} aliases`;
   if (directives > LIMITS.directives) return `${LIMITS.directives} directives`;
-  const measure = measureSelections(document.definitions.filter(isFragment));
-  for (const { operation, selectionSet } of document.definitions.filter(isOperation)) {
+  const measure = measureSelections(document);
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  for (const { operation, selectionSet } of operations) {
     const { depth, fields, rootFields, rootFieldsButTypename } = measure(selectionSet);
     if (depth > LIMITS.depth) return `${LIMITS.depth} levels`;
     if (rootFields > LIMITS.rootFields) return `${LIMITS.rootFields} root fields`;
@@ -112,30 +100,21 @@ function exceededByDocument(document: DocumentNode): string | undefined {
 }
 
 /** Counts of a selection set, fragments expanded. */
-type Measure = {
-  readonly depth: number;
-  /** At any depth. `raw`, a whole record or response, counts as ten. */
-  readonly fields: number;
-  readonly rootFields: number;
-  readonly rootFieldsButTypename: number;
-};
+type Measure = Readonly<typeof EMPTY>;
 
-const EMPTY: Measure = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0 };
+const EMPTY = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0 };
 
 /** Measures each fragment once, however often it is spread. Fragment cycles count as empty: they are invalid. */
-function measureSelections(
-  fragments: readonly FragmentDefinitionNode[],
-): (set: SelectionSetNode | undefined) => Measure {
+function measureSelections({ definitions }: DocumentNode) {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const measured = new Map<string, Measure>();
   const measureFragment = (name: string): Measure => {
-    const known = measured.get(name);
-    if (known !== undefined) return known;
-    measured.set(name, EMPTY);
-    const measure = measureSet(
-      fragments.find((fragment) => fragment.name.value === name)?.selectionSet,
-    );
-    measured.set(name, measure);
-    return measure;
+    if (!measured.has(name)) {
+      measured.set(name, EMPTY);
+      const fragment = fragments.find((node) => node.name.value === name);
+      measured.set(name, measureSet(fragment?.selectionSet));
+    }
+    return measured.get(name) ?? EMPTY;
   };
   const measureSelection = (selection: SelectionNode): Measure => {
     if (selection.kind === Kind.INLINE_FRAGMENT) return measureSet(selection.selectionSet);
@@ -144,7 +123,7 @@ function measureSelections(
     const { value: name } = selection.name;
     return {
       depth: depth + 1,
-      fields: fields + (name === 'raw' ? 10 : 1),
+      fields: fields + (name === 'raw' ? 10 : 1), // a whole record or response
       rootFields: 1,
       rootFieldsButTypename: name === '__typename' ? 0 : 1,
     };
@@ -160,12 +139,4 @@ function measureSelections(
       EMPTY,
     );
   return measureSet;
-}
-
-function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
-  return node.kind === Kind.FRAGMENT_DEFINITION;
-}
-
-function isOperation(node: { readonly kind: string }): node is OperationDefinitionNode {
-  return node.kind === Kind.OPERATION_DEFINITION;
 }

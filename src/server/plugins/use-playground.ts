@@ -125,11 +125,7 @@ function toJson(value: object): string {
   return JSON.stringify(value, null, 2);
 }
 
-const LOGIN = `# Press play in each tab, left to right.
-# The page keeps the tokens of this login
-# and inserts them in the next tabs. The
-# client secret is single-use.
-mutation Login($clientId: ID!, $credential: LoginCredential!) {
+const LOGIN_DEFINITION = `($clientId: ID!, $credential: LoginCredential!) {
   login(clientId: $clientId, credential: $credential) {
     accessToken
     refreshToken
@@ -137,6 +133,12 @@ mutation Login($clientId: ID!, $credential: LoginCredential!) {
   }
 }
 `;
+
+const LOGIN = `# Press play in each tab, left to right.
+# The page keeps the tokens of this login
+# and inserts them in the next tabs. The
+# client secret is single-use.
+mutation Login${LOGIN_DEFINITION}`;
 
 const AUDIT = `# Press play. "Headers" below has a
 # placeholder, which the page replaces by
@@ -172,11 +174,4 @@ mutation DeleteApiKey($clientId: ID!) {
 const LOGIN_AGAIN = `# Press play. Later logins use the refresh
 # token instead of the client secret. The
 # page forgets all tokens when you close it.
-mutation LoginAgain($clientId: ID!, $credential: LoginCredential!) {
-  login(clientId: $clientId, credential: $credential) {
-    accessToken
-    refreshToken
-    expiresAt
-  }
-}
-`;
+mutation LoginAgain${LOGIN_DEFINITION}`;

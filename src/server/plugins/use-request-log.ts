@@ -1,11 +1,12 @@
 import {
+  type DocumentNode,
   type ExecutionResult,
-  type FragmentDefinitionNode,
   getOperationAST,
   Kind,
   type SelectionSetNode,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { RequestOutcome } from '../../observability/observer.ts';
 import type { OngoingRequest } from '../../observability/request-reporter.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
@@ -13,10 +14,8 @@ import type { RequestIdContext } from './use-request-id.ts';
 export type RequestLogContext = RequestIdContext & {
   /** Undefined for CORS preflights, to which Yoga responds before any onRequest. */
   report?: OngoingRequest;
-  /** query or mutation. */
-  operation?: string;
-  /** Names of the root fields, separated by commas. */
-  fields?: string;
+  /** Undefined if no operation was executed. */
+  executed?: Omit<RequestOutcome, 'status'>;
   errors?: ExecutionResult['errors'];
 };
 
@@ -32,38 +31,24 @@ export function useRequestLog(
       // Only valid documents are executed, so these names are names of the schema. Yoga's contextValue is serverContext.
       const operation = getOperationAST(document, operationName);
       if (!operation) return;
-      const fragments = document.definitions.filter(isFragment);
-      contextValue.operation = operation.operation;
-      contextValue.fields = [...rootFields(operation.selectionSet, fragments)].join(',');
+      const fields = [...rootFields(document, operation.selectionSet)].join(',');
+      contextValue.executed = { operation: operation.operation, fields };
     },
     onResultProcess({ result, serverContext }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
       serverContext.errors = result.errors;
     },
     onResponse({ request, response, serverContext }) {
-      const { report, operation, fields, errors } = serverContext;
-      const outcome = {
-        ...(operation !== undefined && { operation }),
-        ...(fields !== undefined && { fields }),
-        status: response.status,
-        ...(request.signal.aborted && ABORTED),
-      };
-      report?.end(outcome, errors);
+      const { report, executed, errors } = serverContext;
+      const aborted = request.signal.aborted && ({ aborted: true } as const);
+      report?.end({ ...executed, status: response.status, ...aborted }, errors);
     },
   };
 }
 
-const ABORTED = { aborted: true } as const;
-
-function isFragment(node: { readonly kind: string }): node is FragmentDefinitionNode {
-  return node.kind === Kind.FRAGMENT_DEFINITION;
-}
-
 /** Visits each fragment once: the number of nested spreads can be exponential. */
-function rootFields(
-  root: SelectionSetNode,
-  fragments: readonly FragmentDefinitionNode[],
-): ReadonlySet<string> {
+function rootFields({ definitions }: DocumentNode, root: SelectionSetNode): ReadonlySet<string> {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fields = new Set<string>();
   const visited = new Set<SelectionSetNode | undefined>([undefined]);
   const visit = (set: SelectionSetNode | undefined) => {

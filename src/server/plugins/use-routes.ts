@@ -9,13 +9,10 @@ export const GRAPHQL_PATH = '/graphql';
  * Responds to the paths other than GraphQL's: `/health/live` with 200, `/health/ready` with 200, or 503 while draining or
  * overloaded, any other path with 404.
  */
-export function useRoutes({
-  draining,
-  isShedding,
-}: {
-  readonly draining: AbortSignal;
-  readonly isShedding: () => boolean;
-}): Plugin<object, RequestIdContext> {
+export function useRoutes(
+  draining: AbortSignal,
+  isShedding: () => boolean,
+): Plugin<object, RequestIdContext> {
   return {
     onRequest({ url, serverContext, endResponse, fetchAPI }) {
       const respond = (status: number, body: object) =>

@@ -34,11 +34,8 @@ const STOP = new Error('MAX_INSPECTED errors');
  * Masks values in the errors about a document or its variables: they give the path and the expected type. graphql-js
  * quotes the value, which may be a secret. `hideSuggestions` also omits names of the schema that the request does not have.
  */
-export function useValueMasking({
-  hideSuggestions,
-}: {
-  readonly hideSuggestions: boolean;
-}): Plugin {
+export function useValueMasking(options: { readonly hideSuggestions: boolean }): Plugin {
+  const { hideSuggestions } = options;
   return {
     onParse() {
       return ({ result, replaceParseResult }) => {
