@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../config/load.ts';
-import { describeDefault, SETTINGS, type Setting } from '../config/settings.ts';
+import {
+  DESCRIPTIONS,
+  SETTING_NAMES,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+} from '../config/settings.ts';
 
 /** A parsed command line. */
 export type CommandLine = {
@@ -33,7 +39,7 @@ export const COMMANDS: ReadonlyMap<string, string> = new Map([
 
 /** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const variables = new Map(Object.keys(SETTINGS).map((name) => [toFlag(name), name]));
+  const variables = new Map(SETTING_NAMES.map((name) => [toFlag(name), name]));
   const text = { type: 'string' } as const;
   const { tokens } = parseArgs({
     args: [...args],
@@ -116,14 +122,15 @@ Options
   -v, --version   print the version
 
 Settings: each is an environment variable or an option; the option wins
-${Object.entries(SETTINGS).map(formatSetting).join('\n')}
+${SETTING_NAMES.map(formatSetting).join('\n')}
 
 Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
 `;
 }
 
-function formatSetting([name, setting]: readonly [string, Setting]): string {
-  return `  ${name}, ${toFlag(name)} (default: ${describeDefault(setting)})
-      ${setting.description}
-      ${setting.form}`;
+function formatSetting(name: SettingName): string {
+  const { defaultText, default: byDefault, form }: Setting = SETTINGS[name];
+  return `  ${name}, ${toFlag(name)} (default: ${defaultText ?? byDefault})
+      ${DESCRIPTIONS[name]}
+      ${form}`;
 }
