@@ -41,7 +41,7 @@ export const COMMANDS: ReadonlyMap<string, string> = new Map([
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const variables = new Map(SETTING_NAMES.map((name) => [toFlag(name), name]));
   const text = { type: 'string' } as const;
-  const { tokens } = parseArgs({
+  const { tokens, values } = parseArgs({
     args: [...args],
     strict: false,
     tokens: true,
@@ -56,7 +56,6 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   const flags: Record<string, string> = {};
   const problems: string[] = [];
   const words: string[] = [];
-  const switches = new Set<string>();
   const from: string[] = [];
   let data: string | undefined;
   let isUnknownBefore = false;
@@ -66,9 +65,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     isUnknownBefore = false;
     if (token.kind !== 'option') continue;
     const variable = variables.get(token.rawName);
-    if (token.name === 'help' || token.name === 'version') {
-      switches.add(token.name);
-    } else if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
+    if (token.name === 'help' || token.name === 'version') continue;
+    if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
       problems.push(`${token.rawName} is not an option.`);
       isUnknownBefore = true;
     } else if (token.value === undefined || token.value === '') {
@@ -86,23 +84,13 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     problems.push(`The command must be one of ${[...COMMANDS.keys()].join(', ')}.`);
   // The shell expands `--from *.json` to several words.
   if (command === 'learn' && from.length > 0) from.push(...more);
-  else if (more.length > 0) {
-    problems.push(
-      command === 'learn'
-        ? 'Put --from before the files: learn --from FILE.'
-        : 'Only one command can be given.',
-    );
-  }
+  else if (more.length > 0 && command === 'learn')
+    problems.push('Put --from before the files: learn --from FILE.');
+  else if (more.length > 0) problems.push('Only one command can be given.');
   if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
-  return {
-    command,
-    help: switches.has('help'),
-    version: switches.has('version'),
-    data,
-    from,
-    flags,
-    problems,
-  };
+  const help = values['help'] !== undefined;
+  const version = values['version'] !== undefined;
+  return { command, help, version, data, from, flags, problems };
 }
 
 /** The text of `--help`. */
