@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { describeDefault, SETTINGS, type Setting } from '../src/config/settings.ts';
+import { DESCRIPTIONS, SETTING_NAMES, SETTINGS, type Setting } from '../src/config/settings.ts';
 import { FAILURES } from '../src/errors.ts';
+import { OPTIONS } from './helpers/options.ts';
 import { keytrailInProcess } from './helpers/process.ts';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -72,9 +73,10 @@ describe('the README', () => {
 
   it('lists every setting with its option, default and description', () => {
     const table = section('Settings');
-    for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
-      const option = setting.option === undefined ? '' : `\`${setting.option}\``;
-      const cells = [`\`${name}\``, option, describeDefault(setting), setting.description];
+    for (const name of SETTING_NAMES) {
+      const { defaultText, default: byDefault }: Setting = SETTINGS[name];
+      const option = OPTIONS[name] === undefined ? '' : `\`${OPTIONS[name]}\``;
+      const cells = [`\`${name}\``, option, defaultText ?? byDefault, DESCRIPTIONS[name]];
       expect(table).toContain(`| ${cells.join(' | ')} |`);
     }
   });

@@ -49,7 +49,7 @@ function option<Value>({ value, default: byDefault }: { value: z.ZodType<Value>;
   return value.optional().transform((given) => given ?? byDefault);
 }
 
-const pem = z.string({ error: 'must be a PEM text' }).optional();
+const pem = z.string('must be a PEM text').optional();
 
 const upstreamSchema = z
   .strictObject(
@@ -60,13 +60,14 @@ const upstreamSchema = z
       connections: option(SETTINGS.UPSTREAM_CONNECTIONS),
       maxBytes: option(SETTINGS.UPSTREAM_MAX_BYTES),
       tls: z
-        .strictObject({ ca: pem, cert: pem, key: pem }, { error: 'must be an object' })
-        .refine((tls) => isUsableTls(tls) && (tls.cert === undefined) === (tls.key === undefined), {
-          error: 'must hold PEM texts, cert and key together',
-        })
+        .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
+        .refine(
+          (tls) => isUsableTls(tls) && (tls.cert === undefined) === (tls.key === undefined),
+          'must hold PEM texts, cert and key together',
+        )
         .optional(),
     },
-    { error: 'must be an object with the `url` of the service' },
+    'must be an object with the `url` of the service',
   )
   .refine(({ allowHttp, url }) => allowHttp || !isPlainHttp(url.href), {
     path: ['url'],
@@ -87,29 +88,32 @@ const optionsSchema = z.strictObject(
     maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
     corsOrigins: option(SETTINGS.CORS_ORIGINS),
     log: z
-      .custom<GatewayLog>(isLog, {
-        error: 'must have the functions `info`, `warn` and `error`, as `console` has',
-      })
+      .custom<GatewayLog>(
+        isLog,
+        'must have the functions `info`, `warn` and `error`, as `console` has',
+      )
       .default(SILENT),
     draining: z
       .instanceof(AbortSignal, { error: 'must be an AbortSignal' })
       .default(() => new AbortController().signal),
     now: z
-      .custom<() => Date>((value) => typeof value === 'function', {
-        error: 'must be a function that returns a Date',
-      })
+      .custom<() => Date>(isFunction, 'must be a function that returns a Date')
       .default(() => () => new Date()),
   },
-  { error: 'createGateway takes an object of options' },
+  'createGateway takes an object of options',
 );
 
 function isLog(value: unknown): boolean {
-  return ['info', 'warn', 'error'].every((level) => typeof Object(value)[level] === 'function');
+  return ['info', 'warn', 'error'].every((level) => isFunction(Object(value)[level]));
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }
 
 function describeIssue(issue: z.core.$ZodIssue): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => `${[...issue.path, key].join('.')} is not an option.`);
   }
-  return [`${[issue.path.join('.'), issue.message].filter((part) => part !== '').join(' ')}.`];
+  return [`${issue.path.join('.')} ${issue.message}.`.trimStart()];
 }

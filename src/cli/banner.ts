@@ -29,11 +29,7 @@ export function formatBanner(facts: BannerFacts): string {
   return `${lines.join('\n')}\n\n`;
 }
 
-function sandboxLines(
-  url: string,
-  clients: Sandbox['clients'],
-  hasPlayground: boolean,
-): readonly string[] {
+function sandboxLines(url: string, clients: Sandbox['clients'], hasPlayground: boolean) {
   const [first] = clients;
   const uses = hasPlayground ? PLAYGROUND_USES : [];
   const query =

@@ -1,6 +1,12 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../config/load.ts';
-import { describeDefault, SETTINGS, type Setting } from '../config/settings.ts';
+import {
+  DESCRIPTIONS,
+  SETTING_NAMES,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+} from '../config/settings.ts';
 
 /** A parsed command line. */
 export type CommandLine = {
@@ -33,9 +39,9 @@ export const COMMANDS: ReadonlyMap<string, string> = new Map([
 
 /** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const variables = new Map(Object.keys(SETTINGS).map((name) => [toFlag(name), name]));
+  const variables = new Map(SETTING_NAMES.map((name) => [toFlag(name), name]));
   const text = { type: 'string' } as const;
-  const { tokens } = parseArgs({
+  const { tokens, values } = parseArgs({
     args: [...args],
     strict: false,
     tokens: true,
@@ -50,7 +56,6 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   const flags: Record<string, string> = {};
   const problems: string[] = [];
   const words: string[] = [];
-  const switches = new Set<string>();
   const from: string[] = [];
   let data: string | undefined;
   let isUnknownBefore = false;
@@ -60,9 +65,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     isUnknownBefore = false;
     if (token.kind !== 'option') continue;
     const variable = variables.get(token.rawName);
-    if (token.name === 'help' || token.name === 'version') {
-      switches.add(token.name);
-    } else if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
+    if (token.name === 'help' || token.name === 'version') continue;
+    if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
       problems.push(`${token.rawName} is not an option.`);
       isUnknownBefore = true;
     } else if (token.value === undefined || token.value === '') {
@@ -80,23 +84,13 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     problems.push(`The command must be one of ${[...COMMANDS.keys()].join(', ')}.`);
   // The shell expands `--from *.json` to several words.
   if (command === 'learn' && from.length > 0) from.push(...more);
-  else if (more.length > 0) {
-    problems.push(
-      command === 'learn'
-        ? 'Put --from before the files: learn --from FILE.'
-        : 'Only one command can be given.',
-    );
-  }
+  else if (more.length > 0 && command === 'learn')
+    problems.push('Put --from before the files: learn --from FILE.');
+  else if (more.length > 0) problems.push('Only one command can be given.');
   if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
-  return {
-    command,
-    help: switches.has('help'),
-    version: switches.has('version'),
-    data,
-    from,
-    flags,
-    problems,
-  };
+  const help = values['help'] !== undefined;
+  const version = values['version'] !== undefined;
+  return { command, help, version, data, from, flags, problems };
 }
 
 /** The text of `--help`. */
@@ -116,14 +110,15 @@ Options
   -v, --version   print the version
 
 Settings: each is an environment variable or an option; the option wins
-${Object.entries(SETTINGS).map(formatSetting).join('\n')}
+${SETTING_NAMES.map(formatSetting).join('\n')}
 
 Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
 `;
 }
 
-function formatSetting([name, setting]: readonly [string, Setting]): string {
-  return `  ${name}, ${toFlag(name)} (default: ${describeDefault(setting)})
-      ${setting.description}
-      ${setting.form}`;
+function formatSetting(name: SettingName): string {
+  const { defaultText, default: byDefault, form }: Setting = SETTINGS[name];
+  return `  ${name}, ${toFlag(name)} (default: ${defaultText ?? byDefault})
+      ${DESCRIPTIONS[name]}
+      ${form}`;
 }

@@ -1,5 +1,5 @@
 import { completeAudit } from '../inference/index.ts';
-import { profileFields } from '../inference/profile.ts';
+import { type FieldProfile, profileFields } from '../inference/profile.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
@@ -19,33 +19,20 @@ const VALUE_WIDTH = 26;
 /** Of the lines that continue another. */
 const INDENT = '    ';
 
-/** Every row of the table: the entry of the contract, its value, and why it may be null. */
-const ROWS: readonly (readonly [
-  entry: string,
-  read: (event: AuditEvent) => string | null,
-  whyNull: string,
-])[] = [
-  ['id', ({ id }) => id, 'no field has the name of a record ID'],
-  [
-    'occurredAt',
-    ({ occurredAt }) => occurredAt,
-    'no field with the name of an event time holds a time with a zone',
-  ],
-  ['action', ({ action }) => action, 'no field has the name of an action'],
-  ['actor', ({ actor }) => formatParty(actor), 'no field has the name of an actor'],
-  ['target', ({ target }) => formatParty(target), 'no field has the name of a target'],
+/** Every row of the table: an entry of the contract, and why it may be null. */
+const ROWS = [
+  ['id', 'no field has the name of a record ID'],
+  ['occurredAt', 'no field with the name of an event time holds a time with a zone'],
+  ['action', 'no field has the name of an action'],
+  ['actor', 'no field has the name of an actor'],
+  ['target', 'no field has the name of a target'],
   [
     'outcome',
-    ({ outcome }) => outcome,
     'no field with the name of an outcome holds a success flag, or a word for success or failure',
   ],
-  ['ipAddress', ({ ipAddress }) => ipAddress, 'no field holds the IP address of an actor'],
-  [
-    'userAgent',
-    ({ userAgent }) => userAgent,
-    'no field has the name or the format of a user agent',
-  ],
-];
+  ['ipAddress', 'no field holds the IP address of an actor'],
+  ['userAgent', 'no field has the name or the format of a user agent'],
+] as const;
 
 /**
  * Formats how the first records of some responses are mapped: a table of values, why fields are null, which fields are
@@ -64,25 +51,30 @@ export function formatReport(
   const events = trails.flatMap(({ length, item }) =>
     Array.from({ length: Math.min(length, RECORDS_PER_RESPONSE) }, (_, index) => item(index)),
   );
+  const fields = profileFields(events.map(({ raw }) => raw));
   const nullRows = ROWS.filter(
-    ([, read]) => events.length > 0 && events.every((event) => read(event) === null),
+    ([entry]) => events.length > 0 && events.every((event) => event[entry] === null),
   );
   const lines = [
     events.length === 0 ? 'The list of records is empty.' : 'The first records, as mapped:',
     '',
     ...formatTable(events.slice(0, TABLE_RECORDS)),
     '',
-    ...nullRows.map(([entry, , whyNull]) => `  ${entry} is null: ${whyNull}.`),
-    ...(nullRows.some(([entry]) => entry === 'occurredAt') ? suggestTimeFormats(events) : []),
-    ...listUnmapped(events, contract),
+    ...nullRows.map(([entry, whyNull]) => `  ${entry} is null: ${whyNull}.`),
+    ...(nullRows.some(([entry]) => entry === 'occurredAt') ? suggestTimeFormats(fields) : []),
+    ...listUnmapped(fields, contract),
     ...listMissingEntries(trails),
   ];
   return `${login}${lines.flatMap(wrap).join('\n')}\n`;
 }
 
-function formatParty(party: Party | null): string | null {
-  if (party === null) return null;
-  return [party.type, party.name ?? party.identifier].filter((text) => text !== null).join(' ');
+/** The text of a table cell. */
+function formatValue(value: string | Party | null): string {
+  const text =
+    value !== null && typeof value === 'object'
+      ? [value.type, value.name ?? value.identifier].filter((part) => part !== null).join(' ')
+      : (value ?? '-');
+  return text.length > VALUE_WIDTH ? `${text.slice(0, VALUE_WIDTH - 1)}…` : text;
 }
 
 /** One row per entry of the contract, one column per record. */
@@ -90,16 +82,12 @@ function formatTable(events: readonly AuditEvent[]): readonly string[] {
   if (events.length === 0) return [];
   const columns = [
     ROWS.map(([entry]) => entry),
-    ...events.map((event) => ROWS.map(([, read]) => shorten(read(event) ?? '-'))),
+    ...events.map((event) => ROWS.map(([entry]) => formatValue(event[entry]))),
   ].map((cells) => {
     const width = Math.max(...cells.map((cell) => cell.length));
     return cells.map((cell) => cell.padEnd(width));
   });
   return ROWS.map((_, row) => `  ${columns.map((cells) => cells[row]).join('  ')}`.trimEnd());
-}
-
-function shorten(text: string): string {
-  return text.length > VALUE_WIDTH ? `${text.slice(0, VALUE_WIDTH - 1)}…` : text;
 }
 
 /** Breaks a line at spaces. The lines after the first are indented. */
@@ -117,8 +105,8 @@ function wrap(line: string): readonly string[] {
 }
 
 /** A time without a zone is never guessed: a contract can specify that it is in UTC. */
-function suggestTimeFormats(events: readonly AuditEvent[]): readonly string[] {
-  return profileFields(events.map(({ raw }) => raw)).flatMap(({ pointer, values: [value] }) => {
+function suggestTimeFormats(fields: readonly FieldProfile[]): readonly string[] {
+  return fields.flatMap(({ pointer, values: [value] }) => {
     const as = INSTANT_FORMATS.find(
       (format) =>
         format.endsWith('-utc') && typeof value === 'string' && parseTime(value, format) !== null,
@@ -129,12 +117,9 @@ function suggestTimeFormats(events: readonly AuditEvent[]): readonly string[] {
   });
 }
 
-function listUnmapped(
-  events: readonly AuditEvent[],
-  contract: ConfiguredContract,
-): readonly string[] {
-  const mapped = JSON.stringify(contract.audit?.event ?? {});
-  const unmapped = profileFields(events.map(({ raw }) => raw))
+function listUnmapped(fields: readonly FieldProfile[], { audit }: ConfiguredContract) {
+  const mapped = JSON.stringify(audit?.event ?? {});
+  const unmapped = fields
     .map(({ pointer }) => pointer)
     .filter((pointer) => !mapped.includes(JSON.stringify(pointer)));
   return unmapped.length === 0 ? [] : [`  Not mapped, only in \`raw\`: ${unmapped.join(', ')}.`];

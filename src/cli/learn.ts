@@ -8,13 +8,13 @@ import { completeAudit, inferContract } from '../inference/index.ts';
 import type { ConfiguredContract, Contract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { isObject } from '../mapping/tokenize-key.ts';
 import { readTrail } from '../mapping/trail.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import { parseJson } from '../upstream/parse-json.ts';
 import { path } from '../upstream/path.ts';
 import { createRestClient } from '../upstream/rest-client.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
-import { NO_TRACE } from '../upstream/types.ts';
+import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
 import type { CommandLine } from './command-line.ts';
 import { formatReport } from './learn-report.ts';
 import type { Runtime } from './runtime.ts';
@@ -85,9 +85,9 @@ export function learnContract(responses: readonly UpstreamResponse[]): Configure
   const inferred = responses.map((response) => ({ response, contract: inferContract(response) }));
   const trails = inferred.filter(({ contract }) => isTrail(contract));
   const login = inferred.find(
-    (one) => !trails.includes(one) && one.contract.login.accessToken !== null,
+    ({ contract }) => !isTrail(contract) && contract.login.accessToken !== null,
   );
-  const trail = trails.find(({ contract }) => hasMorePages(contract)) ?? trails[0];
+  const trail = trails.find(({ contract }) => contract.audit.paging.style !== 'none') ?? trails[0];
   if (login === undefined && trail === undefined) {
     throw new ConfigError([
       'No response has a list of records or an access token. Save the response of GET /api/v1/audit or POST /api/v1/auth/login, or write the contract by hand.',
@@ -107,10 +107,6 @@ function isTrail({ audit, login }: Contract): boolean {
   return audit.records !== null && (audit.event.occurredAt !== null || login.accessToken === null);
 }
 
-function hasMorePages({ audit }: Contract): boolean {
-  return audit.paging.style !== 'none';
-}
-
 /**
  * Removes null and default entries from a contract, so that they are inferred from each response.
  * @returns the same contract if a response would then be mapped differently.
@@ -126,16 +122,12 @@ export function withoutDefaults(
 }
 
 function prune(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const members = Object.entries(value)
     .filter(([key, member]) => key !== 'start' && Object(member).style !== 'none')
     .map(([key, member]) => [key, prune(member)] as const)
-    .filter(([, member]) => member !== null && !isEmptyObject(member));
+    .filter(([, member]) => member !== null && !isDeepStrictEqual(member, {}));
   return Object.fromEntries(members);
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /** Reads every field of every event; null if the response has no list of records, such as that of a login. */

@@ -10,12 +10,8 @@ import type { Runtime } from './runtime.ts';
  */
 export async function run(runtime: Runtime): Promise<number> {
   const commandLine = parseCommandLine(runtime.arguments);
-  if (commandLine.help) {
-    runtime.stdout.write(formatHelp());
-    return 0;
-  }
-  if (commandLine.version) {
-    runtime.stdout.write(`${runtime.version}\n`);
+  if (commandLine.help || commandLine.version) {
+    runtime.stdout.write(commandLine.help ? formatHelp() : `${runtime.version}\n`);
     return 0;
   }
   try {

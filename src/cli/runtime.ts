@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Tracer } from '@opentelemetry/api';
 import type { Environment } from '../config/load.ts';
 
@@ -31,9 +32,6 @@ export type Runtime = {
 };
 
 /** Resolves when the process should shut down. */
-export function untilStopped({ stopping }: Pick<Runtime, 'stopping'>): Promise<void> {
-  return new Promise((resolve) => {
-    if (stopping.aborted) resolve();
-    else stopping.addEventListener('abort', () => resolve(), { once: true });
-  });
+export async function untilStopped({ stopping }: Runtime): Promise<void> {
+  if (!stopping.aborted) await once(stopping, 'abort');
 }

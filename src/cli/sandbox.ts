@@ -14,13 +14,8 @@ export async function sandbox(runtime: Runtime, commandLine: CommandLine): Promi
     NODE_ENV: undefined, // what production requires is about the gateway
   };
   const { config } = loadSettings({ ...runtime, ...commandLine, environment });
-  await using service = await createSandbox({
-    host: config.HOST,
-    port: config.PORT,
-    file: commandLine.data,
-    now: runtime.now,
-    createToken: runtime.createToken,
-  });
+  const { HOST: host, PORT: port } = config;
+  await using service = await createSandbox({ ...runtime, host, port, file: commandLine.data });
   // The gateway accepts plain http only to loopback.
   const loopbackUrl = service.url
     .replace('//0.0.0.0:', '//127.0.0.1:')

@@ -6,7 +6,6 @@ import { listen } from '../server/http-server.ts';
 import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
 import { createLogger } from './logger.ts';
-import { serveMetrics } from './metrics-server.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /**
@@ -21,23 +20,21 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   await using sandbox =
     config.UPSTREAM_URL === undefined
       ? await (await import('../sandbox/server.ts')).createSandbox({
+          ...runtime,
           host: '127.0.0.1',
           port: 0,
           file: commandLine.data,
-          now: runtime.now,
-          createToken: runtime.createToken,
         })
       : null;
   const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
-  const metrics =
-    config.METRICS_PORT === undefined
-      ? undefined
-      : (await import('../observability/metrics.ts')).createMetrics();
   // Disposed after the gateway, so that metrics can be scraped while it drains.
-  await using metricsServer =
-    metrics === undefined ? null : await serveMetrics(metrics, config.METRICS_PORT ?? 0);
+  await using metrics =
+    config.METRICS_PORT === undefined
+      ? null
+      : await (await import('./metrics-server.ts')).serveMetrics(config.METRICS_PORT);
   const draining = new AbortController();
   await using gateway = createGateway({
+    ...runtime, // the time, random numbers and the tracer
     upstream: {
       url: new URL(upstreamUrl),
       timeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -48,20 +45,12 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     contract,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
-    loginRateLimit: {
-      perMinute: config.LOGIN_RATE_LIMIT,
-      redisUrl: config.RATE_LIMIT_REDIS_URL,
-    },
+    loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
     trustedProxies: config.TRUSTED_PROXIES,
     observer: metrics?.observer,
     maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
     log: await createLogger(runtime, config),
-    now: runtime.now,
-    clock: runtime.clock,
-    random: runtime.random,
-    tracer: runtime.tracer,
-    createId: runtime.createId,
     draining: draining.signal,
   });
   await using server = await listen(gateway, {
@@ -78,7 +67,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
       upstreamUrl,
       hasPlayground: config.PLAYGROUND,
       sandbox,
-      metricsUrl: metricsServer?.url,
+      metricsUrl: metrics?.url,
     }),
   );
   await untilStopped(runtime);
@@ -88,9 +77,6 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
 
 function toPlayground(sandbox: Sandbox | null) {
   const [, login, toDelete] = sandbox?.clients ?? []; // the first is for the command in the banner
-  return {
-    clientId: login?.clientId,
-    clientSecret: login?.secret,
-    keyToDelete: toDelete?.clientId,
-  };
+  const { clientId, secret: clientSecret } = login ?? {};
+  return { clientId, clientSecret, keyToDelete: toDelete?.clientId };
 }

@@ -3,78 +3,67 @@ import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
 import { isPointer } from '../mapping/json-pointer.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
 
-const pointer = z
-  .string({ error: 'must be an RFC 6901 pointer such as "/data/0/id"' })
-  .refine(isPointer, { error: 'must be an RFC 6901 pointer: empty, or starting with "/"' });
-const pointers = z.union([pointer, z.array(pointer).min(1), z.null()], {
-  error: 'must be an RFC 6901 pointer such as "/data/id", a list of them, or null',
-});
-const header = z.strictObject({ header: z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/) });
-const source = z.union([pointer, z.array(pointer).min(1), z.null(), header], {
-  error: 'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
-});
-/** The name of a query parameter. */
-const parameter = z.string().min(1).nullable().optional();
-const party = z
-  .strictObject({
-    identifier: pointers.optional(),
-    name: pointers.optional(),
-    type: pointers.optional(),
-  })
-  .optional();
+/** An object in which every key is optional and no other is allowed. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
 
-const schema: z.ZodType<ConfiguredContract> = z.strictObject({
-  login: z
-    .strictObject({
-      accessToken: source.optional(),
-      refreshToken: source.optional(),
-      tokenType: source.optional(),
-      expires: z
-        .strictObject({
-          at: source,
-          as: z.enum(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]),
-        })
-        .nullable()
-        .optional(),
-    })
-    .optional(),
-  audit: z
-    .strictObject({
-      records: pointer.nullable().optional(),
-      total: source.optional(),
-      paging: z
-        .strictObject({
-          style: z.enum(PAGING_STYLES).optional(),
-          next: source.optional(),
-          more: pointers.optional(),
-          position: pointers.optional(),
-          pages: pointers.optional(),
-          start: z.int().nonnegative().optional(),
-          parameter,
-          size: parameter,
-        })
-        .optional(),
-      parameters: z
-        .strictObject({ since: parameter, until: parameter, actor: parameter, action: parameter })
-        .optional(),
-      event: z
-        .strictObject({
-          id: pointers.optional(),
-          occurredAt: z
-            .union([pointers, z.strictObject({ at: pointers, as: z.enum(INSTANT_FORMATS) })], {
-              error: `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${INSTANT_FORMATS.join(', ')}`,
-            })
-            .optional(),
-          action: pointers.optional(),
-          outcome: pointers.optional(),
-          actor: party,
-          target: party,
-          ipAddress: pointers.optional(),
-          userAgent: pointers.optional(),
-        })
-        .optional(),
-    })
-    .optional(),
+const pointer = z
+  .string('must be an RFC 6901 pointer such as "/data/0/id"')
+  .refine(isPointer, 'must be an RFC 6901 pointer: empty, or starting with "/"');
+const pointers = z.union(
+  [pointer, z.array(pointer).min(1), z.null()],
+  'must be an RFC 6901 pointer such as "/data/id", a list of them, or null',
+);
+const header = z.strictObject({ header: z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/) });
+const source = z.union(
+  [pointer, z.array(pointer).min(1), z.null(), header],
+  'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
+);
+const expiryFormat = z.enum(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]);
+const occurredAt = z.union(
+  [pointers, z.strictObject({ at: pointers, as: z.enum(INSTANT_FORMATS) })],
+  `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${INSTANT_FORMATS.join(', ')}`,
+);
+/** The name of a query parameter. */
+const parameter = z.string().min(1).nullable();
+const party = section({ identifier: pointers, name: pointers, type: pointers });
+
+const schema: z.ZodType<ConfiguredContract> = section({
+  login: section({
+    accessToken: source,
+    refreshToken: source,
+    tokenType: source,
+    expires: z.strictObject({ at: source, as: expiryFormat }).nullable(),
+  }),
+  audit: section({
+    records: pointer.nullable(),
+    total: source,
+    paging: section({
+      style: z.enum(PAGING_STYLES),
+      next: source,
+      more: pointers,
+      position: pointers,
+      pages: pointers,
+      start: z.int().nonnegative(),
+      parameter,
+      size: parameter,
+    }),
+    parameters: section({
+      since: parameter,
+      until: parameter,
+      actor: parameter,
+      action: parameter,
+    }),
+    event: section({
+      id: pointers,
+      occurredAt,
+      action: pointers,
+      outcome: pointers,
+      actor: party,
+      target: party,
+      ipAddress: pointers,
+      userAgent: pointers,
+    }),
+  }),
 });
 
 /** A valid contract, or one sentence per problem. None repeats a value. */
@@ -101,15 +90,11 @@ export function checkContract(value: unknown): ParsedContract {
 }
 
 function describe(issue: z.core.$ZodIssue): readonly string[] {
-  const pointerTo = (path: readonly PropertyKey[]) =>
-    path.map((name) => `/${String(name)}`).join('') || 'the top level';
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(
-      (key) => `${pointerTo([...issue.path, key])} is not an entry of a contract.`,
-    );
-  }
-  if (issue.code === 'invalid_value') {
-    return [`${pointerTo(issue.path)} must be one of ${issue.values.join(', ')}.`];
-  }
-  return [`${pointerTo(issue.path)}: ${issue.message}.`];
+  const path = issue.path.map((name) => `/${String(name)}`).join('');
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${path}/${key} is not an entry of a contract.`);
+  const entry = path || 'the top level';
+  if (issue.code === 'invalid_value')
+    return [`${entry} must be one of ${issue.values.join(', ')}.`];
+  return [`${entry}: ${issue.message}.`];
 }

@@ -2,10 +2,8 @@ import type { z } from 'zod';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-file.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { SETTINGS, type Setting, type SettingName } from './settings.ts';
 import { isPlainHttp, isUsableTls, PLAIN_HTTP, parseFlag, type TlsTexts } from './value-types.ts';
-
-type SettingName = keyof typeof SETTINGS;
 
 /** The checked values, by environment variable. A setting without a default may be undefined. */
 export type Config = {
@@ -42,18 +40,14 @@ const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on' };
  * Checks the settings and reads the files that they name.
  * @throws ConfigError with every problem of the flags, the settings and the files. None repeats a value.
  */
-export function loadSettings({
-  environment,
-  flags = {},
-  problems = [],
-  readFile,
-}: SettingsSources): Settings {
+export function loadSettings(sources: SettingsSources): Settings {
+  const { environment, flags, problems = [], readFile } = sources;
   const given = Object.entries({ ...environment, ...flags }).filter(([, text]) => text !== '');
   const set: Environment = Object.fromEntries(given);
   const env = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
   const found = [...problems];
   const config = checkValues(env, found);
-  found.push(...RULES.filter(([, isBroken]) => isBroken(env)).map(([problem]) => problem));
+  found.push(...findConflicts(env));
   const files = readFiles(env, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };
@@ -108,39 +102,23 @@ function readFiles(
 }
 
 /** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */
-const RULES: readonly (readonly [problem: string, isBroken: (env: Environment) => boolean])[] = [
-  [
-    'UPSTREAM_URL is required when NODE_ENV is production.',
-    (env) => env['NODE_ENV'] === 'production' && env['UPSTREAM_URL'] === undefined,
-  ],
-  [
-    `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`,
-    (env) =>
-      isPlainHttp(env['UPSTREAM_URL'] ?? '') &&
-      parseFlag(env['UPSTREAM_ALLOW_HTTP'] ?? '') !== true,
-  ],
-  [
-    'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.',
-    (env) => (env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined),
-  ],
-  [
-    'METRICS_PORT must differ from PORT.',
-    (env) => numberOf(env, 'PORT') > 0 && numberOf(env, 'PORT') === Number(env['METRICS_PORT']),
-  ],
-  [
-    'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.',
-    (env) => numberOf(env, 'SHUTDOWN_DRAIN_MS') >= numberOf(env, 'SHUTDOWN_TIMEOUT_MS'),
-  ],
-  [
-    'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.',
-    (env) => env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0',
-  ],
-  [
-    'NODE_DEBUG must not be set in production: it logs tokens.',
-    (env) => env['NODE_ENV'] === 'production' && env['NODE_DEBUG'] !== undefined,
-  ],
-];
-
-function numberOf(env: Environment, name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') {
-  return Number(env[name] ?? SETTINGS[name].default);
+function* findConflicts(env: Environment): Generator<string> {
+  const isProduction = env['NODE_ENV'] === 'production';
+  const numberOf = (name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') =>
+    Number(env[name] ?? SETTINGS[name].default);
+  if (isProduction && env['UPSTREAM_URL'] === undefined)
+    yield 'UPSTREAM_URL is required when NODE_ENV is production.';
+  const mayBePlain = parseFlag(env['UPSTREAM_ALLOW_HTTP'] ?? '') === true;
+  if (isPlainHttp(env['UPSTREAM_URL'] ?? '') && !mayBePlain)
+    yield `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`;
+  if ((env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined))
+    yield 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.';
+  if (numberOf('PORT') > 0 && numberOf('PORT') === Number(env['METRICS_PORT']))
+    yield 'METRICS_PORT must differ from PORT.';
+  if (numberOf('SHUTDOWN_DRAIN_MS') >= numberOf('SHUTDOWN_TIMEOUT_MS'))
+    yield 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.';
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    yield 'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.';
+  if (isProduction && env['NODE_DEBUG'] !== undefined)
+    yield 'NODE_DEBUG must not be set in production: it logs tokens.';
 }

@@ -16,7 +16,7 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
   const form = `a whole number${unit}, ${from} to ${to}`;
   const error = `must be ${form}`;
   return {
-    value: z.int({ error }).min(from, { error }).max(to, { error }),
+    value: z.int(error).min(from, error).max(to, error),
     form,
     fromText: (given) => (/^\d{1,15}$/.test(given) ? Number(given) : undefined),
   };
@@ -25,13 +25,13 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
 /** A text. `form` completes "must be …". */
 export function text(form: string, isValid = (_: string) => true): ValueType<string> {
   const error = `must be ${form}`;
-  return { value: z.string({ error }).refine(isValid, { error }), form };
+  return { value: z.string(error).refine(isValid, error), form };
 }
 
 /** One of these names. */
 export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
   const form = `one of ${names.join(', ')}`;
-  return { value: z.enum(names, { error: `must be ${form}` }), form };
+  return { value: z.enum(names, `must be ${form}`), form };
 }
 
 /** `on`, `true`, `off` or `false`, in any case, as a boolean; undefined for any other text. */
@@ -42,7 +42,7 @@ export function parseFlag(given: string): boolean | undefined {
 
 /** A boolean; in a variable, a text for {@link parseFlag}. */
 export const flag: ValueType<boolean> = {
-  value: z.boolean({ error: 'must be true or false' }),
+  value: z.boolean('must be true or false'),
   form: 'on or off',
   fromText: parseFlag,
 };
@@ -51,21 +51,20 @@ const BASE_URL = 'an http or https URL without user, password, query or fragment
 
 /** A URL to which paths can be appended. */
 export const baseUrl: ValueType<URL> = {
-  value: z
-    .custom<string | URL>(isBaseUrl, { error: `must be ${BASE_URL}` })
-    .transform((url) => new URL(url)),
+  value: z.custom<string | URL>(isBaseUrl, `must be ${BASE_URL}`).transform((url) => new URL(url)),
   form: BASE_URL,
 };
 
-const ORIGINS = 'list of origins such as https://app.example.com';
+const EXAMPLE = 'such as https://app.example.com';
+
+/** An origin as browsers send it (RFC 6454, section 6.2). */
+const origin = text(`an origin ${EXAMPLE}`, (value) => URL.parse(value)?.origin === value);
 
 /** Web origins; in a variable separated by commas. */
 export const origins: ValueType<readonly string[]> = {
-  value: z.array(text('an origin such as https://app.example.com', isOrigin).value, {
-    error: `must be a ${ORIGINS}`,
-  }),
-  form: `a comma-separated ${ORIGINS}`,
-  fromText: (given) => given.split(',').map((origin) => origin.trim()),
+  value: z.array(origin.value, `must be a list of origins ${EXAMPLE}`),
+  form: `a comma-separated list of origins ${EXAMPLE}`,
+  fromText: (given) => given.split(',').map((part) => part.trim()),
 };
 
 /** The URL of a Redis. */
@@ -82,11 +81,6 @@ function isRedisUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return false;
   return /^(?:\/\d*)?$/.test(url.pathname) && !/[?#]/.test(url.href);
-}
-
-/** Whether a text is an origin as browsers send it, such as `https://app.example.com` (RFC 6454, 6.2). */
-function isOrigin(value: string): boolean {
-  return URL.parse(value)?.origin === value;
 }
 
 /** PEM texts for TLS to the service: authorities to trust, and a client certificate with its private key. */

@@ -16,13 +16,12 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Creates the metrics. Every label has few values: names from the schema, error codes, contract entries and routes. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const metric = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => ({
     name: `keytrail_${name}`,
     help,
     labelNames,
-    registers,
+    registers: [registry],
     buckets: SECONDS, // of histograms
   });
   const requests = new Counter(

@@ -36,12 +36,8 @@ export type ReporterOptions = {
 };
 
 /** Creates a reporter. Errors of the log are ignored: they must not fail a request. */
-export function createRequestReporter({
-  log,
-  observer = {},
-  beginSpan,
-  clock,
-}: ReporterOptions): RequestReporter {
+export function createRequestReporter(options: ReporterOptions): RequestReporter {
+  const { log, observer = {}, beginSpan, clock } = options;
   const write = (level: keyof GatewayLog, record: object, message: string) => {
     try {
       const written: unknown = log[level](record, message);

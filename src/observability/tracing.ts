@@ -1,18 +1,16 @@
 import {
-  type Attributes,
   type Context,
   context,
   createTraceState,
   isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
-  type SpanContext,
   SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { AttemptSpan, AttemptStart, Trace, TraceHeaders } from '../upstream/types.ts';
+import type { Attempt, AttemptStart, Trace, TraceHeaders } from '../upstream/types.ts';
 import type { CompletedRequest } from './observer.ts';
 
 /** The span of one operation. */
@@ -37,7 +35,7 @@ export function createTracing(
   tracer: Tracer,
   upstream: URL,
 ): (request: IncomingRequest) => OperationSpan {
-  const server: Attributes = {
+  const server = {
     'server.address': upstream.hostname,
     'server.port': Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80)),
   };
@@ -46,8 +44,8 @@ export function createTracing(
     requestId: string,
     { method, template, isRetry }: AttemptStart,
     parent: Context,
-  ): AttemptSpan => {
-    const attributes: Attributes = {
+  ) => {
+    const attributes = {
       ...server,
       'url.template': template,
       'http.request.method': method,
@@ -56,8 +54,8 @@ export function createTracing(
     const options = { kind: SpanKind.CLIENT, attributes };
     const span = tracer.startSpan(`${method} ${template}`, options, parent);
     return {
-      headers: { 'x-request-id': requestId, ...toHeaders(span.spanContext()) },
-      end: ({ status, code }) => {
+      headers: toHeaders(requestId, span),
+      end: ({ status, code }: Attempt) => {
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         const errorStatus = status !== undefined && status >= 400 ? String(status) : undefined;
         setError(span, code ?? errorStatus);
@@ -70,8 +68,10 @@ export function createTracing(
     const active = context.active();
     const parent = trace.getSpanContext(active) === undefined ? readParent(headers) : active;
     const span = tracer.startSpan('graphql', { kind: SpanKind.SERVER }, parent);
-    if (!span.isRecording())
-      return forwardOnly({ 'x-request-id': requestId, ...toHeaders(span.spanContext()) });
+    if (!span.isRecording()) {
+      const unrecorded = { headers: toHeaders(requestId, span), end: () => {} };
+      return { trace: { startAttempt: () => unrecorded }, end: () => {} };
+    }
     const inside = trace.setSpan(parent, span);
     return {
       trace: { startAttempt: (attempt) => startAttempt(requestId, attempt, inside) },
@@ -88,11 +88,6 @@ export function createTracing(
       },
     };
   };
-}
-
-/** Sends trace headers without recording a span. */
-function forwardOnly(headers: TraceHeaders): OperationSpan {
-  return { trace: { startAttempt: () => ({ headers, end: () => {} }) }, end: () => {} };
 }
 
 /** Marks a span as failed. `type` is a code or a status: OpenTelemetry's `error.type`. */
@@ -121,12 +116,11 @@ function readParent(headers: IncomingRequest['headers']): Context {
   });
 }
 
-function toHeaders(span: SpanContext): TraceHeaders {
-  if (!isSpanContextValid(span)) return {};
-  const flags = span.traceFlags.toString(16).padStart(2, '0');
-  const tracestate = span.traceState?.serialize() ?? '';
-  return {
-    traceparent: `00-${span.traceId}-${span.spanId}-${flags}`,
-    ...(tracestate !== '' && { tracestate }),
-  };
+function toHeaders(requestId: string, span: Span): TraceHeaders {
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+  const id = { 'x-request-id': requestId };
+  if (!isSpanContextValid(span.spanContext())) return id;
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  const tracestate = traceState?.serialize();
+  return { ...id, traceparent, ...(tracestate && { tracestate }) };
 }

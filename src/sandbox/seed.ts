@@ -26,8 +26,8 @@ const DAYS = 90;
 /** What the events of a new sandbox are generated from. */
 type EventTemplate = Pick<SeedEvent, 'action' | 'actor' | 'ip' | 'userAgent'> & {
   readonly targets: readonly string[];
-  /** Percentage of failed events. */
-  readonly failures: number;
+  /** Percentage of failed events. @default 0 */
+  readonly failures?: number;
 };
 
 const ADMIN = { actor: 'demo-admin', ip: '198.51.100.17', userAgent: 'curl/8.14.1' } as const;
@@ -37,31 +37,20 @@ const REPORTS = {
   userAgent: 'reports/3.2 (python-httpx/0.28.1)',
 } as const;
 const CI = { actor: 'demo-old-ci', ip: '192.0.2.101', userAgent: 'ci-runner/17.4' } as const;
+const ANYONE = { actor: null, ip: '203.0.113.199', userAgent: 'python-requests/2.32.5' } as const;
 
 /** A template that is listed twice is used twice as often. */
 const TEMPLATES: readonly EventTemplate[] = [
-  { ...REPORTS, action: 'client.login', targets: ['demo-reports'], failures: 0 },
-  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
-  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'], failures: 0 },
+  { ...REPORTS, action: 'client.login', targets: ['demo-reports'] },
+  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'] },
+  { ...REPORTS, action: 'audit.read', targets: ['demo-reports'] },
   { ...CI, action: 'client.login', targets: ['demo-old-ci'], failures: 20 },
   { ...CI, action: 'client.login', targets: ['demo-old-ci'], failures: 20 },
   { ...ADMIN, action: 'client.login', targets: ['demo-admin'], failures: 5 },
-  {
-    ...ADMIN,
-    action: 'key.rotate',
-    targets: ['demo-reports', 'demo-old-ci', 'billing'],
-    failures: 0,
-  },
-  { ...ADMIN, action: 'key.create', targets: ['billing', 'staging', 'mobile-beta'], failures: 0 },
+  { ...ADMIN, action: 'key.rotate', targets: ['demo-reports', 'demo-old-ci', 'billing'] },
+  { ...ADMIN, action: 'key.create', targets: ['billing', 'staging', 'mobile-beta'] },
   { ...ADMIN, action: 'key.delete', targets: ['staging', 'mobile-beta'], failures: 10 },
-  {
-    actor: null,
-    ip: '203.0.113.199',
-    userAgent: 'python-requests/2.32.5',
-    action: 'client.login',
-    targets: ['admin', 'root', 'demo-admin'],
-    failures: 100,
-  },
+  { ...ANYONE, action: 'client.login', targets: ['admin', 'root', 'demo-admin'], failures: 100 },
 ];
 
 /** Generates 360 events of the ninety days before `now`, oldest first. Equal arguments give equal events. */
@@ -70,16 +59,12 @@ export function seedTrail(now: Date): readonly SeedEvent[] {
   const start = now.getTime() - DAYS * DAY_MS;
   const step = (DAYS * DAY_MS) / EVENTS;
   return Array.from({ length: EVENTS }, (_, index) => {
-    const template = pick(TEMPLATES, random());
-    const { action, actor, ip, userAgent } = template;
+    const { targets, failures = 0, ...template } = pick(TEMPLATES, random());
     return {
+      ...template,
       time: new Date(Math.floor(start + step * (index + random()))),
-      action,
-      actor,
-      target: pick(template.targets, random()),
-      outcome: random() * 100 < template.failures ? 'failure' : 'success',
-      ip,
-      userAgent,
+      target: pick(targets, random()),
+      outcome: random() * 100 < failures ? 'failure' : 'success',
     };
   });
 }

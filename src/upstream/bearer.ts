@@ -15,19 +15,14 @@ const MAX_LENGTH = 8192;
  * @throws GatewayError UNAUTHENTICATED if it is missing, or not a bearer token of at most 8 KB.
  */
 export function parseBearer(header: string | null): Bearer {
-  if (header === null) {
-    throw new GatewayError('UNAUTHENTICATED', {
-      message:
-        'No Authorization header reached the gateway: send `Authorization: Bearer <accessToken>`, and let any router before the gateway forward it.',
-      reason: 'TOKEN_MISSING',
-    });
-  }
-  if (header.length > MAX_LENGTH || !GRAMMAR.test(header)) {
-    throw new GatewayError('UNAUTHENTICATED', {
-      message:
-        'The Authorization header is not a bearer token: send `Authorization: Bearer <accessToken>`.',
-      reason: 'TOKEN_MALFORMED',
-    });
-  }
+  if (header === null)
+    throw new GatewayError('UNAUTHENTICATED', { message: MISSING, reason: 'TOKEN_MISSING' });
+  if (header.length > MAX_LENGTH || !GRAMMAR.test(header))
+    throw new GatewayError('UNAUTHENTICATED', { message: MALFORMED, reason: 'TOKEN_MALFORMED' });
   return header as Bearer; // validated above
 }
+
+const MISSING =
+  'No Authorization header reached the gateway: send `Authorization: Bearer <accessToken>`, and let any router before the gateway forward it.';
+const MALFORMED =
+  'The Authorization header is not a bearer token: send `Authorization: Bearer <accessToken>`.';

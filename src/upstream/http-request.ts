@@ -34,9 +34,6 @@ export type SendOptions = {
   readonly maySend: () => boolean;
 };
 
-/** Sends one attempt of a request. */
-export type SendRequest = (request: HttpRequest, options: SendOptions) => Promise<RawResponse>;
-
 /** The undecoded response. `body` is empty if the status is not 2xx or there is a `partialBody`. */
 export type RawResponse = {
   readonly status: number;
@@ -137,12 +134,12 @@ export function sendRequest(
           if (isSettled || status < 200) return;
           response = { status, headers: responseHeaders };
           if (status >= 300) return resolve({ ...response, body: EMPTY });
-          if (isEncoded(responseHeaders['content-encoding'])) return refuse('CONTENT_ENCODING');
+          const encoding = String(responseHeaders['content-encoding'] ?? 'identity');
+          if (!/^\s*(?:identity\s*)?$/i.test(encoding)) return refuse('CONTENT_ENCODING');
           contentLength = Number(responseHeaders['content-length']);
           if (contentLength > maxBytes) return refuse('TOO_LARGE');
           // A body of unknown length may turn out to be too large, so it is read whole.
-          if (prefix !== undefined && contentLength > 0)
-            scan = createBodyScanner(prefix, contentLength);
+          if (prefix !== undefined) scan = createBodyScanner(prefix, contentLength);
         },
         onResponseData(_, chunk) {
           if (isSettled || response === undefined) return;
@@ -199,8 +196,4 @@ function abort(controller: Dispatcher.DispatchController, error: Error): void {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-}
-
-function isEncoded(contentEncoding: string | string[] | undefined): boolean {
-  return !/^\s*(?:identity\s*)?$/i.test(String(contentEncoding ?? ''));
 }

@@ -29,7 +29,7 @@ const MAX_CANDIDATES = 3;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
 /**
- * Creates a scanner that finds the requested prefix in a body while it arrives. Undefined if the body is small.
+ * Creates a scanner that finds the requested prefix in a body while it arrives. Undefined if the body is small, or `contentLength` is NaN.
  * The scanner gives up if it needs about half of the body or more. The rest is neither parsed nor validated, so
  * a syntax error, a truncation or a duplicate key in it goes unnoticed.
  */
@@ -37,7 +37,7 @@ export function createBodyScanner(
   prefix: PrefixRequest,
   contentLength: number,
 ): BodyScanner | undefined {
-  if (contentLength < MIN_CONTENT_LENGTH) return undefined;
+  if (!(contentLength >= MIN_CONTENT_LENGTH)) return undefined;
   let nextScan = 1; // bytes
   return (chunks, size) => {
     if (size < nextScan) return undefined;

@@ -16,11 +16,8 @@ export type Path = {
 /** One query parameter, not encoded. */
 export type QueryParameter = { readonly name: string; readonly value: string };
 
-/** Up to 256 code points, without control characters. */
-const SEGMENT = /^\P{Cc}{1,256}$/u;
-
-/** A URL parser resolves these, encoded or not (WHATWG URL, section 4.1). */
-const DOT_SEGMENT = /^\.{1,2}$/;
+/** Without control characters, and neither `.` nor `..`, which a URL parser resolves, encoded or not (WHATWG URL, 4.1). */
+const SEGMENT = /^(?!\.{1,2}$)\P{Cc}{1,256}$/u;
 
 /**
  * A template tag for paths. The text stays as written; the value of each placeholder becomes one percent-encoded segment.
@@ -80,7 +77,7 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
 }
 
 function encodeSegment(value: string): string {
-  if (!SEGMENT.test(value) || DOT_SEGMENT.test(value) || !value.isWellFormed()) {
+  if (!SEGMENT.test(value) || !value.isWellFormed()) {
     throw new GatewayError('BAD_USER_INPUT', {
       message:
         'This client id cannot be sent in a path: use 1 to 256 characters without control characters, and neither `.` nor `..`.',

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { RawResponse } from './http-request.ts';
+import type { HttpRequest, RawResponse } from './http-request.ts';
 import { decodeUtf8, parseJson } from './parse-json.ts';
 import type { FailureStatus } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
@@ -13,9 +13,8 @@ export type BodyKind = 'json' | 'any';
  */
 export function readResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
   const { status, headers, body, partialBody } = response;
-  if (partialBody !== undefined) {
+  if (partialBody !== undefined)
     return { status, headers, body: partialBody.json, isPartial: true };
-  }
   const text = decodeUtf8(body);
   if (kind === 'json') return { status, headers, body: parseJson(text) };
   if (text.trim() === '') return { status, headers, body: undefined };
@@ -33,14 +32,15 @@ export function readResponse(response: RawResponse, kind: BodyKind): UpstreamRes
 export function toGatewayError(
   { status, headers }: RawResponse,
   { code, reason, retryable }: FailureStatus,
-  request: { readonly isRead: boolean; readonly hasToken: boolean; readonly now: () => number },
+  request: Pick<HttpRequest, 'method' | 'headers'>,
+  now: () => number,
 ): GatewayError {
-  const { isRead, hasToken, now } = request;
+  const hasToken = 'authorization' in request.headers;
   return new GatewayError(code, {
     ...(code === 'UNAUTHENTICATED' && !hasToken && { message: WRONG_CREDENTIAL }),
     ...(reason !== undefined && { reason }),
     upstreamStatus: status,
-    retryable: retryable === 'all' || (isRead && retryable === 'reads'),
+    retryable: retryable === 'all' || (request.method === 'GET' && retryable === 'reads'),
     retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers['retry-after'], now),
   });
 }

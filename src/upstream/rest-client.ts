@@ -2,7 +2,6 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { batchPerTick } from '../util/batch-per-tick.ts';
 import type { Bearer } from './bearer.ts';
-import { sendRequest } from './http-request.ts';
 import type { PrefixRequest } from './partial-body.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type BodyKind, readResponse, toGatewayError } from './response.ts';
@@ -84,10 +83,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const basePath = url.pathname.replace(/\/+$/, '');
 
   const defaults = { clock: now, random: () => 0.5, observer: {} };
-  const send = createRetryingCall(
-    { ...defaults, ...options, aborted: shutdown.signal },
-    sendRequest.bind(null, pool),
-  );
+  const send = createRetryingCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
   const nextTick = batchPerTick();
   const call = async (
     path: Path,
@@ -99,18 +95,16 @@ export function createRestClient(options: RestClientOptions): RestClient {
     if (response.body.length <= SMALL_BYTES) await nextTick();
     const failure = failureOf(response.status);
     if (failure === null) return readResponse(response, kind);
-    const isRead = request.method === 'GET';
-    const hasToken = 'authorization' in request.headers;
-    throw toGatewayError(response, failure, { isRead, hasToken, now });
+    throw toGatewayError(response, failure, request, now);
   };
 
   return {
     of: (trace) => ({
       unauthenticated: {
-        post: (route, path, body) => {
+        post: (route, path, object) => {
           const headers = { 'content-type': 'application/json' };
-          const json = JSON.stringify(body);
-          return call(path, { method: 'POST', route, headers, trace, body: json }, 'json');
+          const body = JSON.stringify(object);
+          return call(path, { method: 'POST', route, headers, trace, body }, 'json');
         },
       },
       authorized: (authorization) => {

@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { type AttemptResult, outcomeOf, verdictOf } from './attempt.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
@@ -7,7 +8,7 @@ import {
   type HttpRequest,
   NoResponseError,
   type RawResponse,
-  type SendRequest,
+  sendRequest,
 } from './http-request.ts';
 import { readRetryAfter } from './response.ts';
 import { failureOf } from './status.ts';
@@ -47,20 +48,24 @@ const CALLS_PER_CONNECTION = 16;
 /** Delay before a retry, random between the two: short for a client that waits, long enough for a load balancer to pick another server. */
 const BACKOFF_MS = [10, 50] as const;
 
+/** A burst of 10 retries, then one per 10 calls, so that retries do not multiply the load in an outage. A call adds 1. */
+const RETRY_COST = 10;
+const MAX_RETRY_BUDGET = 10 * RETRY_COST;
+
 /**
- * Adds a retry, a retry budget, a circuit breaker and a limit on concurrent calls to `send`. Any request that was never
- * sent is retried once, and so is a read if its connection was lost before a response or the status is temporary
+ * Sends requests with one retry, a retry budget, a circuit breaker and a limit on concurrent calls. Any request that was
+ * never sent is retried, and so is a read if its connection was lost before a response or the status is temporary
  * (`repeat` in status.ts). A login or a deletion that may have been received is never retried: a refresh token sent
  * again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one deadline.
  * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was rejected, or the error of its last attempt.
  */
 export function createRetryingCall(
   options: RetryOptions,
-  send: SendRequest,
+  dispatcher: Dispatcher,
 ): (call: UpstreamCall) => Promise<RawResponse> {
   const { timeoutMs, connections, now, clock, random, observer, aborted } = options;
   const breaker = createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state));
-  const budget = createRetryBudget();
+  let retryBudget = MAX_RETRY_BUDGET;
   let inFlight = 0;
 
   const reject = (route: Route, error: GatewayError): never => {
@@ -80,7 +85,7 @@ export function createRetryingCall(
     const { route, method, template } = call;
     const begun = clock();
     const span = call.trace.startAttempt({ method, template, isRetry });
-    const result: AttemptResult = await send(call, {
+    const result: AttemptResult = await sendRequest(dispatcher, call, {
       headers: span.headers,
       // A trial request is not cancelled: otherwise clients that disconnect could keep the circuit open.
       signal: permit.isTrial ? undefined : call.signal,
@@ -119,11 +124,12 @@ export function createRetryingCall(
     const isRead = call.method === 'GET';
     const permit = breaker.tryAcquire(isRead);
     if (permit === null) return rejectWhileOpen(call.route);
-    budget.deposit();
+    retryBudget = Math.min(MAX_RETRY_BUDGET, retryBudget + 1);
     const first = await makeAttempt(call, { permit, deadline, isRetry: false });
     if (first === null) return rejectWhileOpen(call.route);
     const delayMs = retryDelay(call, first);
-    if (delayMs === null || delayMs >= deadline - clock() || !budget.tryWithdraw()) return first;
+    if (delayMs === null || delayMs >= deadline - clock() || retryBudget < RETRY_COST) return first;
+    retryBudget -= RETRY_COST;
     const isStillWanted = await delay(delayMs, [aborted, call.signal]);
     if (!isStillWanted || clock() >= deadline) return first;
     const retryPermit = breaker.tryAcquire(isRead);
@@ -155,25 +161,6 @@ const TOO_MANY_CALLS =
 
 const CIRCUIT_OPEN =
   'The service has failed repeatedly, so the gateway sends nothing for a few seconds: this request was not sent. Try again after retryAfterSeconds.';
-
-/** Limits retries to a burst of 10, then one per 10 calls, so that they do not multiply the load in an outage. */
-function createRetryBudget() {
-  const cost = 10; // integers, because ten times 0.1 is not 1
-  const max = 10 * cost;
-  let balance = max;
-  return {
-    /** Each call adds a tenth of a retry. */
-    deposit: () => {
-      balance = Math.min(max, balance + 1);
-    },
-    /** Takes one retry; false if there is none. */
-    tryWithdraw: (): boolean => {
-      if (balance < cost) return false;
-      balance -= cost;
-      return true;
-    },
-  };
-}
 
 /** False if a signal aborts it. Not AbortSignal.any: in Node 26 it rejects Yoga's signals, which are no AbortSignal instances. */
 async function delay(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {

@@ -39,7 +39,11 @@ export type UpstreamObserver = {
 
 /** The trace of one GraphQL request, in which every attempt is a span. */
 export type Trace = {
-  startAttempt(attempt: AttemptStart): AttemptSpan;
+  /** Starts a span. Its headers identify it to the service. */
+  startAttempt(attempt: AttemptStart): {
+    readonly headers: TraceHeaders;
+    end(attempt: Attempt): void;
+  };
 };
 
 /** What is known of an attempt before it is sent. */
@@ -48,17 +52,10 @@ export type AttemptStart = Pick<Attempt, 'method' | 'isRetry'> & {
   readonly template: string;
 };
 
-/** The span of one attempt. */
-export type AttemptSpan = {
-  /** Request headers that identify the span to the service. */
-  readonly headers: TraceHeaders;
-  end(attempt: Attempt): void;
-};
-
 /** Headers that link a request to its trace (W3C Trace Context) and to the gateway's log. */
-export type TraceHeaders = Readonly<
-  Partial<Record<'x-request-id' | 'traceparent' | 'tracestate', string>>
->;
+export type TraceHeaders = {
+  readonly [Name in 'x-request-id' | 'traceparent' | 'tracestate']?: string;
+};
 
 /** For calls outside a GraphQL request: sends no headers and records nothing. */
 export const NO_TRACE: Trace = { startAttempt: () => ({ headers: {}, end: () => {} }) };

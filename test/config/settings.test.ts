@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { ConfigError, createGateway } from '../../src/index.ts';
+import { OPTIONS } from '../helpers/options.ts';
 
 /** Builds `{ a: { b: value } }` from the path `a.b`. */
 function optionsAt(path: string, value: unknown): object {
@@ -9,25 +10,24 @@ function optionsAt(path: string, value: unknown): object {
 }
 
 describe('the table of settings', () => {
-  const rows = Object.entries<Setting>(SETTINGS).flatMap(([name, { option }]) =>
-    option === undefined ? [] : [[name, option] as const],
+  it.each(Object.entries(OPTIONS))(
+    '%s: createGateway has the option %s and checks it',
+    (_, option) => {
+      const invalid = Symbol('no option accepts it');
+      const { upstream, ...others } = optionsAt(option, invalid) as { upstream?: object };
+      const options = { ...others, upstream: { url: 'http://127.0.0.1:9', ...upstream } };
+      try {
+        createGateway(options);
+        expect.unreachable();
+      } catch (error) {
+        const { problems } = error as ConfigError; // checked in the next line
+        expect(error).toBeInstanceOf(ConfigError);
+        expect(problems).toHaveLength(1);
+        expect(problems[0]).toMatch(new RegExp(`^${option.replace('.', '\\.')}:? `));
+        expect(problems[0]).not.toContain('is not an option');
+      }
+    },
   );
-
-  it.each(rows)('%s: createGateway has the option %s and checks it', (_, option) => {
-    const invalid = Symbol('no option accepts it');
-    const { upstream, ...others } = optionsAt(option, invalid) as { upstream?: object };
-    const options = { ...others, upstream: { url: 'http://127.0.0.1:9', ...upstream } };
-    try {
-      createGateway(options);
-      expect.unreachable();
-    } catch (error) {
-      const { problems } = error as ConfigError; // checked in the next line
-      expect(error).toBeInstanceOf(ConfigError);
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toMatch(new RegExp(`^${option.replace('.', '\\.')}:? `));
-      expect(problems[0]).not.toContain('is not an option');
-    }
-  });
 
   it.each(Object.entries<Setting>(SETTINGS))('%s has a valid default', (_, setting) => {
     if (setting.default === undefined) expect(setting.defaultText).toBeDefined();
