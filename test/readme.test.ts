@@ -3,9 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { DESCRIPTIONS, SETTING_NAMES, SETTINGS, type Setting } from '../src/config/settings.ts';
+import { SETTING_NAMES, SETTINGS, type Setting } from '../src/config/settings.ts';
 import { FAILURES } from '../src/errors.ts';
-import { OPTIONS } from './helpers/options.ts';
 import { keytrailInProcess } from './helpers/process.ts';
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -74,9 +73,9 @@ describe('the README', () => {
   it('lists every setting with its option, default and description', () => {
     const table = section('Settings');
     for (const name of SETTING_NAMES) {
-      const { defaultText, default: byDefault }: Setting = SETTINGS[name];
-      const option = OPTIONS[name] === undefined ? '' : `\`${OPTIONS[name]}\``;
-      const cells = [`\`${name}\``, option, defaultText ?? byDefault, DESCRIPTIONS[name]];
+      const { option, defaultText, default: byDefault, description }: Setting = SETTINGS[name];
+      const optionCell = option === undefined ? '' : `\`${option}\``;
+      const cells = [`\`${name}\``, optionCell, defaultText ?? byDefault, description];
       expect(table).toContain(`| ${cells.join(' | ')} |`);
     }
   });

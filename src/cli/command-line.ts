@@ -1,12 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../config/load.ts';
-import {
-  DESCRIPTIONS,
-  SETTING_NAMES,
-  SETTINGS,
-  type Setting,
-  type SettingName,
-} from '../config/settings.ts';
+import { SETTING_NAMES, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
 
 /** A parsed command line. */
 export type CommandLine = {
@@ -117,8 +111,8 @@ Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is in
 }
 
 function formatSetting(name: SettingName): string {
-  const { defaultText, default: byDefault, form }: Setting = SETTINGS[name];
+  const { defaultText, default: byDefault, description, form }: Setting = SETTINGS[name];
   return `  ${name}, ${toFlag(name)} (default: ${defaultText ?? byDefault})
-      ${DESCRIPTIONS[name]}
+      ${description}
       ${form}`;
 }

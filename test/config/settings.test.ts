@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { ConfigError, createGateway } from '../../src/index.ts';
-import { OPTIONS } from '../helpers/options.ts';
 
 /** Builds `{ a: { b: value } }` from the path `a.b`. */
 function optionsAt(path: string, value: unknown): object {
@@ -10,9 +9,9 @@ function optionsAt(path: string, value: unknown): object {
 }
 
 describe('the table of settings', () => {
-  it.each(Object.entries(OPTIONS))(
-    '%s: createGateway has the option %s and checks it',
-    (_, option) => {
+  it.each(Object.values<Setting>(SETTINGS).flatMap(({ option }) => option ?? []))(
+    'names the option %s, which createGateway checks',
+    (option) => {
       const invalid = Symbol('no option accepts it');
       const { upstream, ...others } = optionsAt(option, invalid) as { upstream?: object };
       const options = { ...others, upstream: { url: 'http://127.0.0.1:9', ...upstream } };

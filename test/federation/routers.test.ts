@@ -272,7 +272,9 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   it('reports that the router must forward Authorization if none arrives', async () => {
     await using graph = await startGraph(startRouter, { body: TRAIL });
     const { errors } = await graph.ask('{ audit { totalCount } }');
-    expect(errors?.[0]?.message).toMatch(/No Authorization header .* router before the gateway forward it/);
+    expect(errors?.[0]?.message).toMatch(
+      /No Authorization header .* router before the gateway forward it/,
+    );
     expect(graph.service.seen).toHaveLength(0);
   });
 
