@@ -7,8 +7,8 @@ import {
   readSource,
 } from '../mapping/contract.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
 import type { Trail } from '../mapping/trail.ts';
+import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 
 /**

@@ -1,10 +1,11 @@
 // sufficientPrefix is for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load window).
 import type { ListContract } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { parseKey } from '../mapping/parse-key.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
+import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
-import { parseKey, profileFields } from './profile.ts';
+import { profileFields } from './profile.ts';
 import { LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */

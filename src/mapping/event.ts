@@ -1,7 +1,7 @@
 import { compilePointers, type EventContract, type Lazy, type PartyContract } from './contract.ts';
 import { type EventOutcome, parseOutcome } from './outcome.ts';
 import { type Instant, parseTime } from './time.ts';
-import { toText } from './tokenize-key.ts';
+import { toText } from './values.ts';
 
 /** The actor or the target of an event. */
 export type Party = {

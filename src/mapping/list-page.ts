@@ -5,7 +5,7 @@ import { type LazyListContract, readSource } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
-import { isObject } from './tokenize-key.ts';
+import { isCount, isObject } from './values.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
 export type ListItem = {
@@ -41,12 +41,6 @@ export type ListEntries = {
   readonly id: string;
 };
 
-/** How the records of a response become items. */
-export type ListReader<Item extends ListItem> = {
-  readonly entries: ListEntries;
-  readonly toItem: (record: unknown) => Item;
-};
-
 /** Number of records that are inspected to infer what all of them contain. */
 export const SAMPLE_SIZE = 50;
 
@@ -59,23 +53,23 @@ export const SAMPLE_SIZE = 50;
 export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
   response: UpstreamResponse,
-  reader: ListReader<Item>,
+  reader: { readonly entries: ListEntries; readonly toItem: (record: unknown) => Item },
   token: PageToken | null = null,
 ): ListPage<Item> {
   const { body, isPartial = false } = response;
   const records = recordsAt(contract.records, body);
-  if (records === null) throwOnSoftFailure(response);
-  // An empty list with a `message` is normal; with an `error` it is not.
-  else if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   if (records === null) {
+    throwOnSoftFailure(response);
     const message = `The service's response has no list of records that Keytrail can find. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
+  // An empty list with a `message` is normal; with an `error` it is not.
+  if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   const { length } = records;
   const { entries } = reader;
   // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
   const { total: totalSource, paging } = contract;
-  let toItem: ListReader<Item>['toItem'] | undefined = reader.toItem;
+  let toItem: typeof reader.toItem | undefined = reader.toItem;
   const item = (index: number) => {
     if (toItem === undefined) throw new Error('This page was released.');
     return toItem(records[index]);
@@ -88,15 +82,15 @@ export function readListPage<Item extends ListItem>(
     length,
     total,
     item,
-    next: lazy(() => (isPartial ? PARTIAL : readNextPage(paging(), response, facts, token))),
+    next: lazy(() =>
+      isPartial ? { isPartial: true } : readNextPage(paging(), response, facts, token),
+    ),
     release: () => {
       records.splice(0);
       toItem = undefined;
     },
   };
 }
-
-const PARTIAL = { isPartial: true } as const;
 
 /** The records at a pointer: the items of an array, or the members of an object; null if neither is there. */
 export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
@@ -120,6 +114,5 @@ export function memoizePerPage<Item extends ListItem, Value extends object>(
 
 /** A count beyond 2^53 has lost digits; it is then larger than any list. */
 function toCount(value: unknown): number | null {
-  const isCount = typeof value !== 'object' && /^\d+$/.test(String(value));
-  return isCount ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
+  return isCount(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
 }

@@ -1,7 +1,7 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { compilePointers, type PagingContract, readSource } from './contract.ts';
 import type { ListEntries } from './list-page.ts';
-import { toText } from './tokenize-key.ts';
+import { toText } from './values.ts';
 
 /** How to request a page other than the first: the service's link, or a query parameter. */
 export type PageToken = { readonly link: string } | QueryToken;
