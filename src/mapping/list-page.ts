@@ -33,13 +33,8 @@ export type ListPage<Item extends ListItem = ListItem> = {
   release(): void;
 };
 
-/** Names of two entries of the contract, for the message that says which one is missing. */
-export type ListEntries = {
-  /** Such as `audit.paging`. */
-  readonly paging: string;
-  /** Such as `audit.event.id`. */
-  readonly id: string;
-};
+/** Names of two entries of the contract, such as `audit.paging` and `audit.event.id`, to name a missing one. */
+export type ListEntries = Readonly<Record<'paging' | 'id', string>>;
 
 /** Number of records that are inspected to infer what all of them contain. */
 export const SAMPLE_SIZE = 50;
@@ -66,7 +61,6 @@ export function readListPage<Item extends ListItem>(
   // An empty list with a `message` is normal; with an `error` it is not.
   if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   const { length } = records;
-  const { entries } = reader;
   // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
   const { total: totalSource, paging } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
@@ -75,7 +69,7 @@ export function readListPage<Item extends ListItem>(
     return toItem(records[index]);
   };
   const total = lazy(() => (isPartial ? null : toCount(readSource(totalSource(), response))));
-  const facts = { length, total, lastId: () => item(length - 1).id, entries };
+  const facts = { length, total, lastId: () => item(length - 1).id, entries: reader.entries };
   return {
     raw: isPartial ? null : body,
     isPartial,
@@ -98,18 +92,6 @@ export function recordsAt(pointer: string | null, body: unknown): unknown[] | nu
   if (Array.isArray(found)) return found;
   if (isObject(found)) return Object.values(found);
   return found === null ? [] : null;
-}
-
-/** Computes a value once per page, as many fields of one request may need it. */
-export function memoizePerPage<Item extends ListItem, Value extends object>(
-  compute: (page: ListPage<Item>) => Value,
-): (page: ListPage<Item>) => Value {
-  const known = new WeakMap<ListPage<Item>, Value>();
-  return (page) => {
-    const value = known.get(page) ?? compute(page);
-    known.set(page, value);
-    return value;
-  };
 }
 
 /** A count beyond 2^53 has lost digits; it is then larger than any list. */
