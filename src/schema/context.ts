@@ -68,14 +68,12 @@ export function createContext(
   const authorized = () => calls.authorized(parseBearer(request.headers.get('authorization')));
 
   const pages: ListPage[] = [];
-  const fetchOne = async (key: PageKey): Promise<ListPage> => {
-    const { list, path, token, sufficient } = key;
-    const { signal } = request;
+  const fetchOne = async ({ list, path, token, sufficient }: PageKey): Promise<ListPage> => {
     const prefix =
       sufficient !== undefined && list.prefix !== undefined
         ? sufficientPrefix(sufficient, list.prefix.records)
         : undefined;
-    const response = await authorized().get(list.route, path, { signal, prefix });
+    const response = await authorized().get(list.route, path, { signal: request.signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
     return { ...page, next: () => withoutPath(client, page.next(), list) };
