@@ -12,11 +12,12 @@ export function inferParty(
   fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const all = fields
-    .map((field) => toPartyField(field, role))
-    .filter((field) => field !== null)
-    .sort(byQuality)
-    .slice(0, MAX_FIELDS);
+  const all: PartyField[] = [];
+  for (const field of fields) {
+    const partyField = toPartyField(field, role);
+    if (partyField !== null) all.push(partyField);
+  }
+  all.sort(byQuality).splice(MAX_FIELDS);
   const best = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
   const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
   const ofOtherWords = all.filter(({ roleRank }) => roleRank !== best?.roleRank);
@@ -65,7 +66,9 @@ type Attribute = {
 };
 
 /** A field that holds an attribute of a party. */
-type PartyField = Attribute & ClassifiedField & Pick<PartyPath, 'roleRank'>;
+type PartyField = Attribute &
+  Pick<PartyPath, 'roleRank'> &
+  Pick<ClassifiedField, 'pointer' | 'depth' | 'values'>;
 
 function byQuality(a: PartyField, b: PartyField): number {
   return (
@@ -77,11 +80,12 @@ function byQuality(a: PartyField, b: PartyField): number {
 }
 
 function toPartyField(field: ClassifiedField, role: keyof typeof ROLES): PartyField | null {
-  const { party } = field.meaning;
-  if (party?.role !== role || !field.values.every(isPlainText)) return null;
+  const { meaning, pointer, depth, values } = field;
+  const { party } = meaning;
+  if (party?.role !== role || !values.every(isPlainText)) return null;
   const { roleRank, attribute: words } = party;
-  const parsed = words === '' ? classifyValues(field.values, role) : parseAttribute(words);
-  return parsed.attribute === null ? null : { ...field, ...parsed, roleRank };
+  const parsed = words === '' ? classifyValues(values, role) : parseAttribute(words);
+  return parsed.attribute === null ? null : { ...parsed, roleRank, pointer, depth, values };
 }
 
 /** Identifiers and names are shorter. Regular expressions overflow V8's stack on texts of millions of characters. */

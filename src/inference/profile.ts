@@ -35,7 +35,7 @@ export function profileFields(
   values: readonly unknown[],
   { stopWhen, exclude = null }: ProfileOptions = {},
 ): readonly FieldProfile[] {
-  const fields: FieldProfile[] = [];
+  const fields = new Map<string, FieldProfile>(); // by pointer
   let excludedFields = 0;
   let isStopped = false;
 
@@ -44,9 +44,9 @@ export function profileFields(
     if (typeof value === 'object') visitChildren(value, node, isExcluded);
     else if (isExcluded) excludedFields += 1;
     else {
-      if (node.values.length === 0) fields.push(node);
-      node.values.push(value);
-      isStopped = stopWhen?.(value, node.path) ?? false;
+      node.field ??= addField(node);
+      node.field.values.push(value);
+      isStopped = stopWhen?.(value, node.field.path) ?? false;
     }
   };
 
@@ -55,28 +55,36 @@ export function profileFields(
     if (Array.isArray(value)) visit(value[0], childOf(node, null), isExcluded);
     else if (isObject(value) && node.keys < MAX_DEPTH) {
       for (const key in value) {
-        if (isStopped || fields.length + excludedFields >= MAX_FIELDS) return;
+        if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
         visit(value[key], childOf(node, key), isExcluded);
       }
     }
   };
 
-  const root: TreeNode = { pointer: '', path: '', depth: 0, values: [], keys: 0, children: null };
+  /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
+  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
+    const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
+    fields.set(pointer, field);
+    return field;
+  };
+
+  const root: TreeNode = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
   for (const value of values) if (!isStopped) visit(value, root, false);
-  return fields;
+  return [...fields.values()];
 }
 
 /** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
-type TreeNode = FieldProfile & {
+type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
   /** Number of keys in the path. */
   readonly keys: number;
-  /** By key. The first item of an array shares a node with a member named `0`: their pointers are the same. */
-  children: Map<string, TreeNode> | null;
+  /** By key; null is the first item of an array. */
+  children: Map<string | null, TreeNode> | null;
+  field: FieldProfile | null;
 };
 
 function childOf(parent: TreeNode, key: string | null): TreeNode {
   parent.children ??= new Map();
-  const known = parent.children.get(key ?? '0');
+  const known = parent.children.get(key);
   if (known !== undefined) return known;
   const { token, words } = parseKey(key ?? '0');
   const isInPath = key !== null && (parent.keys === 0 || !WRAPPED.test(key));
@@ -85,10 +93,10 @@ function childOf(parent: TreeNode, key: string | null): TreeNode {
     pointer: `${parent.pointer}/${token}`,
     path: isInPath ? path : parent.path,
     depth: parent.depth + 1,
-    values: [],
     keys: parent.keys + (isInPath ? 1 : 0),
     children: null,
+    field: null,
   };
-  parent.children.set(key ?? '0', child);
+  parent.children.set(key, child);
   return child;
 }
