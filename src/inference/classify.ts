@@ -47,10 +47,8 @@ export type PartyPath = {
 const MAX_ALTERNATIVES = 3;
 
 /** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
-export function classifyField(
-  { pointer, path, depth, values }: FieldProfile,
-  recordPath = '',
-): ClassifiedField {
+export function classifyField(field: FieldProfile, recordPath = ''): ClassifiedField {
+  const { pointer, path, depth, values } = field;
   const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
   const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);
   return { pointer, path, depth, values, meaning };
@@ -89,7 +87,7 @@ function findParty(path: string): PartyPath | null {
   const firstKeyLength = path.split('/', 1).join().split(' ').length;
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
-      const roleWords: readonly string[] = ROLES[role];
+      const roleWords = ROLES[role];
       if (!roleWords.includes(word)) continue;
       const previous = words[index - 1] ?? '';
       if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
@@ -103,19 +101,15 @@ function findParty(path: string): PartyPath | null {
       if (isEmail && ownWords.some((next) => next !== 'address' && next !== 'id')) return null;
       const attributes = ownWords.filter((next) => !IGNORED_WORDS.has(next));
       if (isReference) attributes.push('ref');
-      if (RELATED_THINGS[role].has(attributes[0] ?? '')) return null;
+      if (RELATED_THINGS[role].test(attributes[0] ?? '')) return null;
       if (isEmail) attributes.unshift(word);
       // Ranked last: nested mentions, people who approved or reviewed, a device's `model`.
       const isLast =
         (index >= firstKeyLength && WEAK_WHEN_NESTED.has(word)) ||
-        (word === 'by' && OTHER_VERBS.has(previous)) ||
+        (word === 'by' && OTHER_VERBS.test(previous)) ||
         (word === 'model' && index > 0);
-      const roleRank = roleWords.indexOf(isEmail ? 'user' : word);
-      return {
-        role,
-        roleRank: isLast ? roleWords.length : roleRank,
-        attribute: attributes.join(' '),
-      };
+      const roleRank = isLast ? roleWords.length : roleWords.indexOf(isEmail ? 'user' : word);
+      return { role, roleRank, attribute: attributes.join(' ') };
     }
   }
   return null;
@@ -125,13 +119,10 @@ function findParty(path: string): PartyPath | null {
 const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
 
 /** Words after a role that name something related to the party: `actor/country`. */
-const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, ReadonlySet<string>>> = {
-  actor: new Set(
-    'session country city region location organization organisation org tenant workspace company department team group role owner manager parent agent browser device plan domain'.split(
-      ' ',
-    ),
-  ),
-  target: new Set(['owner', 'parent', 'manager', 'creator']),
+const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, RegExp>> = {
+  actor:
+    /^(?:session|country|city|region|location|organization|organisation|org|tenant|workspace|company|department|team|group|role|owner|manager|parent|agent|browser|device|plan|domain)$/,
+  target: /^(?:owner|parent|manager|creator)$/,
 };
 
 /** In a nested object, these words often name another person, as in `request/user`: the user being created. */
@@ -141,11 +132,8 @@ const WEAK_WHEN_NESTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Words before `by` that name another person than the actor, or no person: `approved by`, `sorted by`. */
-const OTHER_VERBS: ReadonlySet<string> = new Set(
-  'approved reviewed verified closed owned assigned sponsored used sorted grouped followed'.split(
-    ' ',
-  ),
-);
+const OTHER_VERBS =
+  /^(?:approved|reviewed|verified|closed|owned|assigned|sponsored|used|sorted|grouped|followed)$/;
 
 /** Words between a role and its attribute that add no meaning. */
 const FILLERS = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 'info', 'profile'];
@@ -172,26 +160,19 @@ export function rankFields(
     .filter((field) => rankOf(field) >= 0 && accepts(field, rankOf(field)))
     .sort((a, b) => rankOf(a) - rankOf(b) || a.depth - b.depth);
   const strong = accepted.filter((field) => rankOf(field) < FIRST_WEAK_PATTERN[entry]);
+  const strongValues = strong.reduce((sum, { values }) => sum + values.length, 0);
   const bestWeak = accepted[strong.length];
-  const isStrongRare = 2 * countValues(strong) < (bestWeak?.values.length ?? 0);
-  const weak = accepted.filter(
-    (field) => isStrongRare && bestWeak !== undefined && rankOf(field) === rankOf(bestWeak),
-  );
+  const isStrongRare = bestWeak !== undefined && 2 * strongValues < bestWeak.values.length;
+  const weak = isStrongRare ? accepted.filter((field) => rankOf(field) === rankOf(bestWeak)) : [];
   const isStrongDeeper = (strong[0]?.depth ?? 0) > (bestWeak?.depth ?? 0);
-  return (isStrongDeeper ? [...weak, ...strong] : [...strong, ...weak]).map(
-    ({ pointer }) => pointer,
-  );
-}
-
-function countValues(fields: readonly ClassifiedField[]): number {
-  return fields.reduce((sum, { values }) => sum + values.length, 0);
+  const ranked = isStrongDeeper ? [...weak, ...strong] : [...strong, ...weak];
+  return ranked.map(({ pointer }) => pointer);
 }
 
 /** Turns pointers into an entry of a contract: null for none, a string for one, a list of at most three otherwise. */
 export function toPointers(pointers: readonly string[]): Pointers {
-  if (pointers.length < 2) return pointers[0] ?? null;
-  const [first = null, ...others] = new Set(pointers);
-  return others.length > 0 ? [first ?? '', ...others].slice(0, MAX_ALTERNATIVES) : first;
+  const distinct = pointers.length > 1 ? [...new Set(pointers)] : pointers;
+  return distinct.length > 1 ? distinct.slice(0, MAX_ALTERNATIVES) : (distinct[0] ?? null);
 }
 
 /** The pointer (or path) without its last token. Empty if there is no slash. */

@@ -6,10 +6,12 @@ import {
   type Pointers,
   readSource,
 } from '../mapping/contract.ts';
+import type { PointerReader } from '../mapping/json-pointer.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
 import type { Trail } from '../mapping/trail.ts';
+import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { memoizeByObject } from '../util/memoize.ts';
 
 /**
  * Finds drift: configured entries that resolve to nothing, although the response has records. The contract is wrong, or
@@ -22,32 +24,20 @@ export function findDrift(
   trail: Trail,
 ): readonly string[] {
   if (trail.length === 0 || (event === undefined && total == null)) return [];
-  const size = Math.min(trail.length, SAMPLE_SIZE);
-  const isMissing = (read: (record: unknown) => unknown) => {
-    for (let index = 0; index < size; index += 1)
-      if (read(trail.item(index).raw) != null) return false;
-    return true;
-  };
-  const missing = readersOf(event).filter(([, read]) => isMissing(read));
+  const length = Math.min(trail.length, SAMPLE_SIZE);
+  const sample = Array.from({ length }, (_, index) => trail.item(index).raw);
+  const isMissing = (read: PointerReader) => sample.every((record) => read(record) == null);
+  const missing = readersOf(event ?? {}).filter(([, read]) => isMissing(read));
   const isTotalMissing =
     !response.isPartial && total != null && readSource(total, response) === null;
   return [...(isTotalMissing ? ['audit.total'] : []), ...missing.map(([entry]) => entry)];
 }
 
-type EntryReaders = readonly (readonly [entry: string, read: (record: unknown) => unknown])[];
-
-/** Compiled once per configured contract. */
-const compiled = new WeakMap<object, EntryReaders>();
-
-function readersOf(event: DeepPartial<EventContract> = {}): EntryReaders {
-  const readers =
-    compiled.get(event) ??
-    listEntries(event, 'audit.event').map(
-      ([entry, pointers]) => [entry, compilePointers(pointers)] as const,
-    );
-  compiled.set(event, readers);
-  return readers;
-}
+const readersOf = memoizeByObject((event: DeepPartial<EventContract>) =>
+  listEntries(event, 'audit.event').map(
+    ([entry, pointers]) => [entry, compilePointers(pointers)] as const,
+  ),
+);
 
 /** Lists the entries of a part of the contract, with their full names. */
 function listEntries(part: unknown, name: string): readonly (readonly [string, Pointers])[] {

@@ -1,5 +1,5 @@
 import type { DeepPartial } from '../mapping/contract.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
+import { isObject } from '../mapping/values.ts';
 
 /** Fills the missing entries of a configured contract from an inferred one. A configured null is kept. */
 export function fillGaps<T>(configured: DeepPartial<T> | undefined, inferred: T): T {

@@ -1,7 +1,7 @@
 import type { DeepPartial, ExpiryFormat, LoginContract } from '../mapping/contract.ts';
 import { decodeJwtClaims } from '../mapping/login.ts';
 import { parseTime } from '../mapping/time.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
+import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentOf } from './classify.ts';
 import { fillGaps } from './fill-gaps.ts';

@@ -5,10 +5,11 @@ import {
   readSource,
   type Source,
 } from '../mapping/contract.ts';
+import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify.ts';
-import { type FieldProfile, profileFields } from './profile.ts';
+import { profileFields } from './profile.ts';
 import { ENVELOPE_FIELDS } from './vocabulary.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
@@ -26,14 +27,12 @@ export function profileEnvelope(body: unknown, records: string | null): readonly
   const parent = `${parentOf(records ?? '')}/`;
   const isElsewhere = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
   return profileFields([body], { exclude: records })
-    .map(toEnvelopeField)
+    .map(({ pointer, path, values: [value] }) => {
+      // Words are singular, but `pages` is a number of pages, not a page number.
+      const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);
+      return { pointer, value, kinds };
+    })
     .sort((a, b) => isElsewhere(a) - isElsewhere(b));
-}
-
-function toEnvelopeField({ pointer, path, values }: FieldProfile): EnvelopeField {
-  // Words are singular, but `pages` is a number of pages, not a page number.
-  const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);
-  return { pointer, value: values[0], kinds };
 }
 
 const ENVELOPE_KINDS = Object.keys(ENVELOPE_FIELDS) as readonly EnvelopeKind[]; // Object.keys() returns string[]
@@ -70,7 +69,9 @@ export function inferPagination(
   length: number,
   configured: DeepPartial<PagingContract> = {},
 ): PagingContract {
-  const link = findField(envelope, 'next', isUrl) ?? findField(envelope, 'next', isLink);
+  const link =
+    findField(envelope, 'next', (value) => /^https?:\/\//.test(String(value))) ??
+    findField(envelope, 'next', isLink);
   const cursor = findField(envelope, 'cursor', isCursor);
   const page = findField(envelope, 'page', isCount);
   const pages = findField(envelope, 'pages', isCount);
@@ -110,20 +111,10 @@ function findField(
   return envelope.find(({ kinds, value }) => kinds.has(kind) && accepts(value))?.pointer ?? null;
 }
 
-function isCount(value: unknown): boolean {
-  return /^\d+$/.test(String(value)) && typeof value !== 'object';
-}
-
-function isUrl(value: unknown): boolean {
-  return isLink(value) && String(value).startsWith('http');
-}
-
 function isLink(value: unknown): boolean {
   return typeof value === 'string' && /^(?:https?:\/\/|\/|\?)/.test(value);
 }
 
 function isCursor(value: unknown): boolean {
-  return (
-    !isLink(value) && (typeof value === 'number' || (typeof value === 'string' && value !== ''))
-  );
+  return typeof value === 'number' || (typeof value === 'string' && !isLink(value));
 }

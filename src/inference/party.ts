@@ -1,7 +1,7 @@
 import type { PartyContract } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
 import { memoize } from '../util/memoize.ts';
-import { type ClassifiedField, GENERIC_TYPE, toPointers } from './classify.ts';
+import { type ClassifiedField, GENERIC_TYPE, type PartyPath, toPointers } from './classify.ts';
 import { PARTY_FIELDS, type ROLES } from './vocabulary.ts';
 
 /**
@@ -14,8 +14,8 @@ export function inferParty(
 ): PartyContract {
   const all: PartyField[] = [];
   for (const field of fields) {
-    const partyField = field.meaning.party?.role === role ? toPartyField(field) : undefined;
-    if (partyField !== undefined) all.push(partyField);
+    const partyField = toPartyField(field, role);
+    if (partyField !== null) all.push(partyField);
   }
   all.sort(byQuality).splice(MAX_FIELDS);
   const best = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
@@ -57,19 +57,18 @@ function isSameParty(some: readonly PartyField[], others: readonly PartyField[])
 /** More than that are items of a list, not the fields of one party. */
 const MAX_FIELDS = 100;
 
-/** A field that holds an attribute of a party. */
-type PartyField = {
+type Attribute = {
   readonly attribute: keyof PartyContract;
   /** Index of the pattern in PARTY_FIELDS that matches. */
   readonly attributeRank: number;
-  /** See `PartyPath`. */
-  readonly roleRank: number;
   /** Whether the attribute follows the role directly: `actor name`, not `actor billing name`. */
   readonly isDirect: boolean;
-  readonly depth: number;
-  readonly pointer: string;
-  readonly values: readonly unknown[];
 };
+
+/** A field that holds an attribute of a party. */
+type PartyField = Attribute &
+  Pick<PartyPath, 'roleRank'> &
+  Pick<ClassifiedField, 'pointer' | 'depth' | 'values'>;
 
 function byQuality(a: PartyField, b: PartyField): number {
   return (
@@ -80,13 +79,13 @@ function byQuality(a: PartyField, b: PartyField): number {
   );
 }
 
-function toPartyField(field: ClassifiedField): PartyField | undefined {
+function toPartyField(field: ClassifiedField, role: keyof typeof ROLES): PartyField | null {
   const { meaning, pointer, depth, values } = field;
   const { party } = meaning;
-  if (party === null || !values.every(isPlainText)) return undefined;
-  const { role, roleRank, attribute: words } = party;
+  if (party?.role !== role || !values.every(isPlainText)) return null;
+  const { roleRank, attribute: words } = party;
   const parsed = words === '' ? classifyValues(values, role) : parseAttribute(words);
-  return parsed.attribute === null ? undefined : { ...parsed, roleRank, depth, pointer, values };
+  return parsed.attribute === null ? null : { ...parsed, roleRank, pointer, depth, values };
 }
 
 /** Identifiers and names are shorter. Regular expressions overflow V8's stack on texts of millions of characters. */
@@ -97,8 +96,6 @@ function isPlainText(value: unknown): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
   return value.length <= MAX_LENGTH && value[0] !== '{' && value[0] !== '[';
 }
-
-type Attribute = Pick<PartyField, 'attribute' | 'attributeRank' | 'isDirect'>;
 
 const NO_ATTRIBUTE = { attribute: null };
 

@@ -1,5 +1,5 @@
-import { isObject, tokenizeKey } from '../mapping/tokenize-key.ts';
-import { memoize } from '../util/memoize.ts';
+import { parseKey } from '../mapping/parse-key.ts';
+import { isObject } from '../mapping/values.ts';
 
 /** A field in which at least one of the profiled values holds a string, a number or a boolean. */
 export type FieldProfile = {
@@ -86,7 +86,7 @@ function childOf(parent: TreeNode, key: string | null): TreeNode {
   parent.children ??= new Map();
   const known = parent.children.get(key);
   if (known !== undefined) return known;
-  const { token, words } = key === null ? FIRST_ITEM : parseKey(key);
+  const { token, words } = parseKey(key ?? '0');
   const isInPath = key !== null && (parent.keys === 0 || !WRAPPED.test(key));
   const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
   const child: TreeNode = {
@@ -100,13 +100,3 @@ function childOf(parent: TreeNode, key: string | null): TreeNode {
   parent.children.set(key, child);
   return child;
 }
-
-const FIRST_ITEM = { token: '0', words: '' };
-
-/** Splits a key into words. Cached, see `memoize`. */
-export const parseKey = memoize((key) => ({
-  /** The key, escaped for a JSON pointer (RFC 6901, section 3). */
-  token: key.replaceAll('~', '~0').replaceAll('/', '~1'),
-  /** Normalised words, separated by spaces: `display name`. */
-  words: tokenizeKey(key).join(' '),
-}));

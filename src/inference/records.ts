@@ -1,10 +1,11 @@
 // sufficientPrefix is for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load window).
 import type { ListContract } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { parseKey } from '../mapping/parse-key.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
-import { isObject } from '../mapping/tokenize-key.ts';
+import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
-import { parseKey, profileFields } from './profile.ts';
+import { profileFields } from './profile.ts';
 import { LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
@@ -15,9 +16,6 @@ type BodyNode = {
   readonly depth: number;
   readonly value: unknown;
 };
-
-/** A list that may hold the records. A lower tier is better, 0 the best. */
-type RankedList = BodyNode & { readonly tier: number };
 
 /** Maximum number of keys in a pointer to the records. */
 const MAX_DEPTH = 3;
@@ -32,22 +30,14 @@ const MAX_NODES = 5000;
 const TIME_SAMPLE = 5;
 
 /**
- * Finds the list of records in a response: the pointer of the best list (see `rankLists`), of the only list, or else of
- * an object whose members are records with numbered keys. Null if there is none.
+ * Finds the list of records in a response: the pointer of the best list, or else of an object whose members are records
+ * with numbered keys. Null if there is none.
  */
 export function inferRecords(body: unknown): string | null {
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
   const [best = nodes.find(isNumberedRecords)] = lists.length === 1 ? lists : rankByTier(lists);
   return best?.pointer ?? null;
-}
-
-/**
- * Lists the lists of objects that may hold the records, best first. Tier 0 has times and a matching name, tier 1 a
- * strong name, tier 2 times only, tier 3 a weak name, tier 4 is the only list. Shallow lists come first in a tier.
- */
-function rankLists(body: unknown): readonly RankedList[] {
-  return rankByTier(listNodes(body).filter(isList));
 }
 
 /**
@@ -68,13 +58,16 @@ export function sufficientPrefix(records: number, configured: ListContract['reco
 }
 
 function inferCertainRecords(body: unknown): string | null {
-  const [best] = rankLists(body);
-  const isCertain =
-    best !== undefined && (best.depth === 0 || (best.depth === 1 && best.tier === 0));
+  const [best] = rankByTier(listNodes(body).filter(isList));
+  const isCertain = best?.depth === 0 || (best?.depth === 1 && best.tier === 0);
   return isCertain ? best.pointer : null;
 }
 
-function rankByTier(lists: readonly BodyNode[]): readonly RankedList[] {
+/**
+ * Ranks the lists that may hold the records, best first. Tier 0 has times and a matching name, tier 1 a strong name,
+ * tier 2 times only, tier 3 a weak name, tier 4 is the only list. Shallow lists come first in a tier.
+ */
+function rankByTier(lists: readonly BodyNode[]) {
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: BodyNode) =>
     (filled.length > 0 ? filled : lists).every((one) => one === list);

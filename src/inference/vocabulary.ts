@@ -1,6 +1,6 @@
 /**
  * All names that inference knows. Patterns are listed best first, and match the words of a field's path: lower case,
- * singular, separated by spaces (see `tokenizeKey`). The path of a field of an event starts at the record, after any
+ * singular, separated by spaces (see `parseKey`). The path of a field of an event starts at the record, after any
  * WRAPPERS.
  */
 
@@ -90,47 +90,17 @@ export const OTHER_ADDRESSES =
 
 /** Words for the actor and the target, best first. A field belongs to the role whose word comes first in its path. */
 export const ROLES = {
-  actor: [
-    'actor',
-    'initiator',
-    'by',
-    'originator',
-    'originating',
-    'operator',
-    'performer',
-    'executor',
-    'invoker',
-    'requester',
-    'requestor',
-    'caller',
-    'who',
-    'author',
-    'principal',
-    'admin',
-    'administrator',
-    'user',
-    'login',
-    'identity',
-    'member',
-    'person',
-    'employee',
-    'creator',
-    'email',
-  ],
-  target: [
-    'target',
-    'affected',
-    'auditable',
-    'model',
-    'resource',
-    'object',
-    'entity',
-    'asset',
-    'item',
-    'subject',
-    'record',
-  ],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+  actor: splitWords(
+    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee creator email',
+  ),
+  target: splitWords(
+    'target affected auditable model resource object entity asset item subject record',
+  ),
+};
+
+function splitWords(words: string): readonly string[] {
+  return words.split(' ');
+}
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
 export const PARTY_FIELDS = {

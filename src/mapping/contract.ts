@@ -23,11 +23,7 @@ export type LoginContract = {
 };
 
 /** Maps the actor or the target of a record. Pointers are relative to the record. */
-export type PartyContract = {
-  readonly identifier: Pointers;
-  readonly name: Pointers;
-  readonly type: Pointers;
-};
+export type PartyContract = Readonly<Record<'identifier' | 'name' | 'type', Pointers>>;
 
 /** Maps one record of the audit trail. Pointers are relative to the record. */
 export type EventContract = {

@@ -1,14 +1,10 @@
 import { compilePointers, type EventContract, type Lazy, type PartyContract } from './contract.ts';
 import { type EventOutcome, parseOutcome } from './outcome.ts';
 import { type Instant, parseTime } from './time.ts';
-import { toText } from './tokenize-key.ts';
+import { toText } from './values.ts';
 
 /** The actor or the target of an event. */
-export type Party = {
-  readonly identifier: string | null;
-  readonly name: string | null;
-  readonly type: string | null;
-};
+export type Party = Readonly<Record<keyof PartyContract, string | null>>;
 
 /** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
 export class AuditEvent {
@@ -67,15 +63,13 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
 }
 
 function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const read = {
-    identifier: compilePointers(contract.identifier),
-    name: compilePointers(contract.name),
-    type: compilePointers(contract.type),
-  };
+  const readIdentifier = compilePointers(contract.identifier);
+  const readName = compilePointers(contract.name);
+  const readType = compilePointers(contract.type);
   return (record) => {
-    const identifier = toText(read.identifier(record));
-    const name = toText(read.name(record));
-    const type = toText(read.type(record));
+    const identifier = toText(readIdentifier(record));
+    const name = toText(readName(record));
+    const type = toText(readType(record));
     const isEmpty = identifier === null && name === null && type === null;
     return isEmpty ? null : { identifier, name, type };
   };

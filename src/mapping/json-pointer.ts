@@ -1,7 +1,7 @@
 // Compiled for speed: interpreted pointers take 1.4 times the CPU (10 records; npm run bench -- --load small).
 import { GatewayError } from '../errors.ts';
 import { isCacheableKey, memoize } from '../util/memoize.ts';
-import { isObject } from './tokenize-key.ts';
+import { isObject } from './values.ts';
 
 /** Empty, or tokens with a leading slash each. A `~` must be part of `~0` or `~1` (RFC 6901, section 3). */
 const GRAMMAR = /^(?:\/(?:[^~/]|~[01])*)*$/;

@@ -5,7 +5,7 @@ import { type LazyListContract, readSource } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
-import { isObject } from './tokenize-key.ts';
+import { isCount, isObject } from './values.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
 export type ListItem = {
@@ -33,19 +33,8 @@ export type ListPage<Item extends ListItem = ListItem> = {
   release(): void;
 };
 
-/** Names of two entries of the contract, for the message that says which one is missing. */
-export type ListEntries = {
-  /** Such as `audit.paging`. */
-  readonly paging: string;
-  /** Such as `audit.event.id`. */
-  readonly id: string;
-};
-
-/** How the records of a response become items. */
-export type ListReader<Item extends ListItem> = {
-  readonly entries: ListEntries;
-  readonly toItem: (record: unknown) => Item;
-};
+/** Names of two entries of the contract, such as `audit.paging` and `audit.event.id`, to name a missing one. */
+export type ListEntries = Readonly<Record<'paging' | 'id', string>>;
 
 /** Number of records that are inspected to infer what all of them contain. */
 export const SAMPLE_SIZE = 50;
@@ -59,44 +48,43 @@ export const SAMPLE_SIZE = 50;
 export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
   response: UpstreamResponse,
-  reader: ListReader<Item>,
+  reader: { readonly entries: ListEntries; readonly toItem: (record: unknown) => Item },
   token: PageToken | null = null,
 ): ListPage<Item> {
   const { body, isPartial = false } = response;
   const records = recordsAt(contract.records, body);
-  if (records === null) throwOnSoftFailure(response);
-  // An empty list with a `message` is normal; with an `error` it is not.
-  else if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   if (records === null) {
+    throwOnSoftFailure(response);
     const message = `The service's response has no list of records that Keytrail can find. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
+  // An empty list with a `message` is normal; with an `error` it is not.
+  if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   const { length } = records;
-  const { entries } = reader;
   // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
   const { total: totalSource, paging } = contract;
-  let toItem: ListReader<Item>['toItem'] | undefined = reader.toItem;
+  let toItem: typeof reader.toItem | undefined = reader.toItem;
   const item = (index: number) => {
     if (toItem === undefined) throw new Error('This page was released.');
     return toItem(records[index]);
   };
   const total = lazy(() => (isPartial ? null : toCount(readSource(totalSource(), response))));
-  const facts = { length, total, lastId: () => item(length - 1).id, entries };
+  const facts = { length, total, lastId: () => item(length - 1).id, entries: reader.entries };
   return {
     raw: isPartial ? null : body,
     isPartial,
     length,
     total,
     item,
-    next: lazy(() => (isPartial ? PARTIAL : readNextPage(paging(), response, facts, token))),
+    next: lazy(() =>
+      isPartial ? { isPartial: true } : readNextPage(paging(), response, facts, token),
+    ),
     release: () => {
       records.splice(0);
       toItem = undefined;
     },
   };
 }
-
-const PARTIAL = { isPartial: true } as const;
 
 /** The records at a pointer: the items of an array, or the members of an object; null if neither is there. */
 export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
@@ -106,20 +94,7 @@ export function recordsAt(pointer: string | null, body: unknown): unknown[] | nu
   return found === null ? [] : null;
 }
 
-/** Computes a value once per page, as many fields of one request may need it. */
-export function memoizePerPage<Item extends ListItem, Value extends object>(
-  compute: (page: ListPage<Item>) => Value,
-): (page: ListPage<Item>) => Value {
-  const known = new WeakMap<ListPage<Item>, Value>();
-  return (page) => {
-    const value = known.get(page) ?? compute(page);
-    known.set(page, value);
-    return value;
-  };
-}
-
 /** A count beyond 2^53 has lost digits; it is then larger than any list. */
 function toCount(value: unknown): number | null {
-  const isCount = typeof value !== 'object' && /^\d+$/.test(String(value));
-  return isCount ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
+  return isCount(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
 }

@@ -3,7 +3,7 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { type ExpiryFormat, type LoginContract, readSource } from './contract.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { type Instant, parseTime, toInstant } from './time.ts';
-import { isObject } from './tokenize-key.ts';
+import { isObject } from './values.ts';
 
 /** The tokens of a successful login. */
 export type LoginTokens = {

@@ -1,20 +1,15 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { compilePointers, type PagingContract, readSource } from './contract.ts';
+import { type PagingContract, readSource } from './contract.ts';
 import type { ListEntries } from './list-page.ts';
-import { toText } from './tokenize-key.ts';
+import { toText } from './values.ts';
 
 /** How to request a page other than the first: the service's link, or a query parameter. */
-export type PageToken = { readonly link: string } | QueryToken;
+export type PageToken =
+  | { readonly link: string }
+  | { readonly parameter: string; readonly value: string; readonly preceding?: PrecedingCounts };
 
-type QueryToken = {
-  readonly parameter: string;
-  readonly value: string;
-  /** What precedes the page, if pages or records are counted: this identifies the last page. */
-  readonly preceding?: PrecedingCounts;
-};
-
-/** Number of pages and of records before a page. */
-export type PrecedingCounts = Readonly<Record<'pages' | 'records', number>>;
+/** Number of pages and of records before a page, if they are counted. This identifies the last page. */
+type PrecedingCounts = Readonly<Record<'pages' | 'records', number>>;
 
 /**
  * How to request the page after this one. `missing` names the contract entry without which that is unknown. `isPartial`:
@@ -42,7 +37,7 @@ export function readNextPage(
   token: PageToken | null,
 ): NextPage {
   const { style, parameter } = paging;
-  const isLast = page.length === 0 || readHasMore(paging, response) === 'false';
+  const isLast = page.length === 0 || String(readSource(paging.more, response)) === 'false';
   if (isLast || style === 'none') return null;
   if (style === 'page' || style === 'offset') return readCounted(paging, response, page, token);
   const next = toText(readSource(paging.next, response));
@@ -52,15 +47,8 @@ export function readNextPage(
   if (id === null) return { missing: page.entries.id };
   const value = style === 'cursor' ? next : id;
   if (value === null) return null;
-  return parameter === null ? missingParameter(page) : { parameter, value };
-}
-
-function missingParameter({ entries }: PageFacts) {
-  return { missing: `${entries.paging}.parameter` };
-}
-
-function readHasMore({ more }: PagingContract, { body }: UpstreamResponse): string {
-  return String(compilePointers(more)(body));
+  if (parameter === null) return { missing: `${page.entries.paging}.parameter` };
+  return { parameter, value };
 }
 
 /** By page number or offset. Null if the numbers in the response say that this page is the last. */
@@ -75,21 +63,21 @@ function readCounted(
   const { style, position, pages, start, parameter } = paging;
   const { length } = page;
   const total = page.total();
-  const found = compilePointers(position)(response.body);
+  const found = readSource(position, response);
   const requested = token === null ? start : Number(token.value);
   // An offset beyond the total is another number, such as the time of the first record.
-  const isOther = found == null || (style === 'offset' && total !== null && Number(found) > total);
+  const isOther = found === null || (style === 'offset' && total !== null && Number(found) > total);
   const current = isOther ? requested : Number(found);
   const preceding =
     token?.preceding ?? countPreceding(Math.max(0, current - start), paging, length);
-  const pageCount = compilePointers(pages)(response.body);
+  const pageCount = readSource(pages, response);
   const records = preceding.records + length;
   const isLast =
-    pageCount == null
+    pageCount === null
       ? total !== null && records >= total
       : preceding.pages + 1 >= Number(pageCount);
-  if (isLast && readHasMore(paging, response) !== 'true') return null;
-  if (parameter === null) return missingParameter(page);
+  if (isLast && String(readSource(paging.more, response)) !== 'true') return null;
+  if (parameter === null) return { missing: `${page.entries.paging}.parameter` };
   if (!Number.isSafeInteger(current)) return null;
   const value = String(current + (style === 'page' ? 1 : length));
   return { parameter, value, preceding: { pages: preceding.pages + 1, records } };

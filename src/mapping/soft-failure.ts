@@ -1,7 +1,8 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { parseOutcome } from './outcome.ts';
-import { isObject, tokenizeKey } from './tokenize-key.ts';
+import { parseKey } from './parse-key.ts';
+import { isObject } from './values.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
 export const CONTRACT_HINT =
@@ -70,7 +71,7 @@ function listMembers(body: unknown): readonly Member[] {
 function toMembers(value: unknown): readonly Member[] {
   if (!isObject(value)) return [];
   const entries = Object.entries(value).slice(0, MAX_MEMBERS);
-  return entries.map(([key, member]) => ({ words: tokenizeKey(key).join(' '), value: member }));
+  return entries.map(([key, member]) => ({ words: parseKey(key).words, value: member }));
 }
 
 function isResourceState({ words, value }: Member): boolean {

@@ -10,12 +10,7 @@ export type Trail = ListPage<AuditEvent>;
 /** Entries of the contract that messages about the audit trail name. */
 export const AUDIT_ENTRIES: ListEntries = { paging: 'audit.paging', id: 'audit.event.id' };
 
-/**
- * Reads one page of the audit trail where the contract specifies.
- * @param token What was requested; null for the first page.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records, UPSTREAM_ERROR if its body says
- * that the request failed.
- */
+/** Reads one page of the audit trail, as `readListPage` reads a list. */
 export function readTrail(
   contract: LazyAuditContract,
   response: UpstreamResponse,

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/pagination.ts';
+import { lazy } from '../util/memoize.ts';
 import {
   type CursorPosition,
   decodeCursor,
@@ -35,10 +36,7 @@ export type ConnectionArguments<Item extends ListItem> = {
   readonly where?: ItemSelector<Item> | undefined;
 };
 
-/**
- * Fetches one page of the service: the first for a null token. With `sufficient`, the response may be read only up to
- * that number of records.
- */
+/** Fetches a page of the service, the first for a null token. With `sufficient`, it may have only that many records. */
 export type FetchPage<Item extends ListItem> = (
   token: PageToken | null,
   sufficient?: number,
@@ -75,7 +73,7 @@ export async function resolveConnection<Item extends ListItem>(
   const selected: Edge<Item>[] = [];
   // One more than the page shows whether there is a next page.
   const sufficient = where === selectAllItems && position === null ? size + 1 : undefined;
-  const { pages, next } = await fetchPages(fetchPage, { position, sufficient }, (fetched) => {
+  const { pages, next } = await fetchPages(fetchPage, position, sufficient, (fetched) => {
     const { page, token, from } = fetched;
     const indices = where(page, from, size + 1 - selected.length);
     selected.push(...indices.map((index) => ({ page, token, index })));
@@ -83,7 +81,7 @@ export async function resolveConnection<Item extends ListItem>(
   });
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
-  let total: number | null = null; // several aliases may request it
+  const toCursor = (edge: Edge<Item> | undefined) => edge && encodeCursor(edge);
   const lastEdge = () => {
     if (isTruncated || next() === null) return edges.at(-1);
     const last = pages.findLast(({ page }) => page.length > 0);
@@ -91,17 +89,11 @@ export async function resolveConnection<Item extends ListItem>(
   };
   return {
     edges,
-    startCursor: () => edges[0] && encodeCursor(edges[0]),
-    endCursor: () => {
-      const last = lastEdge();
-      return last && encodeCursor(last);
-    },
+    startCursor: () => toCursor(edges[0]),
+    endCursor: () => toCursor(lastEdge()),
     hasNextPage: () => isTruncated || next() !== null,
     hasPreviousPage: position !== null,
-    totalCount: () => {
-      total ??= countSelected(pages, where);
-      return total;
-    },
+    totalCount: lazy(() => countSelected(pages, where)),
     raw: (selected[0] ?? pages[0])?.page.raw,
   };
 }
@@ -120,10 +112,8 @@ type FetchedPage<Item extends ListItem> = {
 /** Fetches pages from a position on, while more is wanted, there is a next page, and fewer than ten were fetched. */
 async function fetchPages<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
-  {
-    position,
-    sufficient,
-  }: { readonly position: CursorPosition | null; readonly sufficient: number | undefined },
+  position: CursorPosition | null,
+  sufficient: number | undefined,
   wantsMore: (fetched: FetchedPage<Item>) => boolean,
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];

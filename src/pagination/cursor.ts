@@ -1,20 +1,16 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import { type ListItem, type ListPage, memoizePerPage } from '../mapping/list-page.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/pagination.ts';
+import { memoizeByObject } from '../util/memoize.ts';
 
-/**
- * What a cursor contains. Lists grow and ids may repeat, so one of these alone would not find the item again.
- */
+/** What a cursor contains. Lists grow and ids may repeat, so one of these alone would not find the item again. */
 export type CursorPosition = {
   /** Of the item, see {@link fingerprint}. */
   readonly fingerprint: string;
   /** Of the item on its page. */
   readonly index: number;
-  /**
-   * Shows how many records were added before the item since: the length of its page, or the fingerprint of the first
-   * record of a partial one.
-   */
+  /** Shows how many records were added since: the length of its page, or the fingerprint of a partial page's first one. */
   readonly origin: number | string;
   /** How to request the page; null for the first. */
   readonly token: PageToken | null;
@@ -56,21 +52,16 @@ export function decodeCursor(cursor: string): CursorPosition {
 }
 
 /**
- * The present index of the item at a position; -1 if it is not on this page. Tries the old index, counted from either
- * end of the page, so that records added before or after it do not matter. Then searches the page for the same record,
- * and finally for the same id: the record may have changed.
+ * The present index of the item at a position; -1 if it is not on this page. Compares the items at the old index, counted
+ * from either end because records may have been added, then all others: first by record, then by id.
  */
 export function findItem(
   page: ListPage,
   { fingerprint: wanted, index, origin }: CursorPosition,
 ): number {
-  const added =
-    typeof origin === 'number'
-      ? page.length - origin
-      : Math.max(
-          0,
-          findIndex(page, (candidate) => recordPrint(page, candidate) === origin),
-        );
+  const indexOfOrigin = () =>
+    findIndex(page, (candidate) => recordPrint(page, candidate) === origin);
+  const added = typeof origin === 'number' ? page.length - origin : Math.max(0, indexOfOrigin());
   // The id is compared last: if ids are those of operations, several records share one.
   for (const isMatch of [isSameRecord, isSameId]) {
     const isFound = (candidate: number) =>
@@ -82,13 +73,11 @@ export function findItem(
 }
 
 function findIndex({ length }: ListPage, holds: (index: number) => boolean): number {
-  for (let index = 0; index < length; index += 1) {
-    if (holds(index)) return index;
-  }
+  for (let index = 0; index < length; index += 1) if (holds(index)) return index;
   return -1;
 }
 
-const fingerprints = memoizePerPage(() => new Map<number, string>());
+const fingerprints = memoizeByObject((_: ListPage) => new Map<number, string>());
 
 /** Identifies an item by a hash of its id and a hash of its record: either may change while the other still matches. */
 export function fingerprint(page: ListPage, index: number): string {

@@ -1,8 +1,9 @@
 import type { AuditContract, DeepPartial } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
-import { type ListItem, type ListPage, memoizePerPage } from '../mapping/list-page.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { EventOutcome } from '../mapping/outcome.ts';
 import type { Instant } from '../mapping/time.ts';
+import { memoizeByObject } from '../util/memoize.ts';
 
 /** Conditions on an event. One that is null or omitted does not apply. */
 export type EventFilter = {
@@ -24,20 +25,20 @@ export type ItemSelector<Item extends ListItem> = (
 ) => readonly number[];
 
 /** Selects all items. */
-export function selectAllItems({ length }: ListPage, from: number, limit: number) {
-  const selected: number[] = [];
-  for (let index = from; index < length && selected.length < limit; index += 1) {
-    selected.push(index);
-  }
-  return selected;
-}
+export const selectAllItems: ItemSelector<ListItem> = selectWhere(() => true);
 
 /** Selects the events that meet every condition. A field that could not be read meets none. */
 export function selectMatchingEvents(filter: EventFilter): ItemSelector<AuditEvent> {
+  return selectWhere((page, index) => matches(filter, page.item(index)));
+}
+
+function selectWhere<Item extends ListItem>(
+  accepts: (page: ListPage<Item>, index: number) => boolean,
+): ItemSelector<Item> {
   return (page, from, limit) => {
     const selected: number[] = [];
     for (let index = from; index < page.length && selected.length < limit; index += 1) {
-      if (matches(filter, page.item(index))) selected.push(index);
+      if (accepts(page, index)) selected.push(index);
     }
     return selected;
   };
@@ -87,23 +88,17 @@ function matches(filter: EventFilter, event: AuditEvent): boolean {
 }
 
 function isNamed(identifierOrName: string, party: Party | null): boolean {
-  return (
-    party !== null && (party.identifier === identifierOrName || party.name === identifierOrName)
-  );
+  return party?.identifier === identifierOrName || party?.name === identifierOrName;
 }
 
 /** Finds the nth event of a party. Each event is read once, however many parties a request has. */
-const indexByParty = memoizePerPage((page: ListPage<AuditEvent>) => {
+const indexByParty = memoizeByObject((page: ListPage<AuditEvent>) => {
   const indices = new Map<string, number[]>();
   let indexed = 0;
   const indexNext = () => {
     const { actor, target } = page.item(indexed);
-    for (const name of new Set([
-      actor?.identifier,
-      actor?.name,
-      target?.identifier,
-      target?.name,
-    ])) {
+    const names = [actor?.identifier, actor?.name, target?.identifier, target?.name];
+    for (const name of new Set(names)) {
       if (name == null) continue;
       const known = indices.get(name);
       if (known === undefined) indices.set(name, [indexed]);

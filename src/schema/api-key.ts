@@ -4,7 +4,7 @@ import { selectEventsOfParty } from '../pagination/filter.ts';
 import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';
-import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
+import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 import { connectionArguments } from './connection.ts';
 
 /** Adds the entity `ApiKey`, and `Mutation.deleteApiKey`. Forwards to DELETE /api/v1/secrets/{client_id}. */
@@ -22,8 +22,7 @@ export function addApiKey(builder: Builder): void {
           'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. Null if it fails, with the codes of `Query.audit`.',
         args: connectionArguments(builder),
         resolve: ({ clientId }, { first, after }, context) => {
-          const parameters = pageSizeParameter(context.contract.audit?.paging);
-          const trail = listAudit(context, { parameters, isPrefixSufficient: false });
+          const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));
           return resolveConnection(trail, { first, after, where: selectEventsOfParty(clientId) });
         },
       }),
@@ -54,14 +53,12 @@ export function addApiKey(builder: Builder): void {
           type: DeletionOutcome,
           description: 'Whether the key is deleted already.',
         }),
-        raw: t.field({
-          type: 'JSON',
-          nullable: true,
-          args: rawArguments(builder),
-          description:
+        raw: t.field(
+          rawField(
+            builder,
             'The response of the service, or a part of it. Null if it is empty or the part does not exist.',
-          resolve: resolveRaw,
-        }),
+          ),
+        ),
       }),
     });
 

@@ -7,7 +7,7 @@ import { AUDIT_ENTRIES, readTrail } from '../mapping/trail.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/connection.ts';
 import { filterParameters, selectMatchingEvents } from '../pagination/filter.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
-import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
+import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments } from './connection.ts';
 import type { Context } from './context.ts';
 
@@ -86,14 +86,12 @@ export function addAudit(builder: Builder): void {
         nullable: true,
         description: 'The user agent of the actor.',
       }),
-      raw: t.field({
-        type: 'JSON',
-        nullable: true,
-        args: rawArguments(builder),
-        description:
+      raw: t.field(
+        rawField(
+          builder,
           'The record as the service sent it, or a part of it. Null if the part does not exist.',
-        resolve: resolveRaw,
-      }),
+        ),
+      ),
     }),
   });
 
@@ -152,10 +150,8 @@ export function addAudit(builder: Builder): void {
         ];
         const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
-        const trail = listAudit(context, {
-          parameters: [...given, ...added],
-          isPrefixSufficient: isOnlyFieldWithout(['totalCount', 'raw'], info),
-        });
+        const isPrefixSufficient = isOnlyFieldWithout(['totalCount', 'raw'], info);
+        const trail = listAudit(context, [...given, ...added], isPrefixSufficient);
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         return resolveConnection(trail, { first, after, where });
       },
@@ -166,10 +162,8 @@ export function addAudit(builder: Builder): void {
 /** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */
 export function listAudit(
   { authorized, contract, reportDrift }: Context,
-  {
-    parameters,
-    isPrefixSufficient,
-  }: { readonly parameters: readonly QueryParameter[]; readonly isPrefixSufficient: boolean },
+  parameters: readonly QueryParameter[],
+  isPrefixSufficient = false,
 ) {
   return authorized.list({
     route: 'audit',

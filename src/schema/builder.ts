@@ -70,21 +70,22 @@ export function createBuilder() {
 export const UPSTREAM_CODES =
   'BAD_USER_INPUT, UNAUTHENTICATED, FORBIDDEN, NOT_FOUND, CONFLICT, RATE_LIMITED, OVERLOADED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, UPSTREAM_ERROR, UPSTREAM_BAD_RESPONSE';
 
-/** The arguments of every field `raw`. */
-export function rawArguments(builder: Builder) {
-  return builder.args((t) => ({
-    pointer: t.string({
-      defaultValue: '',
-      description:
-        'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`. Empty or null: the whole.',
-    }),
-  }));
-}
-
-/** Resolves a field `raw`. Throws BAD_USER_INPUT if the pointer is not one. */
-export function resolveRaw(
-  { raw }: { readonly raw: unknown },
-  args: { readonly pointer?: string | null | undefined },
-): unknown {
-  return resolvePointer(raw, args.pointer ?? '') ?? null;
+/** The options of a field `raw`, which returns what the service sent or the part at a pointer. */
+export function rawField(builder: Builder, description: string) {
+  return {
+    type: 'JSON',
+    nullable: true,
+    description,
+    args: builder.args((t) => ({
+      pointer: t.string({
+        defaultValue: '',
+        description:
+          'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`. Empty or null: the whole.',
+      }),
+    })),
+    resolve: (
+      { raw }: { readonly raw: unknown },
+      args: { readonly pointer?: string | null | undefined },
+    ) => resolvePointer(raw, args.pointer ?? '') ?? null,
+  } as const;
 }

@@ -2,7 +2,7 @@ import type { ObjectRef } from '@pothos/core';
 import type { ListItem } from '../mapping/list-page.ts';
 import type { Connection } from '../pagination/connection.ts';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
-import { type Builder, type BuilderTypes, rawArguments, resolveRaw } from './builder.ts';
+import { type Builder, type BuilderTypes, rawField } from './builder.ts';
 
 /** Adds `PageInfo`. It is shareable: other subgraphs of a federated graph may define it as well. */
 export function addPageInfo(builder: Builder): void {
@@ -88,13 +88,12 @@ export function addConnection(
         description: `Number of ${noun}s on all pages. Null unless the service states it or returned all of its records at once.`,
         resolve: (page) => page.totalCount(),
       }),
-      raw: t.field({
-        type: 'JSON',
-        nullable: true,
-        args: rawArguments(builder),
-        description: `The response of the service that contains the first ${noun} of this page, or a part of it. Null if the part does not exist.`,
-        resolve: resolveRaw,
-      }),
+      raw: t.field(
+        rawField(
+          builder,
+          `The response of the service that contains the first ${noun} of this page, or a part of it. Null if the part does not exist.`,
+        ),
+      ),
     }),
   });
 }

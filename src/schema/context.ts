@@ -11,7 +11,7 @@ import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.t
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
 
 /** What every resolver is given, for one request. Nothing in it outlives the request or is shared with another. */
-export type Context = {
+export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> & {
   /** Counts a login. Throws RATE_LIMITED if there were too many of this client or from this IP address. */
   readonly admitLogin: (clientId: string) => Promise<void>;
   /** Calls without a token. */
@@ -24,10 +24,6 @@ export type Context = {
   };
   /** Counts the fields of entities that a router requests. Throws OPERATION_TOO_COMPLEX for more than 2000. */
   readonly admitEntityFields: (count: number) => void;
-  readonly contract: ConfiguredContract;
-  /** Reports entries of the contract that were not found in a response. */
-  readonly reportDrift: (entries: readonly string[]) => void;
-  readonly now: () => Date;
   /**
    * Releases the pages that were read, once the result is serialized. Settled promises that V8 has promoted to the old
    * generation would retain them until a major GC: 20 % of the time of a response with 1,000 records.
@@ -51,6 +47,7 @@ export type SharedServices = {
   /** Counts a login by client ID, and by IP address if that is known. Throws RATE_LIMITED if there were too many. */
   readonly admitLogin: (clientId: string, address: string | null) => Promise<void>;
   readonly contract: ConfiguredContract;
+  /** Reports entries of the contract that were not found in a response. */
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
 };
@@ -71,14 +68,12 @@ export function createContext(
   const authorized = () => calls.authorized(parseBearer(request.headers.get('authorization')));
 
   const pages: ListPage[] = [];
-  const fetchOne = async (key: PageKey): Promise<ListPage> => {
-    const { list, path, token, sufficient } = key;
-    const { signal } = request;
+  const fetchOne = async ({ list, path, token, sufficient }: PageKey): Promise<ListPage> => {
     const prefix =
       sufficient !== undefined && list.prefix !== undefined
         ? sufficientPrefix(sufficient, list.prefix.records)
         : undefined;
-    const response = await authorized().get(list.route, path, { signal, prefix });
+    const response = await authorized().get(list.route, path, { signal: request.signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
     return { ...page, next: () => withoutPath(client, page.next(), list) };

@@ -65,8 +65,9 @@ export function addFederation(builder: Builder): void {
 /** Prints the public schema, sorted, with its federation directives and `@oneOf`: the text of `schema.graphql`. */
 export function printSubgraph(schema: GraphQLSchema): string {
   const document = getDocumentNodeFromSchema(schema);
+  // What federation adds for the router's use only has names with an underscore: `_service`, `_Any`.
   const omitInternal = (node: { readonly name: { readonly value: string } }) =>
-    ROUTER_ONLY.has(node.name.value) ? null : undefined;
+    node.name.value.startsWith('_') ? null : undefined;
   return `${print(
     visit(document, {
       FieldDefinition: omitInternal,
@@ -78,15 +79,6 @@ export function printSubgraph(schema: GraphQLSchema): string {
     }),
   )}\n`;
 }
-
-/** What federation adds for the router's use only. */
-const ROUTER_ONLY: ReadonlySet<string> = new Set([
-  '_service',
-  '_entities',
-  '_Any',
-  '_Entity',
-  '_Service',
-]);
 
 /** Number of fields that may fail for each entity; at least one, the entity itself. */
 function countFields(info: GraphQLResolveInfo): number {

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { completeLogin } from '../inference/login.ts';
 import { type LoginTokens, readLogin } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
-import { type Builder, rawArguments, resolveRaw, UPSTREAM_CODES } from './builder.ts';
+import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 
 /** Adds `Mutation.login`. Forwards to POST /api/v1/auth/login, without the caller's Authorization header. */
 export function addLogin(builder: Builder): void {
@@ -38,14 +38,12 @@ export function addLogin(builder: Builder): void {
         description:
           'When the access token expires. Null if the service does not say: log in again after UNAUTHENTICATED.',
       }),
-      raw: t.field({
-        type: 'JSON',
-        nullable: true,
-        args: rawArguments(builder),
-        description:
+      raw: t.field(
+        rawField(
+          builder,
           'The response of the service, tokens included, or a part of it. Null if the part does not exist.',
-        resolve: resolveRaw,
-      }),
+        ),
+      ),
     }),
   });
 

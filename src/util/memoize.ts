@@ -37,3 +37,15 @@ export function lazy<T extends NonNullable<unknown> | null>(compute: () => T): (
     return value;
   };
 }
+
+/** Memoizes a function of an object, for as long as the object is in use. */
+export function memoizeByObject<K extends object, T extends object>(
+  compute: (key: K) => T,
+): (key: K) => T {
+  const cache = new WeakMap<K, T>();
+  return (key) => {
+    const value = cache.get(key) ?? compute(key);
+    cache.set(key, value);
+    return value;
+  };
+}

@@ -1,16 +1,4 @@
-/** Whether a value is a JSON object: not an array, not null. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Texts that mean "no value". */
-const NO_VALUE = /^(?:|-|n\/a|null)$/i;
-
-/** Converts text and numbers to text. Null for anything else, and for text that means "no value", see NO_VALUE. */
-export function toText(value: unknown): string | null {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && (value.length > 4 || !NO_VALUE.test(value)) ? value : null;
-}
+import { memoize } from '../util/memoize.ts';
 
 /** Words that services join without a separator: `eventid`, `ipaddress`, `username`. */
 const JOINED_WORDS: ReadonlySet<string> = new Set(
@@ -33,9 +21,12 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
 /** Characters of a key that are examined. Keys that are names are shorter. */
 const MAX_LENGTH = 80;
 
-/** Splits a key into words, in lower case and singular: `created`, `at` for `createdAt`, `created_at`, `CREATED-AT`. */
-export function tokenizeKey(key: string): readonly string[] {
-  return key
+/** Splits a key into words, see `memoize`. */
+export const parseKey = memoize((key) => ({
+  /** The key, escaped for a JSON pointer (RFC 6901, section 3). */
+  token: key.replaceAll('~', '~0').replaceAll('/', '~1'),
+  /** In lower case and singular, separated by spaces: `created at` for `createdAt`, `created_at`, `CREATED-AT`. */
+  words: key
     .slice(0, MAX_LENGTH)
     .replace(/(\p{Ll}|\d)(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1$3 $2$4')
     .toLowerCase()
@@ -43,8 +34,9 @@ export function tokenizeKey(key: string): readonly string[] {
     .filter((word) => word !== '')
     .flatMap((word) => splitJoined(word, new Set()) ?? [word])
     .map(toSingular)
-    .map((word) => SYNONYMS.get(word) ?? word);
-}
+    .map((word) => SYNONYMS.get(word) ?? word)
+    .join(' '),
+}));
 
 /**
  * Splits joined words; null if a part of them is unknown.
