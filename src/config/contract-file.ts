@@ -27,6 +27,21 @@ const occurredAt = z.union(
 const parameter = z.string().min(1).nullable();
 const party = section({ identifier: pointers, name: pointers, type: pointers });
 
+const list = {
+  records: pointer.nullable(),
+  total: source,
+  paging: section({
+    style: z.enum(PAGING_STYLES),
+    next: source,
+    more: pointers,
+    position: pointers,
+    pages: pointers,
+    start: z.int().nonnegative(),
+    parameter,
+    size: parameter,
+  }),
+};
+
 const schema: z.ZodType<ConfiguredContract> = section({
   login: section({
     accessToken: source,
@@ -35,18 +50,7 @@ const schema: z.ZodType<ConfiguredContract> = section({
     expires: z.strictObject({ at: source, as: expiryFormat }).nullable(),
   }),
   audit: section({
-    records: pointer.nullable(),
-    total: source,
-    paging: section({
-      style: z.enum(PAGING_STYLES),
-      next: source,
-      more: pointers,
-      position: pointers,
-      pages: pointers,
-      start: z.int().nonnegative(),
-      parameter,
-      size: parameter,
-    }),
+    ...list,
     parameters: section({
       since: parameter,
       until: parameter,

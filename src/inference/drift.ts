@@ -1,17 +1,17 @@
-import {
-  type AuditContract,
-  compilePointers,
-  type DeepPartial,
-  type EventContract,
-  type Pointers,
-  readSource,
-} from '../mapping/contract.ts';
+import { compilePointers, type Pointers, readSource, type Source } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
-import { SAMPLE_SIZE } from '../mapping/list-page.ts';
-import type { Trail } from '../mapping/trail.ts';
+import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';
+
+/** The configured entries of a list: its total, and those of a record. */
+type ConfiguredList = {
+  readonly total: Source | undefined;
+  readonly record: object | undefined;
+  /** Their names in the contract, such as `audit.total` and `audit.event`. */
+  readonly names: Readonly<Record<'total' | 'record', string>>;
+};
 
 /**
  * Finds drift: configured entries that resolve to nothing, although the response has records. The contract is wrong, or
@@ -20,29 +20,30 @@ import { memoizeByObject } from '../util/memoize.ts';
  */
 export function findDrift(
   response: UpstreamResponse,
-  { event, total }: DeepPartial<AuditContract> = {},
-  trail: Trail,
+  page: ListPage,
+  { total, record, names }: ConfiguredList,
 ): readonly string[] {
-  if (trail.length === 0 || (event === undefined && total == null)) return [];
-  const length = Math.min(trail.length, SAMPLE_SIZE);
-  const sample = Array.from({ length }, (_, index) => trail.item(index).raw);
-  const isMissing = (read: PointerReader) => sample.every((record) => read(record) == null);
-  const missing = readersOf(event ?? {}).filter(([, read]) => isMissing(read));
+  if (page.length === 0 || (record === undefined && total == null)) return [];
+  const length = Math.min(page.length, SAMPLE_SIZE);
+  const sample = Array.from({ length }, (_, index) => page.item(index).raw);
+  const isMissing = (read: PointerReader) => sample.every((one) => read(one) == null);
+  const missing = readersOf(record ?? {}).filter(([, read]) => isMissing(read));
   const isTotalMissing =
     !response.isPartial && total != null && readSource(total, response) === null;
-  return [...(isTotalMissing ? ['audit.total'] : []), ...missing.map(([entry]) => entry)];
+  const entries = missing.map(([entry]) => `${names.record}.${entry}`);
+  return isTotalMissing ? [names.total, ...entries] : entries;
 }
 
-const readersOf = memoizeByObject((event: DeepPartial<EventContract>) =>
-  listEntries(event, 'audit.event').map(
-    ([entry, pointers]) => [entry, compilePointers(pointers)] as const,
-  ),
+const readersOf = memoizeByObject((record: object) =>
+  listEntries(record).map(([entry, pointers]) => [entry, compilePointers(pointers)] as const),
 );
 
 /** Lists the entries of a part of the contract, with their full names. */
-function listEntries(part: unknown, name: string): readonly (readonly [string, Pointers])[] {
+function listEntries(part: unknown, name = ''): readonly (readonly [string, Pointers])[] {
   if (isObject(part) && 'at' in part) return listEntries(part['at'], name);
   if (isObject(part))
-    return Object.entries(part).flatMap(([key, value]) => listEntries(value, `${name}.${key}`));
+    return Object.entries(part).flatMap(([key, value]) =>
+      listEntries(value, name === '' ? key : `${name}.${key}`),
+    );
   return typeof part === 'string' || Array.isArray(part) ? [[name, part]] : [];
 }

@@ -18,16 +18,11 @@ import { inferRecords } from './records.ts';
 
 /** Infers a whole contract from one response. A pure function: the same response always gives the same contract. */
 export function inferContract(response: UpstreamResponse): Contract {
-  const audit = completeAudit(response);
-  const records = recordsAt(audit.records, response.body) ?? [];
+  const { records, total, paging, sample } = completeList(response);
+  const event = inferEvent(sample);
   return {
     login: inferLogin(response),
-    audit: {
-      ...audit,
-      total: audit.total(),
-      paging: audit.paging(),
-      event: inferEvent(records.slice(0, SAMPLE_SIZE)),
-    },
+    audit: { records, total: total(), paging: paging(), parameters: NO_PARAMETERS, event },
   };
 }
 
@@ -37,9 +32,7 @@ export function completeAudit(
   configured: DeepPartial<AuditContract> = {},
 ): LazyAuditContract {
   const { parameters, event } = configured;
-  const list = completeList(response, configured);
-  // A copy, because a trail empties the list when it is released.
-  const sample = (recordsAt(list.records, response.body) ?? []).slice(0, SAMPLE_SIZE);
+  const { sample, ...list } = completeList(response, configured);
   return {
     ...list,
     parameters: fillGaps<LazyAuditContract['parameters']>(parameters, NO_PARAMETERS),
@@ -49,17 +42,23 @@ export function completeAudit(
 
 const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
 
-/** Completes the contract of any list of records: infers the entries that are not configured from the response. */
+/**
+ * Completes the contract of any list of records: infers the entries that are not configured from the response. `sample`
+ * contains the first records, from which those of an item can be inferred.
+ */
 export function completeList(
   response: UpstreamResponse,
   { records, total, paging }: DeepPartial<ListContract> = {},
-): LazyListContract {
+): LazyListContract & { readonly sample: readonly unknown[] } {
   const { body } = response;
   const pointer = records === undefined ? inferRecords(body) : records;
-  const length = recordsAt(pointer, body)?.length ?? 0; // now, because releasing a trail empties the list
+  // Both are taken now, because releasing a page empties the list.
+  const list = recordsAt(pointer, body) ?? [];
+  const { length } = list;
   const envelope = lazy(() => (pointer === '' ? [] : profileEnvelope(body, pointer)));
   return {
     records: pointer,
+    sample: list.slice(0, SAMPLE_SIZE),
     total: () => (total === undefined ? inferTotal(envelope(), response, length) : total),
     paging: () =>
       fillGaps<PagingContract>(paging, inferPagination(envelope(), response, length, paging)),

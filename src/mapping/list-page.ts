@@ -21,6 +21,7 @@ export type ListPage<Item extends ListItem = ListItem> = {
   readonly raw: unknown;
   /** Whether only the beginning of the response was read. */
   readonly isPartial: boolean;
+  readonly entryNames: EntryNames;
   /** Number of records that were read. */
   readonly length: number;
   /** Number of records on all pages according to the service; null if it does not say. */
@@ -33,8 +34,8 @@ export type ListPage<Item extends ListItem = ListItem> = {
   release(): void;
 };
 
-/** Names of two entries of the contract, such as `audit.paging` and `audit.event.id`, to name a missing one. */
-export type ListEntries = Readonly<Record<'paging' | 'id', string>>;
+/** Full names of two entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
+export type EntryNames = Readonly<Record<'paging' | 'id', string>>;
 
 /** Number of records that are inspected to infer what all of them contain. */
 export const SAMPLE_SIZE = 50;
@@ -48,7 +49,7 @@ export const SAMPLE_SIZE = 50;
 export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
   response: UpstreamResponse,
-  reader: { readonly entries: ListEntries; readonly toItem: (record: unknown) => Item },
+  reader: { readonly entryNames: EntryNames; readonly toItem: (record: unknown) => Item },
   token: PageToken | null = null,
 ): ListPage<Item> {
   const { body, isPartial = false } = response;
@@ -61,6 +62,7 @@ export function readListPage<Item extends ListItem>(
   // An empty list with a `message` is normal; with an `error` it is not.
   if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   const { length } = records;
+  const { entryNames } = reader;
   // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
   const { total: totalSource, paging } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
@@ -69,10 +71,11 @@ export function readListPage<Item extends ListItem>(
     return toItem(records[index]);
   };
   const total = lazy(() => (isPartial ? null : toCount(readSource(totalSource(), response))));
-  const facts = { length, total, lastId: () => item(length - 1).id, entries: reader.entries };
+  const facts = { length, total, lastId: () => item(length - 1).id, entryNames };
   return {
     raw: isPartial ? null : body,
     isPartial,
+    entryNames,
     length,
     total,
     item,

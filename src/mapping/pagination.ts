@@ -1,6 +1,6 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { type PagingContract, readSource } from './contract.ts';
-import type { ListEntries } from './list-page.ts';
+import type { EntryNames } from './list-page.ts';
 import { toText } from './values.ts';
 
 /** How to request a page other than the first: the service's link, or a query parameter. */
@@ -26,7 +26,7 @@ type PageFacts = {
   readonly length: number;
   readonly total: () => number | null;
   readonly lastId: () => string | null;
-  readonly entries: ListEntries;
+  readonly entryNames: EntryNames;
 };
 
 /** Reads from a response how to request the next page. An empty page is the last one. */
@@ -44,10 +44,10 @@ export function readNextPage(
   const link = style === 'link-header' ? readLinkHeader(response.headers['link']) : next;
   if (style === 'link-header' || style === 'next-link') return link === null ? null : { link };
   const id = style === 'last-id' ? page.lastId() : '';
-  if (id === null) return { missing: page.entries.id };
+  if (id === null) return { missing: page.entryNames.id };
   const value = style === 'cursor' ? next : id;
   if (value === null) return null;
-  if (parameter === null) return { missing: `${page.entries.paging}.parameter` };
+  if (parameter === null) return { missing: `${page.entryNames.paging}.parameter` };
   return { parameter, value };
 }
 
@@ -77,7 +77,7 @@ function readCounted(
       ? total !== null && records >= total
       : preceding.pages + 1 >= Number(pageCount);
   if (isLast && String(readSource(paging.more, response)) !== 'true') return null;
-  if (parameter === null) return { missing: `${page.entries.paging}.parameter` };
+  if (parameter === null) return { missing: `${page.entryNames.paging}.parameter` };
   if (!Number.isSafeInteger(current)) return null;
   const value = String(current + (style === 'page' ? 1 : length));
   return { parameter, value, preceding: { pages: preceding.pages + 1, records } };

@@ -1,14 +1,13 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import type { LazyAuditContract } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
-import { type ListEntries, type ListPage, readListPage } from './list-page.ts';
+import { type EntryNames, type ListPage, readListPage } from './list-page.ts';
 import type { PageToken } from './pagination.ts';
 
 /** One page of the audit trail. */
 export type Trail = ListPage<AuditEvent>;
 
-/** Entries of the contract that messages about the audit trail name. */
-export const AUDIT_ENTRIES: ListEntries = { paging: 'audit.paging', id: 'audit.event.id' };
+const AUDIT_ENTRY_NAMES: EntryNames = { paging: 'audit.paging', id: 'audit.event.id' };
 
 /** Reads one page of the audit trail, as `readListPage` reads a list. */
 export function readTrail(
@@ -18,5 +17,5 @@ export function readTrail(
 ): Trail {
   const readers = compileEventReaders(contract.event);
   const toItem = (record: unknown) => new AuditEvent(record, readers);
-  return readListPage(contract, response, { entries: AUDIT_ENTRIES, toItem }, token);
+  return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, token);
 }

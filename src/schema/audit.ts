@@ -1,14 +1,12 @@
-import { collectFields, collectSubFields } from '@graphql-tools/utils';
-import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 import { findDrift } from '../inference/drift.ts';
 import { completeAudit } from '../inference/index.ts';
 import type { Party } from '../mapping/event.ts';
-import { AUDIT_ENTRIES, readTrail } from '../mapping/trail.ts';
+import { readTrail } from '../mapping/trail.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/connection.ts';
 import { filterParameters, selectMatchingEvents } from '../pagination/filter.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
-import { addConnection, connectionArguments } from './connection.ts';
+import { addConnection, connectionArguments, isOnlyFieldWithout } from './connection.ts';
 import type { Context } from './context.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
@@ -168,25 +166,13 @@ export function listAudit(
   return authorized.list({
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
-    entries: AUDIT_ENTRIES,
     read: (response, token) => {
       const trail = readTrail(completeAudit(response, contract.audit), response, token);
-      reportDrift(findDrift(response, contract.audit, trail));
+      const { total, event } = contract.audit ?? {};
+      const names = { total: 'audit.total', record: 'audit.event' };
+      reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
     prefix: isPrefixSufficient ? { records: contract.audit?.records } : undefined,
   });
-}
-
-/** Whether a field is the only one of its operation besides `__typename`, and selects none of these names. */
-function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
-  const { schema, fragments, operation, parentType, fieldNodes, variableValues } = info;
-  const values = { coerced: variableValues, sources: {} };
-  const { fields } = collectFields(schema, fragments, values, parentType, operation.selectionSet);
-  const type = getNamedType(info.returnType);
-  if (!isObjectType(type)) return false;
-  const own = collectSubFields(schema, fragments, values, type, [...fieldNodes]).fields;
-  const others = [...fields.values()].flat().filter((node) => !fieldNodes.includes(node));
-  const isWithout = [...own.values()].flat().every(({ name }) => !names.includes(name.value));
-  return isWithout && others.every(({ name }) => name.value === '__typename');
 }

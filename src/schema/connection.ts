@@ -1,5 +1,6 @@
+import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import type { ObjectRef } from '@pothos/core';
-import type { ListItem } from '../mapping/list-page.ts';
+import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 import type { Connection } from '../pagination/connection.ts';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
 import { type Builder, type BuilderTypes, rawField } from './builder.ts';
@@ -51,12 +52,12 @@ export function connectionArguments(builder: Builder) {
  */
 export function addConnection(
   builder: Builder,
-  node: ObjectRef<BuilderTypes, ListItem>,
+  node: ObjectRef<BuilderTypes, object>,
   { noun, description }: { readonly noun: string; readonly description: string },
 ) {
   const toNode = ({ page, index }: Edge) => page.item(index);
   const ConnectionEdge = builder.objectRef<Edge>(`${node.name}Edge`).implement({
-    description: `An ${noun} and its cursor.`,
+    description: `The ${noun} and its cursor.`,
     fields: (t) => ({
       cursor: t.string({
         description: `Pass it as \`after\` to continue after this ${noun}. It stays valid while the list grows.`,
@@ -96,4 +97,17 @@ export function addConnection(
       ),
     }),
   });
+}
+
+/** Whether a field is the only one of its operation besides `__typename`, and selects none of these names. */
+export function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
+  const { schema, fragments, operation, parentType, fieldNodes, variableValues } = info;
+  const values = { coerced: variableValues, sources: {} };
+  const { fields } = collectFields(schema, fragments, values, parentType, operation.selectionSet);
+  const type = getNamedType(info.returnType);
+  if (!isObjectType(type)) return false;
+  const own = collectSubFields(schema, fragments, values, type, [...fieldNodes]).fields;
+  const others = [...fields.values()].flat().filter((node) => !fieldNodes.includes(node));
+  const isWithout = [...own.values()].flat().every(({ name }) => !names.includes(name.value));
+  return isWithout && others.every(({ name }) => name.value === '__typename');
 }

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
 import { sufficientPrefix } from '../inference/records.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import type { ListEntries, ListItem, ListPage } from '../mapping/list-page.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/pagination.ts';
 import type { FetchPage } from '../pagination/connection.ts';
 import { parseBearer } from '../upstream/bearer.ts';
@@ -35,7 +35,6 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
 export type ListRequest<Item extends ListItem> = {
   readonly route: Route;
   readonly path: Path;
-  readonly entries: ListEntries;
   readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
   /** Given if the first records of a large response are sufficient; `records` is their configured pointer. */
   readonly prefix?: { readonly records: string | null | undefined } | undefined;
@@ -76,7 +75,7 @@ export function createContext(
     const response = await authorized().get(list.route, path, { signal: request.signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
-    return { ...page, next: () => withoutPath(client, page.next(), list) };
+    return { ...page, next: () => withoutPath(client, page, list.path) };
   };
   const createLoader = () =>
     new DataLoader<PageKey, ListPage, string>(
@@ -140,14 +139,11 @@ function toPath(client: RestClient, first: Path, token: PageToken | null): Path 
 }
 
 /** Only the query of a link is kept, so that no cursor can lead to another path. */
-function withoutPath(
-  client: RestClient,
-  next: NextPage,
-  { path: first, entries }: ListRequest<ListItem>,
-): NextPage {
+function withoutPath(client: RestClient, page: ListPage, first: Path): NextPage {
+  const next = page.next();
   if (next === null || !('link' in next)) return next;
   const path = client.follow(next.link, first);
   return path === null
-    ? { missing: entries.paging }
+    ? { missing: page.entryNames.paging }
     : { link: path.value.slice(path.value.indexOf('?')) };
 }
