@@ -7,101 +7,99 @@ export type PeerRequest = {
   readonly path: string;
   /** JSON, or empty. */
   readonly body: string;
+  /** Parsed JSON of the correct response; undefined if it has no body. */
+  readonly expected: unknown;
 };
 
-/** The API of a peer: how it is requested for a load, and the body of the correct response. */
-export type Api = {
-  request(load: Load): PeerRequest;
-  /** Parsed JSON; undefined if the response has no body. */
-  expected(load: Load): unknown;
-};
+/** The API of a peer: its request for a load. */
+export type Api = (load: Load) => PeerRequest;
 
 /** Eight characters; wrk.lua puts eight digits here. */
-export const PLACEHOLDER = 'XXXXXXXX';
-/** Every request has a different token. */
-export const AUTHORIZATION = `Bearer bench-${PLACEHOLDER}`;
+const PLACEHOLDER = 'XXXXXXXX';
 const CLIENT_ID = `bench-${PLACEHOLDER}`;
 
+/** Every request has a different token. Its first part selects the trail of the stub service. */
+export function authorizationOf({ records }: Load): string {
+  return `Bearer ${records}-${PLACEHOLDER}`;
+}
+
 /** The service's own REST API, proxied. */
-export const rest: Api = {
-  request: ({ first }) =>
-    first === null
-      ? { method: 'DELETE', path: `/api/v1/secrets/${CLIENT_ID}`, body: '' }
-      : { method: 'GET', path: '/api/v1/audit', body: '' },
-  expected: ({ first, records }) =>
-    first === null ? undefined : { events: makeTrail(records), total: records },
-};
+export const rest: Api = ({ first, records }) =>
+  first === null ? DELETION : get('', { events: makeTrail(records), total: records });
 
 /** The REST API with a `first` parameter, and with the fields of {@link graph} in its response. */
-export const projected: Api = {
-  request: (load) => {
-    const { path, ...proxied } = rest.request(load);
-    return { ...proxied, path: load.first === null ? path : `${path}?first=${load.first}` };
-  },
-  expected: (load) => (load.first === null ? undefined : { nodes: nodesOf(load) }),
+export const projected: Api = (load) =>
+  load.first === null ? DELETION : get(`?first=${load.first}`, { nodes: nodesOf(load) });
+
+const DELETION: PeerRequest = {
+  method: 'DELETE',
+  path: `/api/v1/secrets/${CLIENT_ID}`,
+  body: '',
+  expected: undefined,
 };
+
+function get(query: string, expected: unknown): PeerRequest {
+  return { method: 'GET', path: `/api/v1/audit${query}`, body: '', expected };
+}
 
 const PARTIES = 'actor { id name type } target { id name type }';
 const FIELDS = `id occurredAt action outcome ipAddress userAgent ${PARTIES}`;
 const REST_FIELDS = `id occurred_at action outcome ip_address user_agent ${PARTIES}`;
+/** The fields of Keytrail's audit events. An alias gives it the response of its peers. */
+export const KEYTRAIL_FIELDS = FIELDS.replaceAll('{ id', '{ id: identifier');
 
-/** Keytrail's GraphQL schema. An alias gives it the response of its peers. */
-export const keytrailGraph: Api = createGraph(FIELDS.replace(/\{ id/g, '{ id: identifier'));
+/** Keytrail's GraphQL schema. */
+export const keytrailGraph: Api = (load) => postOperation(KEYTRAIL_FIELDS, load);
 
 /** The same operations in the schema of the peers that are written by hand. */
-export const graph: Api = createGraph(FIELDS);
+export const graph: Api = (load) => postOperation(FIELDS, load);
 
-function createGraph(fields: string): Api {
-  return {
-    request: ({ first }) =>
-      first === null
-        ? post(
-            'mutation Delete($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome } }',
-            {
-              clientId: CLIENT_ID,
-            },
-          )
-        : post(`query Audit($first: Int) { audit(first: $first) { nodes { ${fields} } } }`, {
-            first,
-          }),
-    expected: (load) =>
-      load.first === null
-        ? { data: { deleteApiKey: { outcome: 'DELETED' } } }
-        : { data: { audit: { nodes: nodesOf(load) } } },
-  };
+function postOperation(fields: string, load: Load): PeerRequest {
+  const { first } = load;
+  return first === null
+    ? post(
+        'mutation Delete($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome } }',
+        { clientId: CLIENT_ID },
+        { deleteApiKey: { outcome: 'DELETED' } },
+      )
+    : post(
+        `query Audit($first: Int) { audit(first: $first) { nodes { ${fields} } } }`,
+        { first },
+        { audit: { nodes: nodesOf(load) } },
+      );
 }
 
-/**
- * A GraphQL schema with the service's field names.
- * @param deleted what `deleteApiKey` returns.
- * @param pageField the field of the trail that takes a `count`; without one the `page` load returns the whole trail.
- */
-export function restNamed(deleted: unknown, pageField?: string): Api {
-  const fieldOf = ({ name }: Load) => (name === 'page' && pageField) || 'events';
-  return {
-    request: (load) => {
-      if (load.first === null)
-        return post('mutation Delete($id: String!) { deleteApiKey(client_id: $id) }', {
-          id: CLIENT_ID,
-        });
-      const field = fieldOf(load);
-      return field === 'events'
-        ? post(`query Audit { audit { events { ${REST_FIELDS} } } }`, {})
-        : post(`query Audit($n: Int!) { audit { ${field}(count: $n) { ${REST_FIELDS} } } }`, {
-            n: load.first,
-          });
-    },
-    expected: (load) => {
-      if (load.first === null) return { data: { deleteApiKey: deleted } };
-      const field = fieldOf(load);
-      const first = field === 'events' ? load.records : load.first;
-      return { data: { audit: { [field]: makeTrail(load.records, first) } } };
-    },
-  };
+/** Tailcall's GraphQL schema has the service's field names. It has no pages: `page` returns the whole trail. */
+export const tailcallGraph: Api = ({ first, records }) =>
+  first === null
+    ? postDeletion(null)
+    : post(
+        `query Audit { audit { events { ${REST_FIELDS} } } }`,
+        {},
+        { audit: { events: makeTrail(records) } },
+      );
+
+/** Hive Gateway's schema has the service's field names, and pages as the field `first`. */
+export const hiveGraph: Api = (load) => {
+  const { name, first, records } = load;
+  if (first === null) return postDeletion('');
+  return name === 'page'
+    ? post(
+        `query Audit($n: Int!) { audit { first(count: $n) { ${REST_FIELDS} } } }`,
+        { n: first },
+        { audit: { first: makeTrail(records, first) } },
+      )
+    : tailcallGraph(load);
+};
+
+function postDeletion(deleteApiKey: unknown): PeerRequest {
+  const mutation = 'mutation Delete($id: String!) { deleteApiKey(client_id: $id) }';
+  return post(mutation, { id: CLIENT_ID }, { deleteApiKey });
 }
 
-function post(query: string, variables: object): PeerRequest {
-  return { method: 'POST', path: '/graphql', body: JSON.stringify({ query, variables }) };
+function post(query: string, variables: object, data: unknown): PeerRequest {
+  const body = JSON.stringify({ query, variables });
+  return { method: 'POST', path: '/graphql', body, expected: { data } };
 }
 
 function nodesOf({ records, first }: Load): readonly unknown[] {
@@ -117,72 +115,52 @@ function nodesOf({ records, first }: Load): readonly unknown[] {
   }));
 }
 
-type PeerResponse = {
-  readonly status: number;
-  /** Parsed JSON; undefined if there is no body. */
-  readonly body: unknown;
-  /** Length of the body in bytes. */
-  readonly bytes: number;
-};
-
 /**
- * Requests a load once and compares every value of the response. Returns the length of its body in bytes.
+ * Sends a request once and compares every value of the response. Returns the length of its body in bytes.
  * @throws Error if the response is wrong or there is none.
  */
-export async function checkResponse(port: number, api: Api, load: Load): Promise<number> {
-  const response = await send(port, api.request(load), AUTHORIZATION);
-  if (response.status >= 300 || !isDeepStrictEqual(response.body, api.expected(load)))
-    throw new Error(`wrong response to ${load.name}: ${describe(response)}`);
-  return response.bytes;
+export async function checkResponse(
+  port: number,
+  request: PeerRequest,
+  load: Load,
+): Promise<number> {
+  const { status, text, body } = await send(port, request, authorizationOf(load));
+  if (status >= 300 || !isDeepStrictEqual(body, request.expected))
+    throw new Error(`wrong response to ${load.name}: ${status} ${text.slice(0, 300)}`);
+  return Buffer.byteLength(text);
 }
 
 /**
- * Checks that the service's 401, and its 404 for a deletion, are reported as failures.
+ * Checks that the service's 401, and its 404 for a deletion, are reported as failures without data.
  * @throws Error if one is reported as a success.
  */
-export async function checkFailures(port: number, api: Api, load: Load): Promise<void> {
-  const sound = api.request(load);
-  const withoutToken = await send(port, sound, null);
-  if (!isFailure(withoutToken))
-    throw new Error(`wrong response to ${load.name} without a token: ${describe(withoutToken)}`);
-  if (load.first !== null) return;
+export async function checkFailures(port: number, request: PeerRequest, load: Load): Promise<void> {
   const rename = (part: string) => part.replace(CLIENT_ID, `unknown-${PLACEHOLDER}`);
-  const unknownKey = { ...sound, path: rename(sound.path), body: rename(sound.body) };
-  const notFound = await send(port, unknownKey, AUTHORIZATION);
-  if (!isFailure(notFound))
-    throw new Error(`wrong response to the deletion of an unknown key: ${describe(notFound)}`);
+  const unknownKey = { ...request, path: rename(request.path), body: rename(request.body) };
+  const failures = [
+    await send(port, request, null),
+    ...(load.first === null ? [await send(port, unknownKey, authorizationOf(load))] : []),
+  ];
+  for (const { status, text, body } of failures) {
+    const { data, errors } = Object(body);
+    const isFailed = status >= 400 || (Array.isArray(errors) && errors.length > 0);
+    if (!isFailed || Object.values(data ?? {}).some((field) => field !== null))
+      throw new Error(`a failure is reported as a success: ${status} ${text.slice(0, 300)}`);
+  }
 }
 
-/** An HTTP or GraphQL error without data. */
-function isFailure({ status, body }: PeerResponse): boolean {
-  const { data, errors } = Object(body);
-  const isFailed = status >= 400 || (Array.isArray(errors) && errors.length > 0);
-  return isFailed && Object.values(data ?? {}).every((field) => field === null);
-}
-
-async function send(
-  port: number,
-  { method, path, body }: PeerRequest,
-  authorization: string | null,
-): Promise<PeerResponse> {
+async function send(port: number, request: PeerRequest, authorization: string | null) {
   const fill = (part: string) => part.replaceAll(PLACEHOLDER, '00000000');
-  const response = await fetch(`http://127.0.0.1:${port}${fill(path)}`, {
-    method,
+  const response = await fetch(`http://127.0.0.1:${port}${fill(request.path)}`, {
+    method: request.method,
     headers: {
-      ...(body !== '' && { 'content-type': 'application/json' }),
+      ...(request.body !== '' && { 'content-type': 'application/json' }),
       ...(authorization !== null && { authorization: fill(authorization) }),
     },
-    body: body === '' ? null : fill(body),
+    body: fill(request.body) || null,
     signal: AbortSignal.timeout(30_000),
   });
   const text = await response.text();
-  return {
-    status: response.status,
-    body: text === '' ? undefined : JSON.parse(text),
-    bytes: Buffer.byteLength(text),
-  };
-}
-
-function describe({ status, body }: PeerResponse): string {
-  return `${status}, ${(JSON.stringify(body) ?? 'no body').slice(0, 300)}`;
+  const body: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status: response.status, text, body };
 }

@@ -1,9 +1,17 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Api, graph, keytrailGraph, projected, rest, restNamed } from './apis.ts';
+import {
+  type Api,
+  graph,
+  hiveGraph,
+  keytrailGraph,
+  projected,
+  rest,
+  tailcallGraph,
+} from './apis.ts';
 import { type Load, PAGES } from './loads.ts';
 import type { Command } from './processes.ts';
 
@@ -13,16 +21,12 @@ export type Peer = {
   readonly name: string;
   /** For tables. */
   readonly title: string;
-  /** Whether it is another gateway in JavaScript; Keytrail has to be ahead of those. */
-  readonly isJavaScriptGateway: boolean;
   readonly api: Api;
-  /** Builds it, once per run. Returns why it cannot run on this machine, or null. */
-  readonly prepare?: () => Promise<string | null>;
+  /** Builds it, once per run. Rejects if it cannot run on this machine. */
+  readonly prepare?: () => Promise<unknown>;
   /** How it starts on a loopback port. */
-  readonly command: (options: CommandOptions) => Command;
+  readonly command: (port: string, upstreamUrl: string) => Command;
 };
-
-type CommandOptions = { readonly port: number; readonly upstreamUrl: string };
 
 /** This folder. */
 export const BENCH = fileURLToPath(new URL('.', import.meta.url));
@@ -33,49 +37,36 @@ const exec = promisify(execFile);
 
 /** A program of the folder `peers`. */
 function script(file: string, ...args: readonly string[]): Peer['command'] {
-  return ({ port, upstreamUrl }) => ({
+  return (PORT, UPSTREAM_URL) => ({
     file: process.execPath,
     args: [`${BENCH}peers/${file}`, ...args],
-    environment: { PORT: String(port), UPSTREAM_URL: upstreamUrl },
+    environment: { PORT, UPSTREAM_URL },
   });
 }
 
-function bareNode(name: string, title: string, api: Api): Peer {
-  return { name, title, isJavaScriptGateway: false, api, command: script('bare-node.ts', name) };
-}
-
-function library(name: string, title: string, file: string): Peer {
-  return { name, title, isJavaScriptGateway: true, api: graph, command: script(file) };
+function library(name: string, title: string): Peer {
+  return { name, title, api: graph, command: script(`${name}.ts`) };
 }
 
 /** Keytrail from a checkout, built and started as its image does it. */
 export function keytrail(name: string, title: string, folder: string): Peer {
   const checkout = resolve(folder);
-  const readDockerfile = (instruction: string) => {
-    const dockerfile = readFileSync(`${checkout}/deploy/Dockerfile`, 'utf8');
-    return new RegExp(`^${instruction} (.*)$`, 'm').exec(dockerfile)?.[1] ?? '';
-  };
   return {
     name,
     title,
-    isJavaScriptGateway: false,
     api: keytrailGraph,
-    prepare: async () => {
-      await exec('npm', ['run', '--silent', 'build'], { cwd: checkout });
-      return null;
-    },
-    command: ({ port, upstreamUrl }) => {
-      const entrypoint: readonly string[] = JSON.parse(readDockerfile('ENTRYPOINT'));
-      const variables = readDockerfile('ENV').split(' ');
+    prepare: () => exec('npm', ['run', '--silent', 'build'], { cwd: checkout }),
+    command: (PORT, UPSTREAM_URL) => {
+      const dockerfile = readFileSync(`${checkout}/deploy/Dockerfile`, 'utf8');
+      const read = (pattern: RegExp) => pattern.exec(dockerfile)?.[1] ?? '';
+      const entrypoint: readonly string[] = JSON.parse(read(/^ENTRYPOINT (.*)$/m));
+      const variables = read(/^ENV (.*)$/m).split(' ');
       return {
         file: process.execPath,
         args: [...entrypoint.slice(1, -1), `${checkout}/dist/image/main.js`],
         environment: {
           ...Object.fromEntries(variables.map((variable) => variable.split('='))),
-          HOST: '127.0.0.1',
-          PORT: String(port),
-          METRICS_PORT: '0',
-          UPSTREAM_URL: upstreamUrl,
+          ...{ HOST: '127.0.0.1', PORT, METRICS_PORT: '0', UPSTREAM_URL },
         },
       };
     },
@@ -94,74 +85,67 @@ const [tailcall = '', ...tailcallArgs] =
 
 /** All peers in the order of tables. Ratios are relative to the first. */
 export const PEERS: readonly Peer[] = [
-  bareNode('l0', 'L0', rest),
-  bareNode('l1', 'L1', projected),
-  bareNode('l2', 'L2', graph),
+  { name: 'l0', title: 'L0', api: rest, command: script('bare-node.ts', 'l0') },
+  { name: 'l1', title: 'L1', api: projected, command: script('bare-node.ts', 'l1') },
+  { name: 'l2', title: 'L2', api: graph, command: script('bare-node.ts', 'l2') },
   keytrail('keytrail', 'Keytrail', ROOT),
   {
     name: 'npm-start',
     title: 'Keytrail, `npm start`',
-    isJavaScriptGateway: false,
     api: keytrailGraph,
-    command: ({ port, upstreamUrl }) => ({
+    command: (PORT, UPSTREAM_URL) => ({
       file: 'npm',
       args: ['start', '--silent', '--prefix', ROOT],
-      environment: { HOST: '127.0.0.1', PORT: String(port), UPSTREAM_URL: upstreamUrl },
+      environment: { HOST: '127.0.0.1', PORT, UPSTREAM_URL },
     }),
   },
-  library('mercurius', 'Mercurius + JIT', 'mercurius.ts'),
-  library('apollo', 'Apollo Server + RESTDataSource', 'apollo.ts'),
-  library('yoga', 'Yoga + Pothos, defaults', 'yoga-pothos.ts'),
+  library('mercurius', 'Mercurius + JIT'),
+  library('apollo', 'Apollo Server + RESTDataSource'),
+  library('yoga', 'Yoga + Pothos, defaults'),
   {
     name: 'hive',
     title: 'Hive Gateway + Mesh OpenAPI',
-    isJavaScriptGateway: true,
-    api: restNamed('', 'first'),
-    prepare: async () => {
+    api: hiveGraph,
+    prepare: () => {
       const compose = `${BENCH}node_modules/@graphql-mesh/compose-cli/esm/bin.js`;
       const args = ['-c', 'peers/mesh.config.ts', '-o', 'results/supergraph.graphql'];
-      await exec(process.execPath, [compose, ...args], { cwd: BENCH });
-      return null;
+      return exec(process.execPath, [compose, ...args], { cwd: BENCH });
     },
-    command: ({ port, upstreamUrl }) => ({
+    command: (port, UPSTREAM_URL) => ({
       file: process.execPath,
       args: [
         `${BENCH}node_modules/@graphql-hive/gateway/dist/bin.js`,
         ...['--config-path', 'peers/hive.config.ts', '--host', '127.0.0.1'],
-        ...['--port', String(port), 'supergraph'],
+        ...['--port', port, 'supergraph'],
       ],
-      environment: { UPSTREAM_URL: upstreamUrl },
+      environment: { UPSTREAM_URL },
     }),
   },
   {
     name: 'tailcall',
     title: 'Tailcall (Rust)',
-    isJavaScriptGateway: false,
-    api: restNamed(null),
-    prepare: async () => {
-      const { error, stderr } = spawnSync(tailcall, [...tailcallArgs, '--version'], {
-        encoding: 'utf8',
-      });
-      return error?.message ?? /version `(.+)' not found/.exec(stderr)?.[0] ?? null;
-    },
-    command: ({ port, upstreamUrl }) => {
+    api: tailcallGraph,
+    prepare: () => exec(tailcall, [...tailcallArgs, '--version']),
+    command: (port, UPSTREAM_URL) => {
       const config = `${BENCH}results/tailcall.json`;
       const settings = {
-        server: { hostname: '127.0.0.1', port },
+        server: { hostname: '127.0.0.1', port: Number(port) },
         upstream: { allowedHeaders: ['authorization'] },
         links: [{ type: 'Config', src: `${BENCH}peers/tailcall.graphql` }],
       };
       writeFileSync(config, JSON.stringify(settings));
-      // disables telemetry
-      const environment = { TAILCALL_TRACKER: 'false', TC_TRACKER: 'false' };
       return {
         file: tailcall,
         args: [...tailcallArgs, 'start', config],
-        environment: { ...environment, UPSTREAM_URL: upstreamUrl },
+        // disables telemetry
+        environment: { TAILCALL_TRACKER: 'false', TC_TRACKER: 'false', UPSTREAM_URL },
       };
     },
   },
 ];
+
+/** The other gateways in JavaScript; Keytrail has to be ahead of them. */
+export const JAVASCRIPT_GATEWAYS = ['mercurius', 'apollo', 'yoga', 'hive'];
 
 /** Whether a peer runs a load. `npm start` is measured for its cold start, and only Keytrail runs {@link PAGES}. */
 export function runsLoad({ name }: Peer, load: Load): boolean {

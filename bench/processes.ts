@@ -1,88 +1,64 @@
-import {
-  type ChildProcess,
-  execFileSync,
-  type StdioOptions,
-  spawn,
-  spawnSync,
-} from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { AUTHORIZATION, type PeerRequest } from './apis.ts';
+import { authorizationOf, type PeerRequest } from './apis.ts';
+import type { Load } from './loads.ts';
 
 /** A program with its arguments and, besides PATH and NODE_ENV=production, its environment. */
 export type Command = {
   readonly file: string;
   readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
 };
 
-type Core = '0' | '1';
-
 /** The measured peer runs on core 0; the stub service, wrk and this process on core 1. */
-export const PEER_CORE: Core = '0';
-const LOAD_CORE: Core = '1';
+export const PEER_CORE = '0';
+const LOAD_CORE = '1';
 
 /** A running process. Disposing it kills it and its descendants. */
 export type Running = AsyncDisposable & {
   readonly child: ChildProcess;
+  /** Empty if the output is written to a file. */
+  readonly stdout: Readable;
   /** CPU time of it and its descendants, in microseconds. The kernel counts in steps of 10 ms. */
   cpuMicros(): number;
   /** Resident memory of it and its descendants, in bytes; shared pages count for each. */
   rssBytes(): number;
 };
 
-/** What this machine lacks, or null. */
-export function findMissingRequirement(): string | null {
-  if (availableParallelism() < 2) return 'The benchmark needs two cores.';
-  if (spawnSync('taskset', ['-V']).error) return 'taskset is missing: apt-get install util-linux';
-  return spawnSync('wrk', ['-v']).error ? 'wrk is missing: apt-get install wrk' : null;
-}
-
 /** Moves this process off the core of the measured peer. */
 export function pinThisProcess(): void {
   execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)], { stdio: 'ignore' });
 }
 
-const running = new Set<number>();
-process.on('exit', () => running.forEach(killTree));
-
-/** Starts a program on a core, in the folder of the benchmark. */
-export function start(command: Command, core: Core, stdio: StdioOptions): Running {
-  const child = spawn('taskset', ['-c', core, command.file, ...command.args], {
+/** Starts a program on a core, in the folder of the benchmark. Its output is piped, or written to an open file. */
+export function start({ file, args, environment }: Command, core: string, log?: number): Running {
+  const child = spawn('taskset', ['-c', core, file, ...args], {
     cwd: import.meta.dirname,
-    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...command.environment },
-    stdio,
+    detached: true, // a process group, so that its descendants are killed with it
+    env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', log ?? 'pipe', log ?? 'inherit'],
   });
   const { pid } = child; // taskset becomes the program
   if (pid === undefined) throw new Error('taskset cannot be run');
-  running.add(pid);
-  child.once('exit', () => running.delete(pid));
+  const kill = () => void process.kill(-pid, 'SIGKILL');
+  process.on('exit', kill);
+  const exited = once(child, 'exit').then(() => process.off('exit', kill));
   const sum = (of: (pid: number) => number) =>
     treeOf(pid).reduce((total, each) => total + of(each), 0);
   return {
     child,
+    stdout: child.stdout ?? Readable.from([]),
     cpuMicros: () => sum(cpuMicrosOf),
     rssBytes: () => sum(rssBytesOf),
     [Symbol.asyncDispose]: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, 'exit');
-      killTree(pid);
+      if (child.exitCode === null && child.signalCode === null) kill();
       await exited;
     },
   };
-}
-
-function killTree(pid: number): void {
-  for (const each of treeOf(pid)) {
-    try {
-      process.kill(each, 'SIGKILL');
-    } catch {
-      // it has exited
-    }
-  }
 }
 
 /** A process and its descendants. */
@@ -110,20 +86,11 @@ function readProc(pid: number, file: string): string {
   }
 }
 
-/** The stub service, in a process of its own. */
-export type Service = AsyncDisposable & {
-  /** Its base URL for a trail of this length. */
-  url(records: number): string;
-};
-
-/** Starts stub.ts. */
-export async function startService(): Promise<Service> {
-  const stub = { file: process.execPath, args: ['stub.ts'], environment: {} };
-  const { child, ...running } = start(stub, LOAD_CORE, ['ignore', 'pipe', 'inherit']);
-  if (child.stdout === null) throw new Error('the stub has no output');
-  const [line] = await once(child.stdout, 'data');
-  const ports: Readonly<Record<number, number>> = JSON.parse(line);
-  return { ...running, url: (records) => `http://127.0.0.1:${ports[records]}` };
+/** Starts stub.ts. Disposing it kills it. */
+export async function startService(): Promise<Running & { readonly url: string }> {
+  const running = start({ file: process.execPath, args: ['stub.ts'] }, LOAD_CORE);
+  const [url] = await once(running.stdout, 'data');
+  return { ...running, url: String(url) };
 }
 
 /** What wrk reports. */
@@ -139,44 +106,37 @@ export type WrkResult = {
   readonly p99: number;
 };
 
-/** wrk runs for `seconds` and until it has sent `requests`, but no longer than `maxSeconds`. */
-export type WrkOptions = {
-  readonly connections: number;
-  readonly seconds: number;
-  readonly requests: number;
-  readonly maxSeconds: number;
-};
-
-/** Runs wrk against a loopback port, with one request at a time per connection. */
+/**
+ * Runs wrk against a loopback port, with one request at a time per connection: for `seconds` and until it has sent
+ * `requests`, but no longer than `maxSeconds`.
+ */
 export async function runWrk(
   port: number,
-  request: PeerRequest,
-  { connections, seconds, requests, maxSeconds }: WrkOptions,
+  { method, path, body }: PeerRequest,
+  load: Load,
+  connections: number,
+  seconds: number,
+  { requests = 1, maxSeconds = seconds + 1 } = {},
 ): Promise<WrkResult> {
-  const load = ['-t1', `-c${connections}`, `-d${maxSeconds}`, '--timeout=60'];
+  const limits = ['-t1', `-c${connections}`, `-d${maxSeconds}`, '--timeout=60'];
   const command = {
     file: 'wrk',
-    args: [...load, '--latency', '--script=wrk.lua', `http://127.0.0.1:${port}`],
+    args: [...limits, '--latency', '--script=wrk.lua', `http://127.0.0.1:${port}`],
     environment: {
-      BENCH_METHOD: request.method,
-      BENCH_PATH: request.path,
-      BENCH_BODY: request.body,
-      BENCH_AUTHORIZATION: AUTHORIZATION,
+      BENCH_METHOD: method,
+      BENCH_PATH: path,
+      BENCH_BODY: body,
+      BENCH_AUTHORIZATION: authorizationOf(load),
       BENCH_LIMIT: String(requests),
     },
   };
-  await using wrk = start(command, LOAD_CORE, ['ignore', 'pipe', 'pipe']);
-  const { stdout, stderr } = wrk.child;
-  if (stdout === null || stderr === null) throw new Error('wrk has no output');
-  const closed = once(wrk.child, 'close');
+  await using wrk = start(command, LOAD_CORE);
   const sent = new Promise<void>((resolve) => {
-    stdout.on('data', (chunk) => String(chunk).includes('sent\n') && resolve());
+    wrk.stdout.on('data', (chunk) => String(chunk).includes('sent\n') && resolve());
   });
   // On SIGINT wrk reports as it does when its time is up.
   void Promise.all([sent, wait(seconds * 1000)]).then(() => wrk.child.kill('SIGINT'));
-  const [output, errors] = await Promise.all([text(stdout), text(stderr)]);
-  await closed;
-  const last = output.trim().split('\n').at(-1) ?? '';
-  if (!last.startsWith('{')) throw new Error(`wrk: ${errors.trim() || last}`);
+  const last = (await text(wrk.stdout)).trim().split('\n').at(-1) ?? '';
+  if (!last.startsWith('{')) throw new Error(`wrk has failed: ${last}`);
   return JSON.parse(last);
 }

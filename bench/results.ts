@@ -3,12 +3,11 @@ import type { Sample } from './measure.ts';
 /** The results of a run, as written to results/latest.json. */
 export type Results = {
   readonly date: string;
-  readonly machine: Machine;
-  readonly options: {
-    readonly rounds: number;
-    readonly seconds: number;
-    readonly warmUpSeconds: number;
+  readonly machine: Readonly<Record<'cpu' | 'kernel' | 'node' | 'commit', string>> & {
+    /** Versions of the peers' packages. */
+    readonly versions: Readonly<Record<string, string>>;
   };
+  readonly options: Readonly<Record<'rounds' | 'seconds' | 'warmUpSeconds', number>>;
   /** Requests per second of the stub alone, on the core that it shares with wrk, by load. */
   readonly stub: Readonly<Record<string, number>>;
   readonly measurements: readonly Measurement[];
@@ -27,30 +26,17 @@ export type Measurement = {
   readonly sample: Sample | string;
 };
 
-/** The machine and the versions that were measured. */
-export type Machine = {
-  readonly cpu: string;
-  readonly kernel: string;
-  readonly node: string;
-  /** Keytrail's commit, from `git describe`. */
-  readonly commit: string;
-  /** Versions of the peers' packages. */
-  readonly versions: Readonly<Record<string, string>>;
-};
-
 /** Minimum, median and maximum. */
 export type Spread = { readonly min: number; readonly median: number; readonly max: number };
 
 /** The spread of some numbers; null if there are none. */
 export function spreadOf(numbers: readonly number[]): Spread | null {
   if (numbers.length === 0) return null;
-  const median =
-    (quantile(numbers, 0.5) -
-      quantile(
-        numbers.map((number) => -number),
-        0.5,
-      )) /
-    2;
+  const upperMedian = -quantile(
+    numbers.map((number) => -number),
+    0.5,
+  );
+  const median = (quantile(numbers, 0.5) + upperMedian) / 2;
   return { min: Math.min(...numbers), median, max: Math.max(...numbers) };
 }
 
@@ -60,20 +46,24 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** The spread of a figure over all rounds of a peer under a load; null if it was not measured. */
-export function spread(
+/** A figure of a peer under a load by round, without the rounds that failed or did not measure it. */
+export function byRound(
   measurements: readonly Measurement[],
   peer: string,
   load: string,
-  of: (sample: Sample) => number | null,
-): Spread | null {
-  return spreadOf(
-    measurements.flatMap((one) =>
-      one.peer === peer && one.load === load && typeof one.sample === 'object'
-        ? (of(one.sample) ?? [])
-        : [],
-    ),
-  );
+  figure: keyof Sample,
+): ReadonlyMap<number, number> {
+  const values = new Map<number, number>();
+  for (const { sample, round, ...of } of measurements) {
+    const value = typeof sample === 'string' ? null : sample[figure];
+    if (of.peer === peer && of.load === load && value !== null) values.set(round, value);
+  }
+  return values;
+}
+
+/** The spread of a figure over all rounds; null if it was not measured. */
+export function spread(...of: Parameters<typeof byRound>): Spread | null {
+  return spreadOf([...byRound(...of).values()]);
 }
 
 /**
@@ -85,16 +75,13 @@ export function ratio(
   peer: string,
   other: string,
   load: string,
-  of: (sample: Sample) => number = (sample) => sample.requestsPerSecond,
+  figure: keyof Sample = 'requestsPerSecond',
 ): Spread | null {
+  const others = byRound(measurements, other, load, figure);
   return spreadOf(
-    measurements.flatMap((one) => {
-      if (one.peer !== peer || one.load !== load || typeof one.sample === 'string') return [];
-      const { sample } =
-        measurements.find(
-          (each) => each.peer === other && each.load === load && each.round === one.round,
-        ) ?? {};
-      return typeof sample === 'object' ? of(one.sample) / of(sample) : [];
+    [...byRound(measurements, peer, load, figure)].flatMap(([round, value]) => {
+      const otherValue = others.get(round);
+      return otherValue === undefined ? [] : value / otherValue;
     }),
   );
 }
@@ -112,11 +99,9 @@ export function formatSpread(spread: Spread | null, format: (number: number) => 
   return low === high ? String(median) : `${median} (${low} to ${high})`;
 }
 
-const integer = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-
 /** With thousands separators. */
 export function formatInteger(number: number): string {
-  return integer.format(number);
+  return number.toLocaleString('en', { maximumFractionDigits: 0 });
 }
 
 /** With two decimals. */

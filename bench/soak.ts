@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Client, createClient, isExpected, sendAtRate } from './resilience/client.ts';
-import { type ResourceUsage, startMeasuredKeytrail } from './resilience/keytrail-process.ts';
+import { startMeasuredKeytrail } from './resilience/keytrail-process.ts';
 import { FAULTY, NORMAL, pick, type RequestKind } from './resilience/requests.ts';
 import { startServiceProcess } from './resilience/service.ts';
 import { formatMegabytes, quantile, toTable } from './results.ts';
@@ -10,27 +10,21 @@ import { formatMegabytes, quantile, toTable } from './results.ts';
 // A constant load in which one request in ten has a fault of the client or of the service. Checks that every response is
 // correct, and that memory and sockets do not grow. Exits with 1 if not.
 
-type Measured = ResourceUsage & { readonly at: number };
+type Measured = Awaited<ReturnType<typeof measure>>;
 
-const COLUMNS = ['sent', 'correct', 'disconnected', 'wrong', 'lost'] as const;
-type Column = (typeof COLUMNS)[number];
+/** What became of a request; `lost` is one without a response. */
+type Result = (typeof RESULTS)[number];
+const RESULTS = ['correct', 'disconnected', 'wrong', 'lost'] as const;
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '600' },
-    rate: { type: 'string', default: '100' },
-  },
-});
+const RATE = 100;
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '600' } } });
 const seconds = Number(values.seconds);
-const rate = Number(values.rate);
 const intervalSeconds = Math.min(10, Math.ceil(seconds / 12));
 const warmUpSeconds = Math.min(60, seconds / 2);
 const MAX_SOCKETS = 64; // the default of UPSTREAM_CONNECTIONS
 const MAX_GROWTH_BYTES = 8 * 2 ** 20;
-const MAX_EXAMPLES = 10;
 
-const counts = new Map<string, Map<Column, number>>();
-const codes = new Map<string, number>();
+const outcomes: { readonly name: string; readonly result: Result; readonly code?: string }[] = [];
 const examples: string[] = [];
 const measured: Measured[] = [];
 
@@ -41,7 +35,7 @@ let delay = 0;
 {
   await using client = createClient(keytrail.url);
   const over = AbortSignal.timeout(seconds * 1000);
-  const sending = sendAtRate(rate, over, (number) =>
+  const sending = sendAtRate(RATE, over, (number) =>
     send(client, pick(Math.random() < 0.1 ? FAULTY : NORMAL), number),
   );
   while (!over.aborted) {
@@ -52,16 +46,15 @@ let delay = 0;
 }
 await wait(1000); // for connections to close
 const after = await measure();
-const status = await keytrail.stop();
-const repeated = [...(await service.received()).values()].filter((times) => times > 1).length;
+const { status, complaints } = await keytrail.stop();
+const repeated = [...service.received().values()].filter((times) => times > 1).length;
 
-const warm = measured.filter(({ at }) => at > warmUpSeconds);
+const warm = measured.filter(({ at }) => at > warmUpSeconds).map(({ heap }) => heap);
 const third = Math.ceil(warm.length / 3);
-const growth = medianHeap(warm.slice(-third)) - medianHeap(warm.slice(0, third));
-const complaints = keytrail.complaints();
+const growth = quantile(warm.slice(-third), 0.5) - quantile(warm.slice(0, third), 0.5);
 const problems = Object.entries({
-  'responses were wrong': total('wrong') > 0,
-  'requests had no response': total('lost') > 0,
+  'responses were wrong': count('wrong') > 0,
+  'requests had no response': count('lost') > 0,
   'the service received logins or deletions twice': repeated > 0,
   'the heap grows': !(growth < MAX_GROWTH_BYTES),
   'requests are in flight after the load': after.inFlight > 0,
@@ -76,9 +69,12 @@ const row = (name: string, cell: (one: Measured) => string | number) => [
   name,
   ...columns.map(cell),
 ];
+const codes = [...Map.groupBy(outcomes, ({ code }) => code)]
+  .flatMap(([code, { length }]) => (code === undefined ? [] : [[code, length] as const]))
+  .sort(([, a], [, b]) => b - a);
 process.stdout.write(
   [
-    `${total('sent')} requests in ${seconds} s, ${rate} per second, one in ten with a fault. Node ${process.version}, ${cpus().length} cores for all three processes. Keytrail from the bundle with NODE_ENV=production, METRICS_PORT and LOGIN_RATE_LIMIT=0; a garbage collection every ${intervalSeconds} s, at each measurement. Longest delay of the load: ${delay.toFixed(0)} ms.\n`,
+    `${outcomes.length} requests in ${seconds} s, ${RATE} per second, one in ten with a fault. Node ${process.version}, ${cpus().length} cores for all three processes. Keytrail from the bundle with NODE_ENV=production, METRICS_PORT and LOGIN_RATE_LIMIT=0; a garbage collection every ${intervalSeconds} s, at each measurement. Longest delay of the load: ${delay.toFixed(0)} ms.\n`,
     toTable([
       row('', (one) => (one === after ? 'after the load' : `at ${one.at.toFixed(0)} s`)),
       row('heap after collection, MB', ({ heap }) => formatMegabytes(heap)),
@@ -92,14 +88,14 @@ process.stdout.write(
       row('event-loop iteration, max, ms', ({ loopMax }) => loopMax.toFixed(0)),
     ]),
     toTable([
-      ['request', ...COLUMNS],
-      ...[...NORMAL, ...FAULTY].map(({ name }) => [
-        name,
-        ...COLUMNS.map((column) => counts.get(name)?.get(column) ?? 0),
-      ]),
-      ['all', ...COLUMNS.map(total)],
+      ['request', 'sent', ...RESULTS],
+      ...[...NORMAL, ...FAULTY].map(({ name }) => {
+        const counts = RESULTS.map((result) => count(result, name));
+        return [name, counts.reduce((sum, each) => sum + each), ...counts];
+      }),
+      ['all', outcomes.length, ...RESULTS.map((result) => count(result))],
     ]),
-    toTable([['response', 'count'], ...[...codes].sort(([, a], [, b]) => b - a)]),
+    toTable([['response', 'count'], ...codes]),
     toTable([
       ['', ''],
       ['heap, median of the last third minus the first after warm-up, MB', formatMegabytes(growth)],
@@ -107,62 +103,44 @@ process.stdout.write(
       ['bugs, warnings and unhandled rejections', complaints.length],
       ['exit status after SIGTERM', String(status)],
     ]),
-    ...[...problems, ...examples, ...complaints].map((line) => `- ${line}\n`),
+    ...[...problems, ...examples.slice(0, 10), ...complaints].map((line) => `- ${line}\n`),
   ].join('\n'),
 );
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-/** Sends a request and counts what became of it. Never rejects. */
-async function send(client: Client, kind: RequestKind, number: number): Promise<void> {
-  count(kind, 'sent');
+/** Sends a request and records what became of it. Never rejects. */
+async function send(client: Client, { name, send }: RequestKind, number: number): Promise<void> {
   try {
-    const exchange = await kind.send(client, number);
-    if (exchange === undefined) return count(kind, 'disconnected');
-    const { response, expected } = exchange;
-    increment(codes, response.error?.code ?? 'OK');
-    if (isExpected(response, expected)) return count(kind, 'correct');
-    count(kind, 'wrong');
-    if (examples.length < MAX_EXAMPLES)
-      examples.push(
-        `${kind.name}: ${JSON.stringify(response)} instead of ${JSON.stringify(expected)}`,
-      );
+    const exchange = await send(client, number);
+    if (exchange === null) {
+      outcomes.push({ name, result: 'disconnected' });
+      return;
+    }
+    const [response, expected] = exchange;
+    const isCorrect = isExpected(response, expected);
+    outcomes.push({ name, result: isCorrect ? 'correct' : 'wrong', code: response.code ?? 'OK' });
+    if (!isCorrect)
+      examples.push(`${name}: ${JSON.stringify(response)} instead of ${JSON.stringify(expected)}`);
   } catch (error) {
-    increment(codes, String(error));
-    count(kind, 'lost');
+    outcomes.push({ name, result: 'lost', code: String(error) });
   }
 }
 
-function count({ name }: RequestKind, column: Column): void {
-  const columns = counts.get(name) ?? new Map<Column, number>();
-  counts.set(name, columns);
-  increment(columns, column);
+function count(result: Result, name?: string): number {
+  return outcomes.filter((one) => one.result === result && (name ?? one.name) === one.name).length;
 }
 
-function increment<Key>(numbers: Map<Key, number>, key: Key): void {
-  numbers.set(key, (numbers.get(key) ?? 0) + 1);
-}
-
-function total(column: Column): number {
-  return counts.values().reduce((sum, columns) => sum + (columns.get(column) ?? 0), 0);
-}
-
-async function measure(): Promise<Measured> {
+async function measure() {
   const usage = { ...(await keytrail.measure()), at: (performance.now() - start) / 1000 };
   const { at, heap, rss, socketsToService, socketsFromClients, inFlight, loopMax } = usage;
-  const totals = COLUMNS.map((column) => `${total(column)} ${column}`).join(', ');
+  const counts = RESULTS.map((result) => `${count(result)} ${result}`).join(', ');
   process.stderr.write(
-    `${at.toFixed(0)} s: ${totals}; heap ${formatMegabytes(heap)} MB, RSS ${formatMegabytes(rss)} MB, ${socketsToService} sockets to the service, ${socketsFromClients} from clients, ${inFlight} in flight, loop ${loopMax.toFixed(0)} ms\n`,
+    `${at.toFixed(0)} s: ${counts}; heap ${formatMegabytes(heap)} MB, RSS ${formatMegabytes(rss)} MB, ${socketsToService} sockets to the service, ${socketsFromClients} from clients, ${inFlight} in flight, loop ${loopMax.toFixed(0)} ms\n`,
   );
   return usage;
 }
 
-function medianHeap(some: readonly Measured[]): number {
-  return quantile(
-    some.map(({ heap }) => heap),
-    0.5,
-  );
-}
-
+/** The measurement that is nearest to a time in seconds. */
 function nearest(at: number): Measured {
   const distance = (one: Measured) => Math.abs(one.at - at);
   return measured.reduce((best, one) => (distance(one) < distance(best) ? one : best), after);

@@ -6,7 +6,7 @@ import type { TrailRecord } from '../loads.ts';
 import { type Context, RESOLVERS, TYPE_DEFS } from './schema.ts';
 
 /* Apollo Server on Fastify: its documentation recommends a framework for production. */
-class ServiceApi extends RESTDataSource {
+class ServiceApi extends RESTDataSource implements Context {
   override readonly baseURL = process.env['UPSTREAM_URL'] ?? '';
   private readonly authorization: string | undefined;
 
@@ -36,12 +36,7 @@ const server = new ApolloServer<Context>({
 });
 await server.start();
 await app.register(fastifyApollo(server), {
-  context: async ({ headers: { authorization } }) => {
-    const api = new ServiceApi({ cache: server.cache }, authorization);
-    return {
-      readAudit: () => api.readAudit(),
-      deleteKey: (clientId: string) => api.deleteKey(clientId),
-    };
-  },
+  context: async ({ headers: { authorization } }) =>
+    new ServiceApi({ cache: server.cache }, authorization),
 });
 await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT']) });

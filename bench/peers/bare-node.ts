@@ -13,11 +13,9 @@ const pool = new Pool(UPSTREAM_URL, { connections: 64 });
 
 const respond = { l0: stream, l1: project, l2: execute }[process.argv[2] ?? ''];
 if (respond === undefined) throw new TypeError('The argument must be l0, l1 or l2.');
-createServer((request, response) => {
-  void respond(request, response)?.catch(() => response.destroy());
-}).listen(Number(PORT), '127.0.0.1');
+createServer(respond).listen(Number(PORT), '127.0.0.1');
 
-function stream(request: IncomingMessage, response: ServerResponse): undefined {
+function stream(request: IncomingMessage, response: ServerResponse): void {
   let body: Dispatcher.DispatchController | undefined;
   response.on('drain', () => body?.resume());
   response.on('close', () => {
@@ -43,64 +41,55 @@ function stream(request: IncomingMessage, response: ServerResponse): undefined {
   );
 }
 
-async function project(request: IncomingMessage, response: ServerResponse): Promise<void> {
+function project(request: IncomingMessage, response: ServerResponse): void {
   const [path = '', first = ''] = (request.url ?? '').split('?first=');
-  const { statusCode, body } = await pool.request({
-    path,
-    method: request.method === 'DELETE' ? 'DELETE' : 'GET',
-    headers: { authorization: request.headers.authorization },
+  callService(request, response, path, request.method === 'DELETE', (status, body) => {
+    if (status === 200) send(response, { nodes: toNodes(body, Number(first)) });
+    else response.writeHead(status).end();
   });
-  if (statusCode !== 200) {
-    await body.dump();
-    response.writeHead(statusCode).end();
-    return;
-  }
-  send(response, { nodes: toNodes(await body.json(), Number(first)) });
 }
 
-function execute(request: IncomingMessage, response: ServerResponse): undefined {
+function execute(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const { variables } = JSON.parse(String(Buffer.concat(chunks)));
-    callService(variables, request.headers.authorization, response);
+    const { first, clientId } = JSON.parse(String(Buffer.concat(chunks))).variables;
+    const isDeletion = clientId !== undefined;
+    const path = isDeletion ? `/api/v1/secrets/${encodeURIComponent(clientId)}` : '/api/v1/audit';
+    callService(request, response, path, isDeletion, (status, body) => {
+      if (status >= 300) send(response, { errors: [{ message: String(status) }] });
+      else if (isDeletion) send(response, { data: { deleteApiKey: { outcome: 'DELETED' } } });
+      else send(response, { data: { audit: { nodes: toNodes(body, first) } } });
+    });
   });
 }
 
 function callService(
-  { first = 0, clientId }: { readonly first?: number; readonly clientId?: string },
-  authorization: string | undefined,
+  { headers: { authorization } }: IncomingMessage,
   response: ServerResponse,
+  path: string,
+  isDeletion: boolean,
+  receive: (status: number, body: string) => void,
 ): void {
   const chunks: Buffer[] = [];
   let status = 0;
-  const isDeletion = clientId !== undefined;
   pool.dispatch(
-    {
-      path: isDeletion ? `/api/v1/secrets/${encodeURIComponent(clientId)}` : '/api/v1/audit',
-      method: isDeletion ? 'DELETE' : 'GET',
-      headers: { authorization },
-    },
+    { path, method: isDeletion ? 'DELETE' : 'GET', headers: { authorization } },
     {
       onRequestStart: () => {},
       onResponseStart: (_, code) => {
         status = code;
       },
       onResponseData: (_, chunk) => void chunks.push(chunk),
-      onResponseEnd: () => {
-        if (status >= 300) return send(response, { errors: [{ message: String(status) }] });
-        if (isDeletion) return send(response, { data: { deleteApiKey: { outcome: 'DELETED' } } });
-        const trail: unknown = JSON.parse(String(Buffer.concat(chunks)));
-        send(response, { data: { audit: { nodes: toNodes(trail, first) } } });
-      },
+      onResponseEnd: () => receive(status, String(Buffer.concat(chunks))),
       onResponseError: () => void response.destroy(),
     },
   );
 }
 
 /** The first records with the fields of Keytrail's schema. */
-function toNodes(trail: unknown, first: number): readonly unknown[] {
-  const { events } = trail as { readonly events: readonly TrailRecord[] }; // as the service documents it
+function toNodes(trail: string, first: number): readonly unknown[] {
+  const { events }: { readonly events: readonly TrailRecord[] } = JSON.parse(trail);
   return events.slice(0, first).map(({ id, action, actor, target, ...record }) => ({
     id,
     occurredAt: record.occurred_at,
@@ -115,9 +104,7 @@ function toNodes(trail: unknown, first: number): readonly unknown[] {
 
 function send(response: ServerResponse, result: object): void {
   const body = JSON.stringify(result);
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
-  response.writeHead(200, headers).end(body);
+  const length = Buffer.byteLength(body);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  response.end(body);
 }

@@ -3,47 +3,17 @@ import type { TrailRecord } from '../loads.ts';
 
 /** The part of Keytrail's schema that the loads query, for schema-first peers. */
 export const TYPE_DEFS = `
-  type Query {
-    audit(first: Int = 50): AuditConnection
-  }
-
-  type Mutation {
-    deleteApiKey(clientId: ID!): DeleteApiKeyPayload
-  }
-
-  type AuditConnection {
-    nodes: [AuditEvent!]!
-  }
-
+  type Query { audit(first: Int = 50): AuditConnection }
+  type Mutation { deleteApiKey(clientId: ID!): DeleteApiKeyPayload }
+  type AuditConnection { nodes: [AuditEvent!]! }
   type AuditEvent {
-    id: ID
-    occurredAt: String
-    action: String
-    outcome: AuditOutcome
-    ipAddress: String
-    userAgent: String
-    actor: AuditParty
-    target: AuditParty
+    id: ID, occurredAt: String, action: String, outcome: AuditOutcome
+    ipAddress: String, userAgent: String, actor: AuditParty, target: AuditParty
   }
-
-  type AuditParty {
-    id: ID
-    name: String
-    type: String
-  }
-
-  enum AuditOutcome {
-    SUCCESS
-    FAILURE
-  }
-
-  type DeleteApiKeyPayload {
-    outcome: DeletionOutcome!
-  }
-
-  enum DeletionOutcome {
-    DELETED
-  }
+  type AuditParty { id: ID, name: String, type: String }
+  enum AuditOutcome { SUCCESS FAILURE }
+  type DeleteApiKeyPayload { outcome: DeletionOutcome! }
+  enum DeletionOutcome { DELETED }
 `;
 
 /** The context of {@link RESOLVERS}: calls of the service with the client's token. */

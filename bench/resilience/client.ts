@@ -12,35 +12,30 @@ export type GraphQLRequest = {
 };
 
 /** Keytrail's response. */
-export type GraphQLResponse = {
-  readonly status: number;
+export type GraphQLResponse = ExpectedResponse & { readonly retryAfterSeconds?: number };
+
+/** The parts of a response that are compared with the expected one. */
+export type ExpectedResponse = {
+  readonly status?: number;
   /** Whether it has the request's `x-request-id`. */
-  readonly hasRequestId: boolean;
-  readonly data: unknown;
-  /** `extensions` of the first error; null without errors. */
-  readonly error: {
-    readonly code: string;
-    readonly reason?: string;
-    readonly retryAfterSeconds?: number;
-  } | null;
+  readonly hasRequestId?: boolean;
+  readonly data?: unknown;
+  /** From `extensions` of the first error; undefined without errors. */
+  readonly code?: string;
+  readonly reason?: string;
 };
 
-/** A client of Keytrail with keep-alive and unlimited connections. */
-export type Client = AsyncDisposable & {
-  readonly url: URL;
-  /** Rejects if there is no JSON response within 30 s, or if the signal is aborted. */
-  post(request: GraphQLRequest, signal?: AbortSignal): Promise<GraphQLResponse>;
-  /** Disconnects once the response has begun. Rejects if it does not begin with data. */
-  postAndDisconnect(request: GraphQLRequest): Promise<undefined>;
-};
+/** A client of Keytrail. */
+export type Client = ReturnType<typeof createClient>;
 
 /** Three times Keytrail's default deadline. */
 const TIMEOUT_MS = 30_000;
 
-/** Creates a client. It connects at the first request. */
-export function createClient(address: string): Client {
+/** Creates a client with keep-alive and unlimited connections. It connects at the first request. */
+export function createClient(address: string) {
   const url = new URL(address);
   const pool = new Pool(url.origin, { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+  /** Resolves once the response has begun. */
   const send = ({ id, body, headers }: GraphQLRequest, signal: AbortSignal | null = null) =>
     pool.request({
       method: 'POST',
@@ -51,53 +46,26 @@ export function createClient(address: string): Client {
     });
   return {
     url,
-    post: async (request, signal) => {
-      const { statusCode, headers, body } = await send(request, signal);
+    send,
+    /** Rejects if there is no JSON response within 30 s, or if the signal is aborted. */
+    post: async (request: GraphQLRequest, signal?: AbortSignal): Promise<GraphQLResponse> => {
+      const { statusCode: status, headers, body } = await send(request, signal);
       const text = await body.text();
-      if (!text.startsWith('{')) throw new Error(`Status ${statusCode} without JSON.`);
-      const result: {
-        data?: unknown;
-        errors?: readonly { extensions: GraphQLResponse['error'] }[];
-      } = JSON.parse(text);
-      return {
-        status: statusCode,
-        hasRequestId: headers['x-request-id'] === request.id,
-        data: result.data,
-        error: result.errors?.[0]?.extensions ?? null,
-      };
-    },
-    postAndDisconnect: async (request) => {
-      const { body } = await send(request);
-      for await (const chunk of body) {
-        if (!String(chunk).startsWith('{"data":{')) throw new Error('The response has no data.');
-        break;
-      }
-      return undefined;
+      if (!text.startsWith('{')) throw new Error(`Status ${status} without JSON.`);
+      const { data, errors } = JSON.parse(text);
+      const { code, reason, retryAfterSeconds } = errors?.[0]?.extensions ?? {};
+      const hasRequestId = headers['x-request-id'] === request.id;
+      return { status, hasRequestId, data, code, reason, retryAfterSeconds };
     },
     [Symbol.asyncDispose]: () => pool.destroy(),
   };
 }
 
-/** The expected response: by default status 200 with the request's id, without data and without an error. */
-export type ExpectedResponse = {
-  readonly status?: number;
-  readonly hasRequestId?: boolean;
-  readonly data?: unknown;
-  readonly code?: string;
-  readonly reason?: string;
-};
-
-/** Compares every value of a response. */
-export function isExpected(
-  { status, hasRequestId, data, error }: GraphQLResponse,
-  expected: ExpectedResponse,
-): boolean {
-  const { code, reason } = error ?? {};
+/** Compares every value of a response. The default is status 200 with the request's id, without data or an error. */
+export function isExpected(response: GraphQLResponse, expected: ExpectedResponse): boolean {
+  const { retryAfterSeconds, ...compared } = response;
   const none = { data: undefined, code: undefined, reason: undefined };
-  return isDeepStrictEqual(
-    { status, hasRequestId, data, code, reason },
-    { status: 200, hasRequestId: true, ...none, ...expected },
-  );
+  return isDeepStrictEqual(compared, { status: 200, hasRequestId: true, ...none, ...expected });
 }
 
 const TICK_MS = 5;

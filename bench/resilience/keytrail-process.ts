@@ -1,59 +1,31 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setup as build } from '../../test/helpers/build-package.ts';
-import { type KeytrailProcess, startKeytrail } from '../../test/helpers/process.ts';
-
-/** The resources of the process. Sizes in bytes, times in milliseconds. */
-export type ResourceUsage = {
-  /** Heap in use after a garbage collection. */
-  readonly heap: number;
-  /** Buffers outside the heap after the collection. */
-  readonly buffers: number;
-  /** Resident memory before the collection. */
-  readonly rss: number;
-  readonly socketsToService: number;
-  readonly socketsFromClients: number;
-  readonly files: number;
-  /** Iterations of the event loop since the last measurement; 10 when idle. */
-  readonly loopP99: number;
-  readonly loopMax: number;
-  readonly inFlight: number;
-};
-
-/** Keytrail from the bundle with production settings. */
-export type MeasuredKeytrail = KeytrailProcess & {
-  /** The GraphQL endpoint. */
-  readonly url: string;
-  measure(): Promise<ResourceUsage>;
-  /** Bugs in the log, and all of stderr but the startup message. */
-  complaints(): readonly string[];
-  /** Sends SIGTERM and returns the exit status. */
-  stop(): Promise<number | null>;
-};
+import { startKeytrail } from '../../test/helpers/process.ts';
 
 /**
  * Preloaded into the process. On SIGUSR2 it collects garbage twice, as finalizers release memory after the first
- * collection, and writes the memory usage. Plain JavaScript: loading Node's TypeScript support would take 20 MB.
+ * collection, and writes an empty line. Plain JavaScript: loading Node's TypeScript support would take 20 MB.
  */
-const PROBE = `process.on('SIGUSR2', () => {
+const COLLECTOR = `process.on('SIGUSR2', () => {
   gc();
   setImmediate(() => {
     gc();
-    process.stderr.write(JSON.stringify(process.memoryUsage()) + '\\n');
+    process.stderr.write('\\n');
   });
 })`;
 
-/** Builds the bundle and starts it on free loopback ports. */
+/** Builds the bundle and starts it on free loopback ports, with production settings. */
 export async function startMeasuredKeytrail(
   serviceUrl: string,
   environment: Readonly<Record<string, string>> = {},
-): Promise<MeasuredKeytrail> {
+) {
   build();
   const process = startKeytrail(
     [],
     {
       NODE_ENV: 'production',
-      NODE_OPTIONS: `--expose-gc --import data:text/javascript,${encodeURIComponent(PROBE)}`,
+      NODE_OPTIONS: `--expose-gc --import data:text/javascript,${encodeURIComponent(COLLECTOR)}`,
       PORT: '0',
       METRICS_PORT: '0',
       UPSTREAM_URL: serviceUrl,
@@ -66,63 +38,59 @@ export async function startMeasuredKeytrail(
     /^Keytrail.*GraphQL +(\S+).*Metrics +(\S+)\n\n/s,
   );
   const { child, output } = process;
-  const probed: string[] = [];
-  const scrape = async () => {
+  const readMetrics = async () => {
     const response = await fetch(metricsUrl).catch(() => null);
     if (response === null) throw new Error(`Keytrail has exited: ${output.stderr}`);
-    return response.text();
+    const metrics = await response.text();
+    return (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
   };
 
   return {
     ...process,
+    /** The GraphQL endpoint. */
     url,
+    /** The resources of the process. Sizes in bytes, times in milliseconds. */
     measure: async () => {
-      const metrics = await scrape();
-      const metric = (name: string) =>
-        Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+      const before = await readMetrics();
       const socketsToService = await countSockets('remote', serviceUrl);
       const socketsFromClients = await countSockets('local', url);
-      const written = once(child.stderr, 'data');
+      const collected = once(child.stderr, 'data');
       child.kill('SIGUSR2');
-      const line = String((await written)[0]);
-      probed.push(line);
-      await scrape(); // resets the event-loop metrics, to exclude the collection
-      const { heapUsed, external } = JSON.parse(line);
+      await collected;
+      const after = await readMetrics(); // resets the event-loop metrics, to exclude the collection
       return {
-        heap: heapUsed,
-        buffers: external,
-        rss: metric('process_resident_memory_bytes'),
+        heap: after('nodejs_heap_size_used_bytes'),
+        buffers: after('nodejs_external_memory_bytes'),
+        rss: before('process_resident_memory_bytes'), // the collection would lower it
         socketsToService,
         socketsFromClients,
-        files: metric('process_open_fds'),
-        loopP99: metric('nodejs_eventloop_lag_p99_seconds') * 1000,
-        loopMax: metric('nodejs_eventloop_lag_max_seconds') * 1000,
-        inFlight: metric('keytrail_requests_in_flight'),
+        files: before('process_open_fds'),
+        // iterations since the last measurement; 10 when idle
+        loopP99: before('nodejs_eventloop_lag_p99_seconds') * 1000,
+        loopMax: before('nodejs_eventloop_lag_max_seconds') * 1000,
+        inFlight: before('keytrail_requests_in_flight'),
       };
     },
-    complaints: () => [
-      ...output.stdout.split('\n').filter((line) => line.includes('"msg":"bug"')),
-      ...[greeting, ...probed]
-        .reduce((rest, known) => rest.replace(known, ''), output.stderr)
-        .split('\n')
-        .filter((line) => line !== ''),
-    ],
-    stop: () => {
+    /** Sends SIGTERM. Returns the exit status, bugs in the log, and all of stderr but the startup message. */
+    stop: async () => {
       child.kill('SIGTERM');
-      return process.status;
+      const status = await process.status;
+      const bugs = output.stdout.split('\n').filter((line) => line.includes('"msg":"bug"'));
+      const errors = output.stderr.replace(greeting, '').split('\n').filter(Boolean);
+      return { status, complaints: [...bugs, ...errors] };
     },
   };
 }
 
-const LISTENING = '0A';
-
 /** Counts this machine's open TCP sockets with the URL's port at one end, listening ones excluded. Linux only. */
 async function countSockets(end: 'local' | 'remote', url: string): Promise<number> {
   const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
-  const [, ...lines] = (await readFile('/proc/net/tcp', 'utf8')).trimEnd().split('\n');
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).trimEnd().split('\n');
   return lines.filter((line) => {
     const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/);
+    const isListening = state === '0A';
+    const isClosedByItsProcess = inode === '0';
     const address = end === 'local' ? local : remote;
-    return address?.endsWith(`:${port}`) && state !== LISTENING && inode !== '0'; // inode 0: closed by its process
+    return address?.endsWith(`:${port}`) && !isListening && !isClosedByItsProcess;
   }).length;
 }

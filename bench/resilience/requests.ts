@@ -14,114 +14,103 @@ export type OperationRequest = GraphQLRequest & {
  * Creates a request from an id, which is also its token and its client id. The part before the dot selects how the
  * service behaves.
  */
-export type Operation = (id: string) => OperationRequest;
+type Operation = (id: string) => OperationRequest;
 
-const JSON_TYPE = ['content-type', 'application/json'] as const;
-const authorization = (id: string) => ['authorization', `Bearer ${id}`] as const;
+const JSON_TYPE = ['content-type', 'application/json'];
+const authorization = (id: string) => ['authorization', `Bearer ${id}`];
 
-const auditPage: Operation = (id) =>
-  operation(
-    id,
-    'audit',
-    'query ($first: Int) { audit(first: $first) { totalCount nodes { id outcome actor { name } } pageInfo { hasNextPage } } }',
-    { first: 5 },
-    {
-      totalCount: RECORDS,
-      nodes: [0, 1, 2, 3, 4].map((index) => ({
-        id: `${id}.${index}`,
-        outcome: 'SUCCESS',
-        actor: { name: index % 2 === 0 ? 'even' : 'odd' },
-      })),
-      pageInfo: { hasNextPage: true },
-    },
-  );
+const auditPage = operation(
+  'audit',
+  'query ($first: Int) { audit(first: $first) { totalCount nodes { id outcome actor { name } } pageInfo { hasNextPage } } }',
+  () => ({ first: 5 }),
+  (id) => ({
+    totalCount: RECORDS,
+    nodes: ['even', 'odd', 'even', 'odd', 'even'].map((name, index) => ({
+      id: `${id}.${index}`,
+      outcome: 'SUCCESS',
+      actor: { name },
+    })),
+    pageInfo: { hasNextPage: true },
+  }),
+);
 
-const filteredAudit: Operation = (id) =>
-  operation(
-    id,
-    'audit',
-    'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id occurredAt } } }',
-    { filter: { actor: 'odd', actions: ['key.delete'] } },
-    {
-      nodes: Array.from({ length: RECORDS / 2 }, (_, index) => ({
-        id: `${id}.${2 * index + 1}`,
-        occurredAt: '2026-11-21T06:20:33.156Z',
-      })),
-    },
-  );
+const filteredAudit = operation(
+  'audit',
+  'query ($filter: AuditFilter) { audit(filter: $filter) { nodes { id occurredAt } } }',
+  () => ({ filter: { actor: 'odd', actions: ['key.delete'] } }),
+  (id) => ({
+    nodes: Array.from({ length: RECORDS / 2 }, (_, index) => ({
+      id: `${id}.${2 * index + 1}`,
+      occurredAt: '2026-11-21T06:20:33.156Z',
+    })),
+  }),
+);
 
-const deleteApiKey: Operation = (id) =>
-  operation(
-    id,
-    'deleteApiKey',
-    'mutation ($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome apiKey { clientId } raw } }',
-    { clientId: id },
-    { outcome: 'DELETED', apiKey: { clientId: id }, raw: { deleted: id, by: id } },
-  );
+const deleteApiKey = operation(
+  'deleteApiKey',
+  'mutation ($clientId: ID!) { deleteApiKey(clientId: $clientId) { outcome apiKey { clientId } raw } }',
+  (id) => ({ clientId: id }),
+  (id) => ({ outcome: 'DELETED', apiKey: { clientId: id }, raw: { deleted: id, by: id } }),
+);
 
-const login: Operation = (id) =>
-  operation(
-    id,
-    'login',
-    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken tokenType expiresAt } }',
-    { clientId: id, clientSecret: `secret.${id}` },
-    {
-      accessToken: `access.${id}`,
-      refreshToken: `refresh.secret.${id}`,
-      tokenType: 'Bearer',
-      expiresAt: null,
-    },
-  );
+const login = operation(
+  'login',
+  'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken tokenType expiresAt } }',
+  (id) => ({ clientId: id, clientSecret: `secret.${id}` }),
+  (id) => ({
+    accessToken: `access.${id}`,
+    refreshToken: `refresh.secret.${id}`,
+    tokenType: 'Bearer',
+    expiresAt: null,
+  }),
+);
 
 const AUDITS = [auditPage, filteredAudit];
-const OPERATION_BY_NAME = {
-  'audit with a page': auditPage,
-  'audit with a filter': filteredAudit,
-  deleteApiKey,
-  login,
-};
-
 /** All operations. */
-export const OPERATIONS: readonly Operation[] = Object.values(OPERATION_BY_NAME);
+export const OPERATIONS: readonly Operation[] = [...AUDITS, deleteApiKey, login];
 
 function operation(
-  id: string,
   field: OperationRequest['field'],
   query: string,
-  variables: Readonly<Record<string, unknown>>,
-  data: unknown,
-): OperationRequest {
-  const headers = [...JSON_TYPE, ...(field === 'login' ? [] : authorization(id))];
-  return {
+  variables: (id: string) => object,
+  data: (id: string) => unknown,
+): Operation {
+  return (id) => ({
     id,
     field,
-    headers,
-    body: JSON.stringify({ query, variables }),
-    data: { [field]: data },
-  };
+    headers: field === 'login' ? JSON_TYPE : [...JSON_TYPE, ...authorization(id)],
+    ...document(query, variables(id)),
+    data: { [field]: data(id) },
+  });
 }
 
 /** A kind of request. */
 export type RequestKind = {
   readonly name: string;
-  /** Sends a request; its id contains the number. Resolves without a response if the client disconnects. */
-  readonly send: (client: Client, number: number) => Promise<Exchange | undefined>;
+  /**
+   * Sends a request with a number in its id. Resolves to the response and the correct one, or to null if the client
+   * disconnects before.
+   */
+  readonly send: (
+    client: Client,
+    number: number,
+  ) => Promise<readonly [GraphQLResponse, ExpectedResponse] | null>;
 };
 
-/** A response, and the one that is correct. */
-export type Exchange = { readonly response: GraphQLResponse; readonly expected: ExpectedResponse };
-
 /** Requests that succeed. */
-export const NORMAL: readonly RequestKind[] = Object.entries(OPERATION_BY_NAME).map(
-  ([name, operation]) => succeeds(name, 'normal', [operation]),
-);
+export const NORMAL: readonly RequestKind[] = [
+  succeeds('audit with a page', 'normal', [auditPage]),
+  succeeds('audit with a filter', 'normal', [filteredAudit]),
+  succeeds('deleteApiKey', 'normal', [deleteApiKey]),
+  succeeds('login', 'normal', [login]),
+];
 
 /** Requests that Keytrail refuses, and documents that differ in every request. */
 const INVALID: readonly RequestKind[] = [
-  changed('malformed JSON', { status: 400, code: 'BAD_REQUEST' }, (_, { body }) => ({
+  changed('malformed JSON', { status: 400, code: 'BAD_REQUEST' }, ({ body }) => ({
     body: body.slice(0, -1),
   })),
-  changed('wrong content type', { status: 415, code: 'BAD_REQUEST' }, (id) => ({
+  changed('wrong content type', { status: 415, code: 'BAD_REQUEST' }, ({ id }) => ({
     headers: ['content-type', 'text/plain', ...authorization(id)],
   })),
   changed('unparsable document', { code: 'GRAPHQL_PARSE_FAILED' }, () => document('{ audit {')),
@@ -145,12 +134,12 @@ const INVALID: readonly RequestKind[] = [
   changed(
     'two Authorization headers',
     { status: 400, code: 'BAD_REQUEST', hasRequestId: false },
-    (id, { headers }) => ({ headers: [...headers, ...authorization(id)] }),
+    ({ id, headers }) => ({ headers: [...headers, ...authorization(id)] }),
   ),
-  changed('distinct documents of 3 KB', { data: { audit: { nodes: [] } } }, (id) =>
+  changed('distinct documents of 3 KB', { data: { audit: { nodes: [] } } }, ({ id }) =>
     document(`{ audit(filter: {actor: "${id.padEnd(3000, id)}"}) { nodes { id } } }`),
   ),
-  changed('distinct unparsable documents of 30 KB', { code: 'GRAPHQL_PARSE_FAILED' }, (id) =>
+  changed('distinct unparsable documents of 30 KB', { code: 'GRAPHQL_PARSE_FAILED' }, ({ id }) =>
     document(`{ audit(filter: {actor: "${id.padEnd(30_000, id)}`),
   ),
 ];
@@ -170,7 +159,7 @@ const DISCONNECTING: readonly RequestKind[] = [
       await wait(Math.random() * 50);
       if (Math.random() < 0.5) socket.resetAndDestroy();
       else socket.destroy();
-      return undefined;
+      return null;
     },
   },
   {
@@ -179,32 +168,32 @@ const DISCONNECTING: readonly RequestKind[] = [
       const signal = AbortSignal.timeout(Math.floor(Math.random() * 300));
       const response = await post(pick(OPERATIONS)(`late.${number}`), signal).catch(() => null);
       if (response !== null) throw new Error('Keytrail responded before the service.');
-      return undefined;
+      return null;
     },
   },
   {
     name: 'client disconnects during a response of 5 MB',
-    send: ({ postAndDisconnect }, number) => {
+    send: async ({ send }, number) => {
       const query = document('{ audit(first: 1) { raw } }');
-      return postAndDisconnect({ ...auditPage(`large.${number}`), ...query });
+      const { body } = await send({ ...auditPage(`large.${number}`), ...query });
+      for await (const chunk of body) {
+        if (!String(chunk).startsWith('{"data":{')) throw new Error('The response has no data.');
+        break; // closes the connection
+      }
+      return null;
     },
   },
 ];
 
 /** Requests whose response from the service is a failure, succeeds at the second attempt, or has 5 MB. */
 const FAILING_SERVICE: readonly RequestKind[] = [
-  fails(
-    'truncated response',
-    'truncate',
-    ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'],
-    'TRUNCATED',
-  ),
-  fails('status 500', '500', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
-  fails('status 503', '503', ['UPSTREAM_ERROR', 'UPSTREAM_ERROR']),
-  fails('HTML', 'html', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_JSON'),
-  fails('not HTTP', 'ssh', ['UPSTREAM_BAD_RESPONSE', 'UPSTREAM_BAD_RESPONSE'], 'NOT_HTTP'),
-  fails('connection reset', 'reset', ['UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']),
-  fails('slow body until the deadline', 'drip', ['UPSTREAM_TIMEOUT', 'OUTCOME_UNKNOWN']),
+  fails('truncated response', 'truncate', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' }),
+  fails('status 500', '500', { code: 'UPSTREAM_ERROR' }),
+  fails('status 503', '503', { code: 'UPSTREAM_ERROR' }),
+  fails('HTML', 'html', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_JSON' }),
+  fails('not HTTP', 'ssh', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_HTTP' }),
+  fails('connection reset', 'reset', { code: 'UPSTREAM_UNAVAILABLE' }, 'OUTCOME_UNKNOWN'),
+  fails('slow body until the deadline', 'drip', { code: 'UPSTREAM_TIMEOUT' }, 'OUTCOME_UNKNOWN'),
   succeeds('read with one connection reset', 'reset-once', AUDITS),
   succeeds('read with one status 503', '503-once', AUDITS),
   succeeds(`response of ${LARGE_BYTES / 1e6} MB`, 'large', [filteredAudit]),
@@ -218,22 +207,25 @@ function succeeds(name: string, behaviour: string, operations: readonly Operatio
     name,
     send: async ({ post }, number) => {
       const request = pick(operations)(`${behaviour}.${number}`);
-      return { response: await post(request), expected: { data: request.data } };
+      return [await post(request), { data: request.data }];
     },
   };
 }
 
-/** The code of a failed read and that of a failed login or deletion. */
-type Codes = readonly [read: string, mutation: string];
-
-function fails(name: string, behaviour: string, codes: Codes, reason?: string): RequestKind {
+/** Logins and deletions may fail with another code than reads. */
+function fails(
+  name: string,
+  behaviour: string,
+  error: { readonly code: string; readonly reason?: string },
+  mutationCode = error.code,
+): RequestKind {
   return {
     name,
     send: async ({ post }, number) => {
       const request = pick(OPERATIONS)(`${behaviour}.${number}`);
-      const code = codes[request.field === 'audit' ? 0 : 1];
-      const expected = { data: { [request.field]: null }, code, ...(reason && { reason }) };
-      return { response: await post(request), expected };
+      const { field } = request;
+      const code = field === 'audit' ? error.code : mutationCode;
+      return [await post(request), { data: { [field]: null }, ...error, code }];
     },
   };
 }
@@ -241,14 +233,13 @@ function fails(name: string, behaviour: string, codes: Codes, reason?: string): 
 function changed(
   name: string,
   expected: ExpectedResponse,
-  change: (id: string, valid: GraphQLRequest) => Partial<GraphQLRequest>,
+  change: (valid: GraphQLRequest) => Partial<GraphQLRequest>,
 ): RequestKind {
   return {
     name,
     send: async ({ post }, number) => {
-      const id = `invalid.${number}`;
-      const valid = auditPage(id);
-      return { response: await post({ ...valid, ...change(id, valid) }), expected };
+      const valid = auditPage(`invalid.${number}`);
+      return [await post({ ...valid, ...change(valid) }), expected];
     },
   };
 }

@@ -1,10 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
@@ -13,67 +9,49 @@ import {
   startService,
 } from '../../test/helpers/service.ts';
 
-/** The REST service in a process of its own, which can fail in every way that a process can. */
-export type ServiceProcess = AsyncDisposable & {
-  readonly url: string;
-  /** Stops the process with SIGSTOP; its connections stay open. */
-  pause(): void;
-  resume(): void;
-  /** Ends the process with SIGKILL. */
-  kill(): Promise<void>;
-  /** Starts it again on the same port. */
-  restart(): Promise<void>;
-  /** Closes the port and all connections. */
-  close(): Promise<void>;
-  listen(): Promise<void>;
-  /** How often the service received each login and deletion, by request id. */
-  received(): Promise<ReadonlyMap<string, number>>;
-};
-
-/** Starts it on a free loopback port. */
-export async function startServiceProcess(): Promise<ServiceProcess> {
-  const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
-  const journal = join(folder, 'journal');
-  await writeFile(journal, '');
+/**
+ * Starts the REST service in a process of its own, on a free loopback port. It can fail in every way that a process
+ * can.
+ */
+export async function startServiceProcess() {
+  const counts = new Map<string, number>();
   const start = (port: string) =>
-    fork(fileURLToPath(import.meta.url), [journal, port], { execArgv: [] });
+    fork(fileURLToPath(import.meta.url), [port], { execArgv: [] }).on('message', (message) => {
+      const { received } = Object(message);
+      if (received !== undefined) counts.set(received, (counts.get(received) ?? 0) + 1);
+    });
   let child = start('0');
-  const url = await nextMessage(child);
+  const [message] = await once(child, 'message');
+  const { url }: { readonly url: string } = message;
 
-  const command = async (name: string) => {
-    child.send(name);
-    await nextMessage(child);
-  };
   const kill = async () => {
     const closed = once(child, 'close');
     child.kill('SIGKILL');
     await closed;
   };
+  const command = async (name: string) => {
+    child.send(name);
+    await once(child, 'message');
+  };
   return {
     url,
-    pause: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
+    /** Stops the process with SIGSTOP; its connections stay open. */
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    /** Ends the process with SIGKILL. */
     kill,
+    /** Starts it again on the same port. */
     restart: async () => {
       child = start(new URL(url).port);
-      await nextMessage(child);
+      await once(child, 'message');
     },
+    /** Closes the port and all connections. */
     close: () => command('close'),
     listen: () => command('listen'),
-    received: async () => {
-      const ids = (await readFile(journal, 'utf8')).split('\n').slice(0, -1);
-      return new Map([...Map.groupBy(ids, (id) => id)].map(([id, { length }]) => [id, length]));
-    },
-    [Symbol.asyncDispose]: async () => {
-      await kill();
-      await rm(folder, { recursive: true });
-    },
+    /** How often the service received each login and deletion, by request id. */
+    received: (): ReadonlyMap<string, number> => counts,
+    [Symbol.asyncDispose]: kill,
   };
-}
-
-async function nextMessage(child: ChildProcess): Promise<string> {
-  const [value] = await once(child, 'message');
-  return value;
 }
 
 /** Records in every trail. */
@@ -81,26 +59,26 @@ export const RECORDS = 20;
 /** Least size of a large trail; its further records are all the same. */
 export const LARGE_BYTES = 5_000_000;
 
-/** Replaces the normal response. Undefined if it has dealt with the request itself. */
+/** Replaces the normal response. Returns nothing if it has dealt with the request itself. */
 type Behaviour = (
   normal: ServiceResponse,
   response: ServerResponse,
   id: string,
-) => ServiceResponse | undefined | Promise<ServiceResponse | undefined>;
+) => ServiceResponse | undefined | Promise<ServiceResponse>;
 
 const failedIds = new Set<string>();
 
-const firstTime =
-  (behave: Behaviour): Behaviour =>
-  (normal, response, id) => {
+/** The first attempt of each request fails. */
+function firstTime(behave: Behaviour): Behaviour {
+  return (normal, response, id) => {
     if (failedIds.delete(id)) return normal;
     failedIds.add(id);
     return behave(normal, response, id);
   };
+}
 
 const reset: Behaviour = (_, response) => {
   response.socket?.resetAndDestroy();
-  return undefined;
 };
 
 /** By the part of the request's id before the dot; any other gets the normal response. */
@@ -113,19 +91,16 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   html: () => ({ headers: { 'content-type': 'text/html' }, body: '<html><h1>It works' }),
   ssh: (_, response) => {
     response.socket?.end('SSH-2.0-OpenSSH_9.9\r\n');
-    return undefined;
   },
   truncate: ({ body }, response) => {
     const text = JSON.stringify(body);
     response.writeHead(200, { 'content-length': text.length });
     response.write(text.slice(0, text.length / 2), () => response.socket?.destroy());
-    return undefined;
   },
   drip: (_, response) => {
     response.writeHead(200);
     const dripping = setInterval(() => response.write(' '), 50);
     response.on('close', () => clearInterval(dripping));
-    return undefined;
   },
   late: async (normal) => {
     await wait(1000);
@@ -139,19 +114,16 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 };
 
 /** The request's id and its normal response, which contains the id. */
-function respond({ method, url, headers, body }: ReceivedRequest): {
-  readonly id: string;
-  readonly normal: ServiceResponse;
-} {
+function respond({ method, url, headers, body }: ReceivedRequest) {
   const token = headers.authorization?.replace('Bearer ', '') ?? '';
   if (method === 'GET') return { id: token, normal: { body: trailOf(token) } };
   if (method === 'DELETE') {
     const deleted = decodeURIComponent(url.slice(url.lastIndexOf('/') + 1));
     return { id: token, normal: { body: { deleted, by: token } } };
   }
-  const { client_id, client_secret } = JSON.parse(body);
-  const tokens = { access_token: `access.${client_id}`, refresh_token: `refresh.${client_secret}` };
-  return { id: client_id, normal: { body: tokens } };
+  const { client_id: id, client_secret } = JSON.parse(body);
+  const tokens = { access_token: `access.${id}`, refresh_token: `refresh.${client_secret}` };
+  return { id, normal: { body: tokens } };
 }
 
 function trailOf(id: string) {
@@ -168,13 +140,13 @@ function trailOf(id: string) {
   return { total: RECORDS, events };
 }
 
-/** The forked process. Writes the ids of logins and deletions to a file, which survives SIGKILL. */
-async function serve(journal: string, port: number): Promise<void> {
+/** The forked process. Sends the ids of logins and deletions, and its URL whenever it listens. */
+async function serve(port: number): Promise<void> {
   const start = (at: number) => {
     const starting = startService(async (seen, response) => {
       (await starting).forget();
       const { id, normal } = respond(seen);
-      if (seen.method !== 'GET') appendFileSync(journal, `${id}\n`);
+      if (seen.method !== 'GET') process.send?.({ received: id });
       const behave = BEHAVIOURS[id.split('.', 1).join()];
       return behave === undefined ? normal : behave(normal, response, id);
     }, at);
@@ -185,9 +157,9 @@ async function serve(journal: string, port: number): Promise<void> {
   process.on('message', async (message) => {
     if (message === 'close') await service[Symbol.asyncDispose]();
     if (message === 'listen') service = await start(Number(new URL(service.url).port));
-    process.send?.(message);
+    process.send?.({ url: service.url });
   });
-  process.send?.(service.url);
+  process.send?.({ url: service.url });
 }
 
-if (import.meta.main) await serve(process.argv[2] ?? '', Number(process.argv[3]));
+if (import.meta.main) await serve(Number(process.argv[2]));

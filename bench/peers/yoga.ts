@@ -12,9 +12,9 @@ const builder = new SchemaBuilder<{ Context: Context }>({});
 
 const AuditParty = builder.objectRef<TrailRecord['actor']>('AuditParty').implement({
   fields: (t) => ({
-    id: t.exposeID('id', { nullable: true }),
-    name: t.exposeString('name', { nullable: true }),
-    type: t.exposeString('type', { nullable: true }),
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    type: t.exposeString('type'),
   }),
 });
 
@@ -24,14 +24,14 @@ const AuditOutcome = builder.enumType('AuditOutcome', {
 
 const AuditEvent = builder.objectRef<TrailRecord>('AuditEvent').implement({
   fields: (t) => ({
-    id: t.exposeID('id', { nullable: true }),
-    occurredAt: t.exposeString('occurred_at', { nullable: true }),
-    action: t.exposeString('action', { nullable: true }),
-    outcome: t.expose('outcome', { type: AuditOutcome, nullable: true }),
-    ipAddress: t.exposeString('ip_address', { nullable: true }),
-    userAgent: t.exposeString('user_agent', { nullable: true }),
-    actor: t.expose('actor', { type: AuditParty, nullable: true }),
-    target: t.expose('target', { type: AuditParty, nullable: true }),
+    id: t.exposeID('id'),
+    occurredAt: t.exposeString('occurred_at'),
+    action: t.exposeString('action'),
+    outcome: t.expose('outcome', { type: AuditOutcome }),
+    ipAddress: t.exposeString('ip_address'),
+    userAgent: t.exposeString('user_agent'),
+    actor: t.expose('actor', { type: AuditParty }),
+    target: t.expose('target', { type: AuditParty }),
   }),
 });
 
@@ -49,7 +49,6 @@ builder.queryType({
   fields: (t) => ({
     audit: t.field({
       type: AuditConnection,
-      nullable: true,
       args: { first: t.arg.int({ required: true, defaultValue: 50 }) },
       resolve: async (_, { first }, context) => {
         const response = await call('/api/v1/audit', 'GET', context);
@@ -64,7 +63,6 @@ builder.mutationType({
   fields: (t) => ({
     deleteApiKey: t.field({
       type: DeleteApiKeyPayload,
-      nullable: true,
       args: { clientId: t.arg.id({ required: true }) },
       resolve: async (_, { clientId }, context) => {
         await call(`/api/v1/secrets/${encodeURIComponent(clientId)}`, 'DELETE', context);
