@@ -129,6 +129,21 @@ describe('the package', () => {
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });
 
+  it('keeps its schema in a bundle that drops modules without side effects', async () => {
+    const program = `import { createGateway } from 'keytrail';
+      await using gateway = createGateway({ upstream: { url: 'http://127.0.0.1:9' } });
+      const query = '{ _service { sdl } }';
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+      const response = await gateway.fetch('http://gateway.test/graphql', init);
+      console.log((await response.json()).data._service.sdl);`;
+    await writeFile(join(folder, 'bundled.js'), program);
+    const options = ['--platform', 'node', '--format', 'esm', '--dir', 'bundle'];
+    await run(folder, join(BIN, 'rolldown'), 'bundled.js', ...options);
+    const { stdout } = await run(folder, 'node', 'bundle/bundled.js');
+    expect(stdout).toContain(await readFile(join(ROOT, 'schema.graphql'), 'utf8'));
+  });
+
   it('exports spans to a collector with the SDK setup of the README', async () => {
     await cp(join(ROOT, 'examples/tracing.js'), join(folder, 'tracing.js'));
     await run(
