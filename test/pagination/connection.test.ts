@@ -108,7 +108,7 @@ const STYLES: Readonly<{ [name: string]: Style }> = {
       return { body: { page, total: events.length, has_more: !isLast, events } };
     },
   },
-  'the last page in front of the page': {
+  'the number of the last page before the current one': {
     contract: { audit: { paging: { parameter: 'page' } } },
     page: (records, url) => {
       const page = Number(url.searchParams.get('page') ?? 1);

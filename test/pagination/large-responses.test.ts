@@ -74,8 +74,8 @@ type Window = {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 };
 
-const WINDOW = 'nodes { id raw } pageInfo { hasNextPage endCursor }';
-const read = (gateway: TestGateway, query = `{ audit(first: 7) { ${WINDOW} } }`, variables = {}) =>
+const PAGE_FIELDS = 'nodes { id raw } pageInfo { hasNextPage endCursor }';
+const read = (gateway: TestGateway, query = `{ audit(first: 7) { ${PAGE_FIELDS} } }`, variables = {}) =>
   ask<{ audit: Window }, object>(gateway, query, variables, { token: 't' });
 
 /** The same for a client that may disconnect. */
@@ -83,18 +83,18 @@ function send(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
   return gateway.fetch('http://gateway.test/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
-    body: JSON.stringify({ query: `{ audit(first: 7) { ${WINDOW} } }` }),
+    body: JSON.stringify({ query: `{ audit(first: 7) { ${PAGE_FIELDS} } }` }),
     signal,
   });
 }
 
 describe('of a large response', () => {
   it.each([
-    ['a window', `{ audit(first: 7) { ${WINDOW} } }`],
-    ['one under another name', `{ trail: audit { ${WINDOW} } }`],
+    ['a page', `{ audit(first: 7) { ${PAGE_FIELDS} } }`],
+    ['one under another name', `{ trail: audit { ${PAGE_FIELDS} } }`],
     [
       'one beside __typename',
-      `{ __typename ...Root } fragment Root on Query { audit { ${WINDOW} } }`,
+      `{ __typename ...Root } fragment Root on Query { audit { ${PAGE_FIELDS} } }`,
     ],
     [
       'one in two places',
@@ -102,16 +102,16 @@ describe('of a large response', () => {
     ],
     [
       'one whose filter has no condition',
-      `{ audit(filter: {since: null}, after: null) { ${WINDOW} } }`,
+      `{ audit(filter: {since: null}, after: null) { ${PAGE_FIELDS} } }`,
     ],
     [
       'one with parameters',
-      `{ audit(parameters: [{name: "totalCount", value: "1"}]) { ${WINDOW} } }`,
+      `{ audit(parameters: [{name: "totalCount", value: "1"}]) { ${PAGE_FIELDS} } }`,
     ],
-    ['one whose count is skipped', `{ audit(first: 7) { ${WINDOW} totalCount @skip(if: true) } }`],
+    ['one whose count is skipped', `{ audit(first: 7) { ${PAGE_FIELDS} totalCount @skip(if: true) } }`],
     [
       'one beside a field that is skipped',
-      `{ audit { ${WINDOW} } more: audit @skip(if: true) { totalCount } }`,
+      `{ audit { ${PAGE_FIELDS} } more: audit @skip(if: true) { totalCount } }`,
     ],
   ])('the service sends only the beginning for %s', async (_, query) => {
     await using service = await startLarge({ events: MANY });
@@ -132,8 +132,8 @@ describe('of a large response', () => {
       `{ audit { nodes { id } } ... on Query { audit { totalCount } } }`,
     ],
     ['raw of the page', '{ audit(first: 7) { nodes { id } raw(pointer: "/events/7000/id") } }'],
-    ['a filter', `{ audit(first: 7, filter: {actions: ["none"]}) { ${WINDOW} } }`],
-    ['two fields', `{ audit(first: 7) { ${WINDOW} } more: audit(first: 8) { ${WINDOW} } }`],
+    ['a filter', `{ audit(first: 7, filter: {actions: ["none"]}) { ${PAGE_FIELDS} } }`],
+    ['two fields', `{ audit(first: 7) { ${PAGE_FIELDS} } more: audit(first: 8) { ${PAGE_FIELDS} } }`],
     [
       'a key',
       `query { _entities(representations: [{__typename: "ApiKey", clientId: "k"}]) { ... on ApiKey { audit { nodes { id } } } } }`,
@@ -164,16 +164,16 @@ describe('of a large response', () => {
   });
 
   it.each<readonly [string, unknown, object]>([
-    ['is the answer itself', MANY, {}],
+    ['is the body itself', MANY, {}],
     ['has a usual name', { page: 1, links: [{ a: [{}] }], events: MANY }, {}],
     [
       'has something else far behind',
       { events: [...MANY.slice(0, 1500), null, ...MANY.slice(1501)], items: IDS },
       {},
     ],
-    ['stands behind another one', { columns: IDS, events: MANY }, {}],
+    ['comes after another one', { columns: IDS, events: MANY }, {}],
     [
-      'stands deep, where a contract says',
+      'is deep, as a contract specifies',
       { 'a/b': { x: [[{}]], c: { events: MANY } } },
       { records: '/a~1b/c/events' },
     ],
@@ -184,7 +184,7 @@ describe('of a large response', () => {
       await using gateway = over(service, { contract: { audit } });
       const part = await read(gateway);
       expect(await isWhole(service)).toBe(false);
-      const whole = await read(gateway, `{ audit(first: 7) { totalCount ${WINDOW} } }`);
+      const whole = await read(gateway, `{ audit(first: 7) { totalCount ${PAGE_FIELDS} } }`);
       expect(whole.data?.audit.totalCount).toBe(MANY.length);
       expect(part.data?.audit.nodes).toEqual(whole.data?.audit.nodes);
       expect(part.data?.audit.pageInfo.hasNextPage).toBe(true);
@@ -199,10 +199,10 @@ describe('of a large response', () => {
   });
 
   it.each<readonly [string, string, unknown, object]>([
-    ['stands deep', '8000', { result: { events: MANY } }, {}],
+    ['is deep', '8000', { result: { events: MANY } }, {}],
     ['has a name that says nothing', '8000', { things: MANY }, {}],
     ['holds no times', '8000', { entries: IDS }, {}],
-    ['ends before the window does', '5', { events: MANY.slice(-5), rest: MANY }, {}],
+    ['ends before the page does', '5', { events: MANY.slice(-5), rest: MANY }, {}],
     ['is elsewhere by contract', '5', { events: MANY, rest: MANY.slice(-5) }, { records: '/rest' }],
     [
       'is nowhere, but an object is',
@@ -221,10 +221,10 @@ describe('of a large response', () => {
 
 describe('a partial response', () => {
   it.each([
-    ['before it is complete gives no window', MANY, 4000, 'UPSTREAM_BAD_RESPONSE'],
-    ['behind it gives the window', MANY, 200_000, ''],
-    ['gives no window where the answer is small', records(600), 50_000, 'UPSTREAM_BAD_RESPONSE'],
-    ['gives no window where it is half of all', LONG, 600_000, 'UPSTREAM_BAD_RESPONSE'],
+    ['before it is complete returns no page', MANY, 4000, 'UPSTREAM_BAD_RESPONSE'],
+    ['after the prefix returns the page', MANY, 200_000, ''],
+    ['returns no page if the response is small', records(600), 50_000, 'UPSTREAM_BAD_RESPONSE'],
+    ['returns no page if it is half of all', LONG, 600_000, 'UPSTREAM_BAD_RESPONSE'],
   ])('that is truncated %s', async (_, all, size, code) => {
     const body = JSON.stringify(all);
     await using service = await startRawService((socket) => {
@@ -232,7 +232,7 @@ describe('a partial response', () => {
     });
     await using gateway = gatewayOver(service.url, { upstream: { maxBytes: body.length } });
     const first = all === LONG ? 160 : 7;
-    const result = await read(gateway, `{ audit(first: ${first}) { ${WINDOW} } }`);
+    const result = await read(gateway, `{ audit(first: ${first}) { ${PAGE_FIELDS} } }`);
     expect(codeOf(result)).toBe(code);
     expect(result.data?.audit?.nodes.length).toBe(code === '' ? 7 : undefined);
     expect(service.requests()).toBe(1);
@@ -408,7 +408,7 @@ describe('a trail whose first page is partial', () => {
     for (const first of [7, 43, 950, 1000, 1000]) {
       const { data }: Awaited<ReturnType<typeof read>> = await read(
         gateway,
-        `query ($first: Int, $after: String) { audit(first: $first, after: $after) { ${WINDOW} } }`,
+        `query ($first: Int, $after: String) { audit(first: $first, after: $after) { ${PAGE_FIELDS} } }`,
         { first, after },
       );
       walked.push(...(data?.audit.nodes ?? []).map(({ raw }) => raw));

@@ -14,7 +14,7 @@ const ids = ({ data }: Awaited<ReturnType<typeof read>>) => data?.audit?.nodes.m
 
 describe('the records', () => {
   it.each([
-    ['the answer itself', [{ id: 1 }]],
+    ['the body itself', [{ id: 1 }]],
     ['its only list', { anything: [{ id: 1 }] }],
     ['its only list of objects', { fields: ['a', 'b'], things: [{ id: 1 }], page: 1 }],
     ['its only list that has any', { errors: [], things: [{ id: 1 }] }],
