@@ -3,7 +3,7 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import { type LazyListContract, readSource } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
-import { type NextPage, type PageToken, readNextPage } from './pagination.ts';
+import { type EntryNames, type NextPage, type PageToken, readNextPage } from './pagination.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
 
@@ -33,9 +33,6 @@ export type ListPage<Item extends ListItem = ListItem> = {
   /** Drops the records. After that no item can be read. */
   release(): void;
 };
-
-/** Full names of two entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
-export type EntryNames = Readonly<Record<'paging' | 'id', string>>;
 
 /** Number of records that are inspected to infer what all of them contain. */
 export const SAMPLE_SIZE = 50;

@@ -1,6 +1,5 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { type PagingContract, readSource } from './contract.ts';
-import type { EntryNames } from './list-page.ts';
 import { toText } from './values.ts';
 
 /** How to request a page other than the first: the service's link, or a query parameter. */
@@ -20,6 +19,9 @@ export type NextPage =
   | { readonly missing: string }
   | { readonly isPartial: true }
   | null;
+
+/** Full names of two entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
+export type EntryNames = Readonly<Record<'paging' | 'id', string>>;
 
 /** What is known of the page of a response. */
 type PageFacts = {

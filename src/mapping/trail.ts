@@ -1,8 +1,8 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import type { LazyAuditContract } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
-import { type EntryNames, type ListPage, readListPage } from './list-page.ts';
-import type { PageToken } from './pagination.ts';
+import { type ListPage, readListPage } from './list-page.ts';
+import type { EntryNames, PageToken } from './pagination.ts';
 
 /** One page of the audit trail. */
 export type Trail = ListPage<AuditEvent>;

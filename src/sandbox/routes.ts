@@ -1,5 +1,18 @@
-import type { RestRequest } from './server.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientInfo, Credential, Store } from './store.ts';
+
+/** A request to the REST interface. */
+export type RestRequest = {
+  readonly method: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  /** Names are in lower case. */
+  readonly headers: Readonly<IncomingHttpHeaders>;
+  /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KB. */
+  readonly body: unknown;
+  /** The client's IP address; null if it has disconnected. */
+  readonly ip: string | null;
+};
 
 /** A response of the REST interface. */
 export type RestResponse = {

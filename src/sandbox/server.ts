@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { problem, type RestResponse, respond } from './routes.ts';
+import { problem, type RestRequest, type RestResponse, respond } from './routes.ts';
 import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
 import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
 import { openStore, type Store, type StoreOptions } from './store.ts';
@@ -86,19 +85,6 @@ function respondSafely(store: Store, request: RestRequest): RestResponse {
       : problem(500, 'The sandbox failed.');
   }
 }
-
-/** A request to the REST interface. */
-export type RestRequest = {
-  readonly method: string;
-  /** Path and query, percent-encoded. */
-  readonly path: string;
-  /** Names are in lower case. */
-  readonly headers: Readonly<IncomingHttpHeaders>;
-  /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KB. */
-  readonly body: unknown;
-  /** The client's IP address; null if it has disconnected. */
-  readonly ip: string | null;
-};
 
 const MAX_BODY_BYTES = 65_536;
 

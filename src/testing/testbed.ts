@@ -2,13 +2,14 @@ import { createGateway } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { type Document, LoginDocument, type Result, request } from '../client/client.ts';
+import type { RestRequest } from '../sandbox/routes.ts';
 import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
-import type { RestRequest, Sandbox } from '../sandbox/server.ts';
+import type { Sandbox } from '../sandbox/server.ts';
 import { listen } from '../server/http-server.ts';
 import type { Gateway } from '../server/types.ts';
 
+export type { RestRequest } from '../sandbox/routes.ts';
 export type { ScriptedResponse } from '../sandbox/script.ts';
-export type { RestRequest } from '../sandbox/server.ts';
 
 /** The options of {@link createTestbed}. */
 export type TestbedOptions = {
