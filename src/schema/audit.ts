@@ -6,7 +6,7 @@ import { pageSizeParameter, resolveConnection } from '../pagination/connection.t
 import { filterParameters, selectMatchingEvents } from '../pagination/filter.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
-import { addConnection, connectionArguments, isOnlyFieldWithout } from './connection.ts';
+import { addConnection, connectionArguments, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
@@ -148,8 +148,7 @@ export function addAudit(builder: Builder): void {
         ];
         const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
-        const isPrefixSufficient = isOnlyFieldWithout(['totalCount', 'raw'], info);
-        const trail = listAudit(context, [...given, ...added], isPrefixSufficient);
+        const trail = listAudit(context, [...given, ...added], needsOnlyItems(info));
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         return resolveConnection(trail, { first, after, where });
       },

@@ -3,6 +3,7 @@ import type { ObjectRef } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 import type { Connection } from '../pagination/connection.ts';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
+import { memoizeByObject } from '../util/memoize.ts';
 import { type Builder, type BuilderTypes, rawField } from './builder.ts';
 
 /** Adds `PageInfo`. It is shareable: other subgraphs of a federated graph may define it as well. */
@@ -99,15 +100,20 @@ export function addConnection(
   });
 }
 
-/** Whether a field is the only one of its operation besides `__typename`, and selects none of these names. */
-export function isOnlyFieldWithout(names: readonly string[], info: GraphQLResolveInfo): boolean {
+/**
+ * Whether a connection field is the only one of its operation besides `__typename`, and selects neither `totalCount` nor
+ * `raw`: then the beginning of a large response may be sufficient. Memoized, as the fast path reuses `info`.
+ */
+export const needsOnlyItems = memoizeByObject((info: GraphQLResolveInfo): boolean => {
   const { schema, fragments, operation, parentType, fieldNodes, variableValues } = info;
-  const values = { coerced: variableValues, sources: {} };
-  const { fields } = collectFields(schema, fragments, values, parentType, operation.selectionSet);
   const type = getNamedType(info.returnType);
   if (!isObjectType(type)) return false;
-  const own = collectSubFields(schema, fragments, values, type, [...fieldNodes]).fields;
+  const values = { coerced: variableValues, sources: {} };
+  const { fields } = collectFields(schema, fragments, values, parentType, operation.selectionSet);
   const others = [...fields.values()].flat().filter((node) => !fieldNodes.includes(node));
-  const isWithout = [...own.values()].flat().every(({ name }) => !names.includes(name.value));
-  return isWithout && others.every(({ name }) => name.value === '__typename');
-}
+  const own = collectSubFields(schema, fragments, values, type, [...fieldNodes]).fields;
+  return (
+    others.every(({ name }) => name.value === '__typename') &&
+    [...own.values()].flat().every(({ name }) => !['totalCount', 'raw'].includes(name.value))
+  );
+});

@@ -39,12 +39,14 @@ export function lazy<T extends NonNullable<unknown> | null>(compute: () => T): (
 }
 
 /** Memoizes a function of an object, for as long as the object is in use. */
-export function memoizeByObject<K extends object, T extends object>(
+export function memoizeByObject<K extends object, T extends NonNullable<unknown>>(
   compute: (key: K) => T,
 ): (key: K) => T {
   const cache = new WeakMap<K, T>();
   return (key) => {
-    const value = cache.get(key) ?? compute(key);
+    const cached = cache.get(key);
+    if (cached !== undefined) return cached;
+    const value = compute(key);
     cache.set(key, value);
     return value;
   };

@@ -75,8 +75,11 @@ type Window = {
 };
 
 const PAGE_FIELDS = 'nodes { id raw } pageInfo { hasNextPage endCursor }';
-const read = (gateway: TestGateway, query = `{ audit(first: 7) { ${PAGE_FIELDS} } }`, variables = {}) =>
-  ask<{ audit: Window }, object>(gateway, query, variables, { token: 't' });
+const read = (
+  gateway: TestGateway,
+  query = `{ audit(first: 7) { ${PAGE_FIELDS} } }`,
+  variables = {},
+) => ask<{ audit: Window }, object>(gateway, query, variables, { token: 't' });
 
 /** The same for a client that may disconnect. */
 function send(gateway: TestGateway, signal: AbortSignal): Promise<Response> {
@@ -108,7 +111,10 @@ describe('of a large response', () => {
       'one with parameters',
       `{ audit(parameters: [{name: "totalCount", value: "1"}]) { ${PAGE_FIELDS} } }`,
     ],
-    ['one whose count is skipped', `{ audit(first: 7) { ${PAGE_FIELDS} totalCount @skip(if: true) } }`],
+    [
+      'one whose count is skipped',
+      `{ audit(first: 7) { ${PAGE_FIELDS} totalCount @skip(if: true) } }`,
+    ],
     [
       'one beside a field that is skipped',
       `{ audit { ${PAGE_FIELDS} } more: audit @skip(if: true) { totalCount } }`,
@@ -133,7 +139,10 @@ describe('of a large response', () => {
     ],
     ['raw of the page', '{ audit(first: 7) { nodes { id } raw(pointer: "/events/7000/id") } }'],
     ['a filter', `{ audit(first: 7, filter: {actions: ["none"]}) { ${PAGE_FIELDS} } }`],
-    ['two fields', `{ audit(first: 7) { ${PAGE_FIELDS} } more: audit(first: 8) { ${PAGE_FIELDS} } }`],
+    [
+      'two fields',
+      `{ audit(first: 7) { ${PAGE_FIELDS} } more: audit(first: 8) { ${PAGE_FIELDS} } }`,
+    ],
     [
       'a key',
       `query { _entities(representations: [{__typename: "ApiKey", clientId: "k"}]) { ... on ApiKey { audit { nodes { id } } } } }`,
