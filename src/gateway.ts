@@ -3,16 +3,17 @@ import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { GatewayError } from './errors.ts';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
-import { createRequestReporter, type OngoingRequest } from './observability/request-reporter.ts';
+import { createReporter, type OngoingRequest } from './observability/reporter.ts';
 import { createTracing } from './observability/tracing.ts';
 import { createContext, type SharedServices } from './schema/context.ts';
 import { createSchema } from './schema/index.ts';
 import { readClientIp } from './server/client-ip.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
 import { createPreparedOperations } from './server/fast-path/operations.ts';
+import type { Gateway } from './server/gateway-type.ts';
+import { type ClientRequest, toClientRequest, validateRequest } from './server/incoming-request.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
-import { type ClientRequest, toClientRequest, validateRequest } from './server/node-request.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
 import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
@@ -25,7 +26,6 @@ import { useRequestLog } from './server/plugins/use-request-log.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
-import type { Gateway } from './server/types.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
@@ -64,10 +64,10 @@ export type GatewayDependencies = {
 const MAX_BODY_BYTES = 65_536;
 
 /** Creates a gateway. It connects to the service when the first request needs it. */
-export function createGateway(options: GatewayDependencies): Gateway {
+export function assembleGateway(options: GatewayDependencies): Gateway {
   const { trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
-  const reporter = createRequestReporter({
+  const reporter = createReporter({
     log: options.log,
     observer: options.observer,
     beginSpan: createTracing(options.tracer, options.upstream.url),

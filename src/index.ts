@@ -11,4 +11,4 @@ export type { RestRequest } from './sandbox/routes.ts';
 export type { ScriptedResponse } from './sandbox/script.ts';
 export type { DemoClient } from './sandbox/seed.ts';
 export type { Sandbox, SandboxOptions } from './sandbox/server.ts';
-export type { Gateway } from './server/types.ts';
+export type { Gateway } from './server/gateway-type.ts';

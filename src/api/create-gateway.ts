@@ -3,12 +3,12 @@ import { performance } from 'node:perf_hooks';
 import { trace } from '@opentelemetry/api';
 import { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
-import { checkContract } from '../config/contract-file.ts';
+import { checkContract } from '../config/contract-schema.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
-import { createGateway as assembleGateway } from '../gateway.ts';
+import { assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
-import type { Gateway } from '../server/types.ts';
+import type { Gateway } from '../server/gateway-type.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
 /**

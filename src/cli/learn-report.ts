@@ -1,9 +1,9 @@
-import { completeAudit } from '../inference/index.ts';
-import { type FieldProfile, profileFields } from '../inference/profile.ts';
+import { completeAudit } from '../inference/complete-contract.ts';
+import { type Field, listFields } from '../inference/list-fields.ts';
+import { type AuditPage, readAuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
-import { readTrail, type Trail } from '../mapping/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 
 /** Records per response that are checked for null fields and for fields that are not mapped. */
@@ -46,12 +46,12 @@ export function formatReport(
     contract.login?.accessToken == null ? '' : 'The login response has an access token.\n';
   if (responses.length === 0) return login;
   const trails = responses.map((response) =>
-    readTrail(completeAudit(response, contract.audit), response),
+    readAuditPage(completeAudit(response, contract.audit), response),
   );
   const events = trails.flatMap(({ length, item }) =>
     Array.from({ length: Math.min(length, RECORDS_PER_RESPONSE) }, (_, index) => item(index)),
   );
-  const fields = profileFields(events.map(({ raw }) => raw));
+  const fields = listFields(events.map(({ raw }) => raw));
   const nullRows = ROWS.filter(
     ([entry]) => events.length > 0 && events.every((event) => event[entry] === null),
   );
@@ -105,7 +105,7 @@ function wrap(line: string): readonly string[] {
 }
 
 /** A time without a zone is never guessed: a contract can specify that it is in UTC. */
-function suggestTimeFormats(fields: readonly FieldProfile[]): readonly string[] {
+function suggestTimeFormats(fields: readonly Field[]): readonly string[] {
   return fields.flatMap(({ pointer, values: [value] }) => {
     const as = INSTANT_FORMATS.find(
       (format) =>
@@ -117,7 +117,7 @@ function suggestTimeFormats(fields: readonly FieldProfile[]): readonly string[] 
   });
 }
 
-function listUnmapped(fields: readonly FieldProfile[], { audit }: ConfiguredContract) {
+function listUnmapped(fields: readonly Field[], { audit }: ConfiguredContract) {
   const mapped = JSON.stringify(audit?.event ?? {});
   const unmapped = fields
     .map(({ pointer }) => pointer)
@@ -126,7 +126,7 @@ function listUnmapped(fields: readonly FieldProfile[], { audit }: ConfiguredCont
 }
 
 /** Names the entries that no response contains: the query parameters of pagination. */
-function listMissingEntries(trails: readonly Trail[]): readonly string[] {
+function listMissingEntries(trails: readonly AuditPage[]): readonly string[] {
   const missing = trails.flatMap((trail) => {
     const next = trail.next();
     return next !== null && 'missing' in next ? [next.missing] : [];

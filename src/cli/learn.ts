@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { GatewayError } from '../errors.ts';
+import { completeAudit, inferContract } from '../inference/complete-contract.ts';
 import { inferEvent } from '../inference/event.ts';
-import { completeAudit, inferContract } from '../inference/index.ts';
+import { readAuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract, Contract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { readTrail } from '../mapping/trail.ts';
 import { isObject } from '../mapping/values.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import { parseJson } from '../upstream/parse-json.ts';
@@ -24,27 +23,30 @@ import type { Runtime } from './runtime.ts';
  * contract as JSON to stdout, and a report of how the first records are mapped to stderr.
  * @throws ConfigError if there is no response, or none with a list of records or an access token.
  */
-export async function learn(host: Runtime, commandLine: CommandLine): Promise<void> {
+export async function learn(runtime: Runtime, commandLine: CommandLine): Promise<void> {
   const files = commandLine.from;
   // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
-  if (files.length > 0) loadSettings({ ...host, ...commandLine, environment: {} });
-  const responses = files.length > 0 ? files.map(load) : [await fetchTrail(host, commandLine)];
+  if (files.length > 0) loadSettings({ ...runtime, ...commandLine, environment: {} });
+  const responses =
+    files.length > 0
+      ? files.map((file) => load(runtime, file))
+      : [await fetchTrail(runtime, commandLine)];
   const contract = learnContract(responses);
   for (const [index, response] of responses.entries()) {
     const { audit, login } = inferContract(response);
     if (audit.records === null && login.accessToken === null)
-      host.stderr.write(
+      runtime.stderr.write(
         `Skipped ${files[index]}: it has no list of records and no access token.\n`,
       );
   }
-  host.stdout.write(`${JSON.stringify(withoutDefaults(contract, responses), null, 2)}\n`);
+  runtime.stdout.write(`${JSON.stringify(withoutDefaults(contract, responses), null, 2)}\n`);
   const trails = responses.filter((response) => isTrail(inferContract(response)));
-  host.stderr.write(formatReport(trails, contract));
+  runtime.stderr.write(formatReport(trails, contract));
 }
 
-function load(file: string): UpstreamResponse {
+function load({ readFile }: Runtime, file: string): UpstreamResponse {
   try {
-    return { status: 200, headers: {}, body: parseJson(readFileSync(file, 'utf8')) };
+    return { status: 200, headers: {}, body: parseJson(readFile(file)) };
   } catch (error) {
     const problem =
       error instanceof GatewayError
@@ -54,9 +56,9 @@ function load(file: string): UpstreamResponse {
   }
 }
 
-async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
-  const { config, tls } = loadSettings({ ...host, ...commandLine });
-  const token = host.environment['KEYTRAIL_TOKEN'];
+async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
+  const { config, tls } = loadSettings({ ...runtime, ...commandLine });
+  const token = runtime.environment['KEYTRAIL_TOKEN'];
   if (config.UPSTREAM_URL === undefined || !token) {
     throw new ConfigError([
       'learn needs a saved response, as in --from response.json, or UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.',
@@ -68,7 +70,7 @@ async function fetchTrail(host: Runtime, commandLine: CommandLine): Promise<Upst
     connections: 1,
     maxBytes: config.UPSTREAM_MAX_BYTES,
     tls,
-    now: () => host.now().getTime(),
+    now: () => runtime.now().getTime(),
   });
   return await client
     .of(NO_TRACE)
@@ -133,7 +135,7 @@ function prune(value: unknown): unknown {
 /** Reads every field of every event; null if the response has no list of records, such as that of a login. */
 function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContract): unknown {
   try {
-    const trail = readTrail(completeAudit(response, audit), response);
+    const trail = readAuditPage(completeAudit(response, audit), response);
     return Array.from({ length: trail.length }, (_, index) =>
       FIELDS.map((field) => trail.item(index)[field]),
     );

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
-import { createGateway } from '../gateway.ts';
+import { assembleGateway } from '../gateway.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import { listen } from '../server/http-server.ts';
 import { formatBanner } from './banner.ts';
@@ -33,7 +33,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
       ? null
       : await (await import('./metrics-server.ts')).serveMetrics(config.METRICS_PORT);
   const draining = new AbortController();
-  await using gateway = createGateway({
+  await using gateway = assembleGateway({
     ...runtime, // the time, random numbers and the tracer
     upstream: {
       url: new URL(upstreamUrl),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
-import { parseContract } from './contract-file.ts';
+import { parseContract } from './contract-schema.ts';
 import { SETTINGS, type Setting, type SettingName } from './settings.ts';
 import { isPlainHttp, isUsableTls, PLAIN_HTTP, parseFlag, type TlsTexts } from './value-types.ts';
 

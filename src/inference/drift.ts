@@ -1,6 +1,7 @@
-import { compilePointers, type Pointers, readSource, type Source } from '../mapping/contract.ts';
+import type { Pointers, Source } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { compilePointers, readSource } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';

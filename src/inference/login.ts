@@ -3,9 +3,9 @@ import { decodeJwtClaims } from '../mapping/login.ts';
 import { parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { parentOf } from './classify.ts';
+import { parentOf } from './classify-paths.ts';
 import { fillGaps } from './fill-gaps.ts';
-import { type FieldProfile, profileFields } from './profile.ts';
+import { type Field, listFields } from './list-fields.ts';
 import { LOGIN_FIELDS } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
@@ -21,7 +21,7 @@ const MAX_KEYS = 3;
 
 /** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const fields = profileFields(isObject(body) ? [body] : []).filter(
+  const fields = listFields(isObject(body) ? [body] : []).filter(
     (field) => countKeys(field) <= MAX_KEYS,
   );
   const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
@@ -35,15 +35,12 @@ export function inferLogin({ body }: UpstreamResponse): LoginContract {
   };
 }
 
-function countKeys({ path }: FieldProfile): number {
+function countKeys({ path }: Field): number {
   return path.split('/').length;
 }
 
 /** Finds the field that matches the first possible pattern; among several, the least nested one. */
-function findBest(
-  fields: readonly FieldProfile[],
-  patterns: readonly RegExp[],
-): FieldProfile | undefined {
+function findBest(fields: readonly Field[], patterns: readonly RegExp[]): Field | undefined {
   const [best] = fields
     .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
     .filter(({ rank }) => rank >= 0)
@@ -53,8 +50,8 @@ function findBest(
 
 /** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
-  candidates: readonly FieldProfile[],
-  accessToken: FieldProfile | undefined,
+  candidates: readonly Field[],
+  accessToken: Field | undefined,
 ): LoginContract['expires'] {
   const parent = accessToken && parentOf(accessToken.pointer);
   const isOther = (name: string) => LOGIN_FIELDS.otherExpiry.test(name);
@@ -78,7 +75,7 @@ function lastKey(path: string): string {
 const MAX_SECONDS = 1e9;
 
 /** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
-function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
+function detectExpiryFormat({ path, values: [value] }: Field): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(lastKey(path));
   if (!isLifetime && parseTime(value) !== null)

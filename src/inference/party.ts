@@ -1,7 +1,12 @@
 import type { PartyContract } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
 import { memoize } from '../util/memoize.ts';
-import { type ClassifiedField, GENERIC_TYPE, type PartyPath, toPointers } from './classify.ts';
+import {
+  type ClassifiedField,
+  GENERIC_TYPE,
+  type PartyPath,
+  toPointers,
+} from './classify-paths.ts';
 import { PARTY_FIELDS, type ROLES } from './vocabulary.ts';
 
 /**
@@ -125,7 +130,7 @@ function classifyValues(
 }
 
 /** Ranks a field named after the role alone after all patterns of PARTY_FIELDS. */
-const LAST = 9;
+const LAST = Number.POSITIVE_INFINITY;
 
 /** The name of a type in code: `API_KEY`, `ApiKey`. */
 const TYPE_NAME = /^(?:[A-Z]+(?:_[A-Z]+)*|(?:[A-Z][a-z]+)+)$/;

@@ -1,11 +1,11 @@
 // sufficientPrefix is for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load window).
 import type { ListContract } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { parseKey } from '../mapping/parse-key.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
-import { profileFields } from './profile.ts';
+import { listFields } from './list-fields.ts';
 import { LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
@@ -45,8 +45,11 @@ export function inferRecords(body: unknown): string | null {
  * inferred, whichever is larger. Without a configured list, a prefix suffices only if the rest of the response cannot
  * change which list is inferred: it is the body itself, or the first list of tier 0 among the members of the body.
  */
-export function sufficientPrefix(records: number, configured: ListContract['records'] | undefined) {
-  const items = Math.max(records, SAMPLE_SIZE);
+export function sufficientPrefix(
+  recordCount: number,
+  configured: ListContract['records'] | undefined,
+) {
+  const items = Math.max(recordCount, SAMPLE_SIZE);
   return {
     items,
     depths: configured == null ? [0, 1] : [configured.split('/').length - 1],
@@ -93,8 +96,13 @@ function listNodes(body: unknown): readonly BodyNode[] {
     if (depth === MAX_DEPTH || !isObject(value)) continue;
     for (const key of Object.keys(value).slice(0, MAX_MEMBERS)) {
       if (nodes.length === MAX_NODES) return nodes;
-      const { token, words } = parseKey(key);
-      nodes.push({ pointer: `${pointer}/${token}`, words, depth: depth + 1, value: value[key] });
+      const { pointerToken, words } = splitMemberName(key);
+      nodes.push({
+        pointer: `${pointer}/${pointerToken}`,
+        words,
+        depth: depth + 1,
+        value: value[key],
+      });
     }
   }
   return nodes;
@@ -132,7 +140,7 @@ function containTime(records: readonly unknown[]): boolean {
     isFound = isTime(value, path);
     return isFound;
   };
-  profileFields(records.slice(0, TIME_SAMPLE), { stopWhen });
+  listFields(records.slice(0, TIME_SAMPLE), { stopWhen });
   return isFound;
 }
 

@@ -59,6 +59,7 @@ export const EVENT_FIELDS = {
     /\b(?:outcome|result|success|successful|succeeded)$/,
     /\b(?:login|auth|authentication|authorization|access|api|call|request|response|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt|http) status$/,
   ],
+  // The last pattern matches any name: then every value must be an IP address.
   ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
   userAgent: [
     /\buser agent(?: (?:raw|original|full|value|string|header|text|user agent))*$/,

@@ -1,5 +1,3 @@
-import type { UpstreamResponse } from '../upstream/types.ts';
-import { compilePointer, type PointerReader } from './json-pointer.ts';
 import type { InstantFormat } from './time.ts';
 
 /**
@@ -110,28 +108,3 @@ export type DeepPartial<T> = T extends Entry
 
 /** A contract as configured, by a file or an option. Missing entries are inferred from each response. */
 export type ConfiguredContract = DeepPartial<Contract>;
-
-/** Compiles pointers into a function that reads the first value other than null; null or `undefined` without one. */
-export function compilePointers(pointers: Lazy<Pointers>): PointerReader {
-  let read: PointerReader | undefined;
-  return (value) => {
-    read ??= readerOf(typeof pointers === 'function' ? pointers() : pointers);
-    return read(value);
-  };
-}
-
-function readerOf(pointers: Pointers): PointerReader {
-  const list = typeof pointers === 'string' ? [pointers] : (pointers ?? []);
-  const readers = list.map(compilePointer);
-  // A single pointer, by far the most frequent case, is called without indirection: once per field and record.
-  return readers.length > 0
-    ? readers.reduceRight((next, read) => (value) => read(value) ?? next(value))
-    : () => null;
-}
-
-/** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
-export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
-  if (source === null || typeof source === 'string' || !('header' in source))
-    return compilePointers(source)(body) ?? null;
-  return [headers[source.header.toLowerCase()]].flat()[0] ?? null;
-}

@@ -1,5 +1,6 @@
-import { compilePointers, type EventContract, type Lazy, type PartyContract } from './contract.ts';
+import type { EventContract, Lazy, PartyContract } from './contract.ts';
 import { type EventOutcome, parseOutcome } from './outcome.ts';
+import { compilePointers } from './read-source.ts';
 import { type Instant, parseTime } from './time.ts';
 import { toText } from './values.ts';
 

@@ -1,9 +1,10 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { type LazyListContract, readSource } from './contract.ts';
+import type { LazyListContract } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
-import { type EntryNames, type NextPage, type PageToken, readNextPage } from './pagination.ts';
+import { type EntryNames, type NextPage, type PageToken, readNextPage } from './next-page.ts';
+import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
 
@@ -30,7 +31,7 @@ export type ListPage<Item extends ListItem = ListItem> = {
   item(index: number): Item;
   /** How to request the next page. */
   next(): NextPage;
-  /** Drops the records. After that no item can be read. */
+  /** Empties the list in the body. After that neither items nor `raw` may be read. */
   release(): void;
 };
 
@@ -60,7 +61,7 @@ export function readListPage<Item extends ListItem>(
   if (records.length === 0) throwOnSoftFailure(response, /^error$/);
   const { length } = records;
   const { entryNames } = reader;
-  // The page outlives release(): it may refer neither to the records nor to what inferred its contract from them.
+  // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
   const { total: totalSource, paging } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
   const item = (index: number) => {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { type ExpiryFormat, type LoginContract, readSource } from './contract.ts';
+import type { ExpiryFormat, LoginContract } from './contract.ts';
+import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { type Instant, parseTime, toInstant } from './time.ts';
 import { isObject } from './values.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { splitMemberName } from './member-names.ts';
 import { parseOutcome } from './outcome.ts';
-import { parseKey } from './parse-key.ts';
 import { isObject } from './values.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
@@ -71,7 +71,7 @@ function listMembers(body: unknown): readonly Member[] {
 function toMembers(value: unknown): readonly Member[] {
   if (!isObject(value)) return [];
   const entries = Object.entries(value).slice(0, MAX_MEMBERS);
-  return entries.map(([key, member]) => ({ words: parseKey(key).words, value: member }));
+  return entries.map(([key, member]) => ({ words: splitMemberName(key).words, value: member }));
 }
 
 function isResourceState({ words, value }: Member): boolean {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { PageToken } from '../mapping/pagination.ts';
+import type { PageToken } from '../mapping/next-page.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 
 /** What a cursor contains. Lists grow and ids may repeat, so one of these alone would not find the item again. */

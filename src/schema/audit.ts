@@ -1,9 +1,9 @@
+import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
-import { completeAudit } from '../inference/index.ts';
+import { readAuditPage } from '../mapping/audit-page.ts';
 import type { Party } from '../mapping/event.ts';
-import { readTrail } from '../mapping/trail.ts';
-import { pageSizeParameter, resolveConnection } from '../pagination/connection.ts';
 import { filterParameters, selectMatchingEvents } from '../pagination/filter.ts';
+import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, needsOnlyItems } from './connection.ts';
@@ -166,12 +166,12 @@ export function listAudit(
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
     read: (response, token) => {
-      const trail = readTrail(completeAudit(response, contract.audit), response, token);
+      const trail = readAuditPage(completeAudit(response, contract.audit), response, token);
       const { total, event } = contract.audit ?? {};
       const names = { total: 'audit.total', record: 'audit.event' };
       reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
-    prefix: isPrefixSufficient ? { records: contract.audit?.records } : undefined,
+    prefix: isPrefixSufficient ? { recordsPointer: contract.audit?.records } : undefined,
   });
 }

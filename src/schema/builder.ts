@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import type { AuditEvent } from '../mapping/event.ts';
 import { resolvePointer } from '../mapping/json-pointer.ts';
 import { type Instant, parseIso } from '../mapping/time.ts';
-import type { Connection } from '../pagination/connection.ts';
+import type { Connection } from '../pagination/resolve-connection.ts';
 import type { Context } from './context.ts';
 
 /** The object types that more than one file names. Each is described in the file of its operation. */

@@ -1,8 +1,8 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import type { ObjectRef } from '@pothos/core';
 import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
-import type { Connection } from '../pagination/connection.ts';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
+import type { Connection } from '../pagination/resolve-connection.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import { type Builder, type BuilderTypes, rawField } from './builder.ts';
 

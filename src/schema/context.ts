@@ -3,8 +3,8 @@ import { GatewayError } from '../errors.ts';
 import { sufficientPrefix } from '../inference/records.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { NextPage, PageToken } from '../mapping/pagination.ts';
-import type { FetchPage } from '../pagination/connection.ts';
+import type { NextPage, PageToken } from '../mapping/next-page.ts';
+import type { FetchPage } from '../pagination/resolve-connection.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import { type Path, withParameter } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
@@ -36,8 +36,8 @@ export type ListRequest<Item extends ListItem> = {
   readonly route: Route;
   readonly path: Path;
   readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
-  /** Given if the first records of a large response are sufficient; `records` is their configured pointer. */
-  readonly prefix?: { readonly records: string | null | undefined } | undefined;
+  /** Given if the first records of a large response are sufficient; `recordsPointer` is configured. */
+  readonly prefix?: { readonly recordsPointer: string | null | undefined } | undefined;
 };
 
 /** What the contexts of all requests share. */
@@ -70,7 +70,7 @@ export function createContext(
   const fetchOne = async ({ list, path, token, sufficient }: PageKey): Promise<ListPage> => {
     const prefix =
       sufficient !== undefined && list.prefix !== undefined
-        ? sufficientPrefix(sufficient, list.prefix.records)
+        ? sufficientPrefix(sufficient, list.prefix.recordsPointer)
         : undefined;
     const response = await authorized().get(list.route, path, { signal: request.signal, prefix });
     const page = list.read(response, token);

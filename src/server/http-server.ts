@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Gateway } from './gateway-type.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
-import type { Gateway } from './types.ts';
 
 /** Where to listen, and how to shut down. */
 export type ListenOptions = {

@@ -1,10 +1,10 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
-import type { RequestReporter } from '../observability/request-reporter.ts';
+import type { Reporter } from '../observability/reporter.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 
 /** Limits and collaborators of {@link createLoadShedder}. */
 export type LoadSheddingOptions = {
-  readonly reporter: RequestReporter;
+  readonly reporter: Reporter;
   readonly createId: () => string;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;

@@ -5,8 +5,8 @@ import { type Document, LoginDocument, type Result, request } from '../client/cl
 import type { RestRequest } from '../sandbox/routes.ts';
 import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
 import type { Sandbox } from '../sandbox/server.ts';
+import type { Gateway } from '../server/gateway-type.ts';
 import { listen } from '../server/http-server.ts';
-import type { Gateway } from '../server/types.ts';
 
 export type { RestRequest } from '../sandbox/routes.ts';
 export type { ScriptedResponse } from '../sandbox/script.ts';

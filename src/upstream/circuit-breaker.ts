@@ -25,17 +25,16 @@ export type CircuitBreaker = {
 const COOL_DOWN_MS = 4000;
 
 /**
- * The circuit opens if more than half of the last 20 attempts failed. A share, not consecutive failures: a route that
- * works must not hide one that fails, nor one client's failures block all others. A number, not a time: a share of few
- * attempts means little, and a service that receives few requests needs no protection.
+ * The circuit opens if more than half of the last 20 attempts failed. Not consecutive failures: a working route would
+ * hide a failing one, and one client's failures would block all others. Not a time window: a share of few attempts
+ * means little.
  */
 const SAMPLE_SIZE = 20;
 
 /**
  * Creates a circuit breaker, closed at first. `clock` is monotonic time in milliseconds. After the cool-down the next
- * read is the trial request, and only its success closes the circuit. A login or a deletion is never the trial request.
- * It is rejected during a cool-down, which restarts with each trial request, and sent after one without any read, so
- * that a gateway that only receives logins recovers. If it then fails, that counts as it does while closed.
+ * read is the trial request, and only its success closes the circuit. Each trial request starts a new cool-down. Logins
+ * and deletions are never trial requests: they are rejected during a cool-down and sent after it.
  */
 export function createCircuitBreaker(
   clock: () => number,

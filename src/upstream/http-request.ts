@@ -5,10 +5,15 @@ import {
   createBodyScanner,
   type PartialBody,
   type PrefixRequest,
-} from './partial-body.ts';
+} from './body-prefix.ts';
+import {
+  codeOf,
+  isCertificateRejection,
+  isInvalidHttp,
+  isMisuse,
+} from './classify-undici-error.ts';
 import type { EncodedPath } from './path.ts';
 import type { Attempt } from './types.ts';
-import { codeOf, isCertificateRejection, isInvalidHttp, isMisuse } from './undici-error.ts';
 
 /** One request to the service. */
 export type HttpRequest = {

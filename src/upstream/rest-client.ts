@@ -1,10 +1,10 @@
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { batchPerTick } from '../util/batch-per-tick.ts';
+import { createTickBarrier } from '../util/tick-barrier.ts';
 import type { Bearer } from './bearer.ts';
-import type { PrefixRequest } from './partial-body.ts';
+import type { PrefixRequest } from './body-prefix.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
-import { type BodyKind, readResponse, toGatewayError } from './response.ts';
+import { type BodyKind, readResponse, toGatewayError } from './read-response.ts';
 import { createRetryingCall, type RetryOptions, type UpstreamCall } from './retry.ts';
 import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
@@ -54,8 +54,8 @@ export type RestClient = AsyncDisposable & {
   follow(link: string, from: Path): Path | null;
 };
 
-/** Larger bodies skip the tick barrier: parsed in the same tick, many would take several times the memory of their text. */
-const SMALL_BYTES = 65_536;
+/** Responses up to this size wait for the tick barrier and are parsed together. Many large ones at once would take several times their size in memory. */
+const MAX_BATCHED_BYTES = 65_536;
 
 /**
  * Creates a client with one pool of HTTP/1.1 connections to one origin. Redirects are never followed.
@@ -84,7 +84,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   const defaults = { clock: now, random: () => 0.5, observer: {} };
   const send = createRetryingCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
-  const nextTick = batchPerTick();
+  const tickBarrier = createTickBarrier();
   const call = async (
     path: Path,
     request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
@@ -92,7 +92,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
     const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
-    if (response.body.length <= SMALL_BYTES) await nextTick();
+    if (response.body.length <= MAX_BATCHED_BYTES) await tickBarrier();
     const failure = failureOf(response.status);
     if (failure === null) return readResponse(response, kind);
     throw toGatewayError(response, failure, request, now);

@@ -2,7 +2,7 @@ import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import { type AttemptResult, outcomeOf, verdictOf } from './attempt.ts';
+import { type AttemptResult, outcomeOf, verdictOf } from './attempt-result.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
 import {
   type HttpRequest,
@@ -10,7 +10,7 @@ import {
   type RawResponse,
   sendRequest,
 } from './http-request.ts';
-import { readRetryAfter } from './response.ts';
+import { readRetryAfter } from './read-response.ts';
 import { failureOf } from './status.ts';
 import type { Attempt, Route, Trace, UpstreamObserver } from './types.ts';
 
@@ -28,7 +28,7 @@ export type RetryOptions = {
   readonly random: () => number;
   /** Receives events about attempts, rejected calls and the circuit breaker. */
   readonly observer: Partial<UpstreamObserver>;
-  /** Aborted when the client shuts down: nothing is retried any more. */
+  /** Aborted when the gateway stops: nothing is retried any more. */
   readonly aborted: AbortSignal;
 };
 
@@ -98,7 +98,7 @@ export function createRetryingCall(
     const seconds = (clock() - begun) / 1000;
     const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
-    if (isUnsent(result)) return null;
+    if (wasStoppedByCircuit(result)) return null;
     permit.record(verdictOf(result));
     observer.onAttempt?.(attempt);
     return result;
@@ -151,7 +151,7 @@ export function createRetryingCall(
   };
 }
 
-function isUnsent(result: AttemptResult): boolean {
+function wasStoppedByCircuit(result: AttemptResult): boolean {
   const error = 'error' in result ? result.error : undefined;
   return error instanceof NoResponseError && error.reason === 'circuit-open';
 }

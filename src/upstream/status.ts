@@ -26,7 +26,7 @@ const SERVER_ERROR: FailureStatus = { ...CLIENT_ERROR, countsAgainstService: tru
 /** The service is overloaded, or a proxy cannot reach it (RFC 9110, section 15.6). */
 const TEMPORARY: FailureStatus = { ...SERVER_ERROR, retryable: 'reads', repeat: true };
 
-const FAILURES: Readonly<Record<number, FailureStatus>> = {
+const FAILURE_BY_STATUS: Readonly<Record<number, FailureStatus>> = {
   400: { ...CLIENT_ERROR, code: 'BAD_USER_INPUT' },
   401: { ...CLIENT_ERROR, code: 'UNAUTHENTICATED' },
   403: { ...CLIENT_ERROR, code: 'FORBIDDEN' },
@@ -46,5 +46,5 @@ const FAILURES: Readonly<Record<number, FailureStatus>> = {
 export function failureOf(status: number): FailureStatus | null {
   if (status < 300) return null;
   if (status < 400) return REDIRECT;
-  return FAILURES[status] ?? (status < 500 ? CLIENT_ERROR : SERVER_ERROR);
+  return FAILURE_BY_STATUS[status] ?? (status < 500 ? CLIENT_ERROR : SERVER_ERROR);
 }

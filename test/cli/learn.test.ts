@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FIELDS, learnContract, withoutDefaults } from '../../src/cli/learn.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
-import { parseContract } from '../../src/config/contract-file.ts';
+import { parseContract } from '../../src/config/contract-schema.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { completeAudit } from '../../src/inference/index.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
@@ -49,7 +49,7 @@ async function save(name: string, body: unknown): Promise<string> {
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
     const response = { status: 200, headers: {}, body };
-    const trail = readTrail(completeAudit(response, contract.audit), response);
+    const trail = readAuditPage(completeAudit(response, contract.audit), response);
     const { length, total, next } = trail;
     const events = Array.from({ length }, (_, index) => trail.item(index));
     return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { TypedDocumentString } from '../../src/client/graphql.ts';
-import { createGateway, type GatewayDependencies } from '../../src/gateway.ts';
+import { assembleGateway, type GatewayDependencies } from '../../src/gateway.ts';
+import type { Gateway } from '../../src/server/gateway-type.ts';
 import { type ListeningServer, listen } from '../../src/server/http-server.ts';
-import type { Gateway } from '../../src/server/types.ts';
 
 /** A gateway under test, with its log lines. */
 export type TestGateway = Gateway & { readonly logged: string[] };
@@ -20,7 +20,7 @@ export function gatewayOver(
   { upstream, ...rest }: Overrides = {},
 ): TestGateway {
   const logged: string[] = [];
-  const gateway = createGateway({
+  const gateway = assembleGateway({
     upstream: {
       url: new URL(serviceUrl),
       timeoutMs: 5000,

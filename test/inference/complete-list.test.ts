@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completeList } from '../../src/inference/index.ts';
+import { completeList } from '../../src/inference/complete-contract.ts';
 
 const SECRETS = {
   status: 200,

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/cli/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { completeAudit, inferContract } from '../../src/inference/index.ts';
+import { completeAudit, inferContract } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import { readLogin } from '../../src/mapping/login.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
-import { resolveConnection } from '../../src/pagination/connection.ts';
+import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
 import { readDeletion } from '../../src/schema/api-key.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 
@@ -51,7 +51,7 @@ function responseWith(body: unknown): UpstreamResponse {
 }
 
 function readInferred(body: unknown) {
-  return readTrail(completeAudit(responseWith(body)), responseWith(body));
+  return readAuditPage(completeAudit(responseWith(body)), responseWith(body));
 }
 
 describe('any JSON', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { completeAudit } from '../../src/inference/index.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 
 /** Tracks which members of the second record are read. Inferring the list reads the first one. */
 function trackReads() {
@@ -24,7 +24,7 @@ const FULL_CONTRACT = {
 describe('an event', () => {
   it('reads only the requested fields if the contract is complete', () => {
     const { read, response } = trackReads();
-    const trail = readTrail(completeAudit(response, FULL_CONTRACT), response);
+    const trail = readAuditPage(completeAudit(response, FULL_CONTRACT), response);
     expect(trail.item(1).action).toBe('key.delete');
     expect([...read]).toEqual(['action']);
     expect(trail.item(1).id).toBe('e1');
@@ -34,7 +34,7 @@ describe('an event', () => {
   it('profiles the whole record when a requested field is missing from the contract', () => {
     const { read, response } = trackReads();
     const { action: _, ...event } = FULL_CONTRACT.event;
-    const trail = readTrail(completeAudit(response, { ...FULL_CONTRACT, event }), response);
+    const trail = readAuditPage(completeAudit(response, { ...FULL_CONTRACT, event }), response);
     expect(trail.item(1).id).toBe('e1');
     expect([...read]).toEqual(['id']);
     expect(trail.item(1).action).toBe('key.delete');

@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { completeAudit } from '../../src/inference/index.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 
 describe('a page of a list', () => {
   it('releases its records, even if the response is still referenced', () => {
     const body = { events: [{ id: 'e1' }, { id: 'e2' }], total: 2 };
     const response = { status: 200, headers: {}, body };
-    const trail = readTrail(completeAudit(response), response);
+    const trail = readAuditPage(completeAudit(response), response);
     const event = trail.item(1);
     trail.release();
     expect(body).toEqual({ events: [], total: 2 });
@@ -27,7 +27,7 @@ describe('a page of a list', () => {
         action: 'login',
       }));
       const response = { status: 200, headers: {}, body: { events, total: 60 }, isPartial };
-      const trail = readTrail(completeAudit(response), response);
+      const trail = readAuditPage(completeAudit(response), response);
       const kept = events.map((event) => new WeakRef(event));
       expect(trail.item(0).action).toBe('login');
       if (!isPartial) trail.next();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { completeAudit } from '../../src/inference/index.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import { decodeCursor, encodeCursor, findItem } from '../../src/pagination/cursor.ts';
 
 const record = fc.oneof(
@@ -13,7 +13,7 @@ const record = fc.oneof(
 
 function read(body: unknown, isPartial = false) {
   const response = { status: 200, headers: {}, body, isPartial };
-  return readTrail(completeAudit(response), response);
+  return readAuditPage(completeAudit(response), response);
 }
 
 describe('a cursor', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { completeAudit } from '../../src/inference/index.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import { selectEventsOfParty } from '../../src/pagination/filter.ts';
 
 const NAMES = ['k1', 'k2', 'k3', '__proto__', 'constructor', '']; // the empty name is no name
@@ -15,7 +15,7 @@ describe('the events of a key', () => {
     fc.assert(
       fc.property(fc.array(record), fc.array(query), (body, queries) => {
         const response = { status: 200, headers: {}, body };
-        const trail = readTrail(completeAudit(response), response);
+        const trail = readAuditPage(completeAudit(response), response);
         for (const { name, from, most } of queries) {
           const naming = body.flatMap((_, index) => {
             const { actor, target } = trail.item(index);

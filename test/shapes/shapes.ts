@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
-import { parseContract } from '../../src/config/contract-file.ts';
+import { parseContract } from '../../src/config/contract-schema.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { resolvePointer } from '../../src/mapping/json-pointer.ts';
 import { parseTime } from '../../src/mapping/time.ts';

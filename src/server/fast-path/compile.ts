@@ -24,7 +24,7 @@ type ValidOperation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** Executes an operation with values of its variables; null if they are invalid, or it could not be compiled. */
+/** Binds values of the variables, and returns a function that executes the operation. Null if they are invalid, or if it could not be compiled. */
 export type CompiledOperation = (
   variables: Readonly<Record<string, unknown>>,
 ) => ((context: unknown) => Promise<ExecutionResult>) | null;
@@ -109,11 +109,15 @@ function fallBack(): never {
   throw new Error('Left to graphql-js.');
 }
 
+/** Bounds the compiled fields by the length of the document: spreads of fragments multiply them. */
+const CHARACTERS_PER_FIELD = 4;
+
+/** `variableValues` contains the Boolean variables only: they decide which fields `@skip` and `@include` leave. */
 function compileRoot(valid: ValidOperation, variableValues: Run['coerced']) {
   const { schema, document, operation } = valid;
   const named = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const fragments = Object.fromEntries(named.map((fragment) => [fragment.name.value, fragment]));
-  const budget = { fields: (document.loc?.end ?? 0) / 4 };
+  const budget = { fields: (document.loc?.end ?? 0) / CHARACTERS_PER_FIELD };
   // compileFields adds the missing members of `info`. No resolver reads those that other versions of graphql-js add.
   const scope = { ...valid, fragments, variableValues, rootValue: undefined, budget } as Scope;
   const values = { coerced: variableValues, sources: {} };

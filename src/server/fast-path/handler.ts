@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';
-import type { OngoingRequest } from '../../observability/request-reporter.ts';
-import { batchPerTick } from '../../util/batch-per-tick.ts';
-import { isInexact, UTF_8 } from '../json-body.ts';
+import type { OngoingRequest } from '../../observability/reporter.ts';
+import { createTickBarrier } from '../../util/tick-barrier.ts';
+import { mayLoseDigits, UTF_8 } from '../plugins/use-json-requests.ts';
 import type { OperationRequest, PreparedOperation } from './operations.ts';
 
 /** What the fast path does in the same way as Yoga's plugins. */
@@ -28,17 +28,18 @@ type BegunRequest = {
 };
 
 /**
- * Creates the fast path. It resolves to true once it has responded to a request. It resolves to false if Yoga has to
- * respond: unless the request is a POST of plain JSON for a prepared operation with valid variables.
+ * Creates the fast path. True: the request is handled, or its client is gone. False: Yoga must respond, because the
+ * request is not a POST of plain JSON for a prepared operation with valid variables.
  */
 export function createFastPath({ find, maxBytes, begin, codeErrors, headers }: FastPathOptions) {
-  const joinBatch = batchPerTick();
+  const tickBarrier = createTickBarrier();
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (!isPlain(request, maxBytes)) return false;
-    await joinBatch();
+    await tickBarrier();
     // Most bodies arrive together with their headers: `read` then saves the stream's events.
     const body = request.complete ? request.read() : await buffer(request).catch(() => null);
     if (body === null) return true; // the client disconnected before it had sent the whole request
+    // Prepared by `createPreparedOperations`, when Yoga responded to the first request of the operation.
     const operationRequest = parseBody(body, request.headers.accept);
     const prepared = operationRequest && find(operationRequest);
     const execute = operationRequest && prepared?.compile()(operationRequest.variables);
@@ -81,7 +82,7 @@ function isPlain({ method, headers, readableDidRead }: IncomingMessage, maxBytes
 function parseBody(body: Buffer, accept = ''): OperationRequest | null {
   try {
     const text = UTF_8.decode(body);
-    if (isInexact(text)) return null;
+    if (mayLoseDigits(text)) return null;
     const { query, operationName = null, variables: given, ...others } = Object(JSON.parse(text));
     const variables = given ?? {};
     const isName = operationName === null || typeof operationName === 'string';

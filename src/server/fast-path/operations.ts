@@ -18,7 +18,7 @@ export type OperationRequest = {
 export type PreparedOperation = {
   readonly outcome: RequestOutcome;
   readonly contentType: string;
-  /** Compiles the operation at the first call, which is its second request: many are never requested again. */
+  /** Compiles the operation at its second request: many are never requested again. */
   readonly compile: () => CompiledOperation;
 };
 
@@ -30,7 +30,8 @@ const MAX_CHARACTERS = 65_536;
 
 /**
  * Caches operations that Yoga has already parsed, limited and validated: the plugin adds them, `find` returns them. The
- * key is the document, not the client. Changes the schema, see {@link reuseResolvedRootFields}: execute with `schema`.
+ * key is the document, the operation name and the Accept header; all clients share them. Changes the resolvers of the
+ * schema, see {@link reuseResolvedRootFields}: execute with `schema`.
  */
 export function createPreparedOperations(
   originalSchema: GraphQLSchema,

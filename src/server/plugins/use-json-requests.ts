@@ -1,7 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { GatewayError, toErrorBody } from '../../errors.ts';
-import { isInexact, UTF_8 } from '../json-body.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 const RESPONSE_TYPES: ReadonlySet<string | undefined> = new Set([
@@ -74,7 +73,7 @@ const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationNa
  */
 async function parseBody(request: Request): Promise<GraphQLParams> {
   const text = UTF_8.decode(await request.arrayBuffer());
-  const body: unknown = JSON.parse(text, isInexact(text) ? rejectUnsafeInteger : undefined);
+  const body: unknown = JSON.parse(text, mayLoseDigits(text) ? rejectUnsafeInteger : undefined);
   if (typeof body !== 'object' || body === null)
     throw badRequest('The body must be a JSON object.');
   if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
@@ -97,4 +96,12 @@ function notPersisted(): GraphQLError {
 
 function badRequest(message: string, status = 400): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status } } });
+}
+
+/** Decodes a body; throws if it is not UTF-8. */
+export const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whether a JSON text may contain an integer beyond 2^53, which `JSON.parse` rounds. */
+export function mayLoseDigits(json: string): boolean {
+  return /\d{16}|\d[eE]/.test(json);
 }

@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { RequestOutcome } from '../../observability/observer.ts';
-import type { OngoingRequest } from '../../observability/request-reporter.ts';
+import type { OngoingRequest } from '../../observability/reporter.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 /** What useRequestLog collects on the server context until the response. */

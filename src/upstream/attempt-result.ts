@@ -25,7 +25,7 @@ function classOf(status: number): Attempt['outcome'] {
   return status >= 300 ? '3xx' : '2xx';
 }
 
-/** What an attempt says about the service. A complete response that the gateway refuses is a success. */
+/** What an attempt says about the service. A response that is refused for its size or encoding is a success: the service works. */
 export function verdictOf(result: AttemptResult): Verdict {
   if ('response' in result)
     return failureOf(result.response.status)?.countsAgainstService ? 'failure' : 'success';

@@ -22,9 +22,9 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
 const MAX_LENGTH = 80;
 
 /** Splits a key into words, see `memoize`. */
-export const parseKey = memoize((key) => ({
+export const splitMemberName = memoize((key) => ({
   /** The key, escaped for a JSON pointer (RFC 6901, section 3). */
-  token: key.replaceAll('~', '~0').replaceAll('/', '~1'),
+  pointerToken: key.replaceAll('~', '~0').replaceAll('/', '~1'),
   /** In lower case and singular, separated by spaces: `created at` for `createdAt`, `created_at`, `CREATED-AT`. */
   words: key
     .slice(0, MAX_LENGTH)

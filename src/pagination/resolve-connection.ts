@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { NextPage, PageToken } from '../mapping/pagination.ts';
+import type { NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
 import {
   type CursorPosition,
@@ -114,7 +114,8 @@ async function fetchPages<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
   position: CursorPosition | null,
   sufficient: number | undefined,
-  wantsMore: (fetched: FetchedPage<Item>) => boolean,
+  /** Collects the selected items of a page. Returns whether the connection needs more. */
+  collect: (fetched: FetchedPage<Item>) => boolean,
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];
   let wanted = position;
@@ -135,9 +136,10 @@ async function fetchPages<Item extends ListItem>(
       const following = page.next();
       return pages.some((one) => isSameRequest(one.token, following)) ? null : following;
     };
-    const isMoreWanted = wantsMore(fetched) || wanted !== null;
-    if (!isMoreWanted) return { pages, next };
+    const needsMore = collect(fetched);
+    if (!needsMore && wanted === null) return { pages, next };
     const following = next();
+    // A bug: `sufficientPrefix` accepts only a prefix that contains the page.
     if (following !== null && 'isPartial' in following)
       throw new Error('The prefix of the response was too short.');
     if (following === null || 'missing' in following || pages.length === MAX_PAGES) {

@@ -1,8 +1,8 @@
-import { parseKey } from '../mapping/parse-key.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
 import { isObject } from '../mapping/values.ts';
 
 /** A field in which at least one of the profiled values holds a string, a number or a boolean. */
-export type FieldProfile = {
+export type Field = {
   /** JSON pointer (RFC 6901), relative to the profiled value. */
   readonly pointer: string;
   /** The words of each key, the keys separated by slashes: `actor/display name`. */
@@ -14,16 +14,16 @@ export type FieldProfile = {
 };
 
 /** Maximum number of keys in a path. */
-const MAX_DEPTH = 6;
+const MAX_KEYS = 6;
 
 /** Maximum number of fields in a profile, excluded ones included. */
 const MAX_FIELDS = 1000;
 
 /** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
-const WRAPPED = /^(?:value|\$\w+|#text|_)$/;
+const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
 
 /** Limits of a profile. */
-export type ProfileOptions = {
+export type ListFieldsOptions = {
   /** Ends the profile after the first value for which this returns true. */
   readonly stopWhen?: (value: unknown, path: string) => boolean;
   /** Pointer of an object or array whose fields are counted towards the limit of 1000, but not profiled. */
@@ -31,11 +31,11 @@ export type ProfileOptions = {
 };
 
 /** Lists the fields of some values, such as records, in the order found. An array contributes its first item only. */
-export function profileFields(
+export function listFields(
   values: readonly unknown[],
-  { stopWhen, exclude = null }: ProfileOptions = {},
-): readonly FieldProfile[] {
-  const fields = new Map<string, FieldProfile>(); // by pointer
+  { stopWhen, exclude = null }: ListFieldsOptions = {},
+): readonly Field[] {
+  const fields = new Map<string, Field>(); // by pointer
   let excludedFields = 0;
   let isStopped = false;
 
@@ -53,7 +53,7 @@ export function profileFields(
   const visitChildren = (value: object, node: TreeNode, isInExcluded: boolean): void => {
     const isExcluded = isInExcluded || node.pointer === exclude;
     if (Array.isArray(value)) visit(value[0], childOf(node, null), isExcluded);
-    else if (isObject(value) && node.keys < MAX_DEPTH) {
+    else if (isObject(value) && node.keys < MAX_KEYS) {
       for (const key in value) {
         if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
         visit(value[key], childOf(node, key), isExcluded);
@@ -62,7 +62,7 @@ export function profileFields(
   };
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
-  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
+  const addField = ({ pointer, path, depth }: TreeNode): Field => {
     const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
     fields.set(pointer, field);
     return field;
@@ -74,23 +74,23 @@ export function profileFields(
 }
 
 /** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
-type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
+type TreeNode = Pick<Field, 'pointer' | 'path' | 'depth'> & {
   /** Number of keys in the path. */
   readonly keys: number;
   /** By key; null is the first item of an array. */
   children: Map<string | null, TreeNode> | null;
-  field: FieldProfile | null;
+  field: Field | null;
 };
 
 function childOf(parent: TreeNode, key: string | null): TreeNode {
   parent.children ??= new Map();
   const known = parent.children.get(key);
   if (known !== undefined) return known;
-  const { token, words } = parseKey(key ?? '0');
-  const isInPath = key !== null && (parent.keys === 0 || !WRAPPED.test(key));
+  const { pointerToken, words } = splitMemberName(key ?? '0');
+  const isInPath = key !== null && (parent.keys === 0 || !WRAPPER_KEYS.test(key));
   const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
   const child: TreeNode = {
-    pointer: `${parent.pointer}/${token}`,
+    pointer: `${parent.pointer}/${pointerToken}`,
     path: isInPath ? path : parent.path,
     depth: parent.depth + 1,
     keys: parent.keys + (isInPath ? 1 : 0),

@@ -1,5 +1,6 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { type PagingContract, readSource } from './contract.ts';
+import type { PagingContract } from './contract.ts';
+import { readSource } from './read-source.ts';
 import { toText } from './values.ts';
 
 /** How to request a page other than the first: the service's link, or a query parameter. */

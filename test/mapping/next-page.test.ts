@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { completeAudit } from '../../src/inference/index.ts';
-import { readTrail } from '../../src/mapping/trail.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
+import { readAuditPage } from '../../src/mapping/audit-page.ts';
 
 function nextOf(link: string | readonly string[]): unknown {
   const answer = { status: 200, headers: { link }, body: [{ id: 1 }] };
-  return readTrail(completeAudit(answer), answer).next();
+  return readAuditPage(completeAudit(answer), answer).next();
 }
 
 describe('a Link header (RFC 8288)', () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { batchPerTick } from '../../src/util/batch-per-tick.ts';
+import { createTickBarrier } from '../../src/util/tick-barrier.ts';
 
 it('resumes all callers of one event-loop iteration together, at each step', async () => {
-  const joinBatch = batchPerTick();
+  const joinBatch = createTickBarrier();
   const steps: string[] = [];
   const work = async (name: string) => {
     await joinBatch();
@@ -15,7 +15,7 @@ it('resumes all callers of one event-loop iteration together, at each step', asy
 });
 
 it('waits until the next iteration each time', async () => {
-  const joinBatch = batchPerTick();
+  const joinBatch = createTickBarrier();
   for (let round = 0; round < 2; round += 1) {
     const order: string[] = [];
     const waiting = joinBatch().then(() => order.push('batch'));

@@ -10,10 +10,10 @@ import type {
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
+import { inferPagination, inferTotal, profileEnvelope } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { inferLogin } from './login.ts';
-import { inferPagination, inferTotal, profileEnvelope } from './pagination.ts';
 import { inferRecords } from './records.ts';
 
 /** Infers a whole contract from one response. A pure function: the same response always gives the same contract. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseContract } from '../../src/config/contract-file.ts';
+import { parseContract } from '../../src/config/contract-schema.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

@@ -2,19 +2,19 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import type { LazyAuditContract } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
 import { type ListPage, readListPage } from './list-page.ts';
-import type { EntryNames, PageToken } from './pagination.ts';
+import type { EntryNames, PageToken } from './next-page.ts';
 
 /** One page of the audit trail. */
-export type Trail = ListPage<AuditEvent>;
+export type AuditPage = ListPage<AuditEvent>;
 
 const AUDIT_ENTRY_NAMES: EntryNames = { paging: 'audit.paging', id: 'audit.event.id' };
 
 /** Reads one page of the audit trail, as `readListPage` reads a list. */
-export function readTrail(
+export function readAuditPage(
   contract: LazyAuditContract,
   response: UpstreamResponse,
   token: PageToken | null = null,
-): Trail {
+): AuditPage {
   const readers = compileEventReaders(contract.event);
   const toItem = (record: unknown) => new AuditEvent(record, readers);
   return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, token);

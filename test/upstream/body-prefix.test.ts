@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/cli/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { completeAudit } from '../../src/inference/index.ts';
+import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { sufficientPrefix } from '../../src/inference/records.ts';
-import { readTrail, type Trail } from '../../src/mapping/trail.ts';
-import { resolveConnection } from '../../src/pagination/connection.ts';
+import { type AuditPage, readAuditPage } from '../../src/mapping/audit-page.ts';
 import { decodeCursor, findItem } from '../../src/pagination/cursor.ts';
-import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-body.ts';
-import { readResponse } from '../../src/upstream/response.ts';
+import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
+import { type BodyScanner, createBodyScanner } from '../../src/upstream/body-prefix.ts';
+import { readResponse } from '../../src/upstream/read-response.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { jsonText, listText, objectText } from '../helpers/json-text.ts';
 
@@ -75,7 +75,7 @@ function feed(scan: BodyScanner, bytes: Buffer, offsets: readonly number[]) {
 async function open(read: () => UpstreamResponse, first: number, contract: object) {
   try {
     const response = read();
-    const trail = readTrail(completeAudit(response, contract), response);
+    const trail = readAuditPage(completeAudit(response, contract), response);
     const { edges, hasNextPage, endCursor } = await resolveConnection(async () => trail, { first });
     const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.item(index)[field]));
     return { trail, endCursor: endCursor(), nodes, hasNextPage: hasNextPage() };
@@ -132,7 +132,7 @@ describe('a partial body', () => {
           expect(actual).toMatchObject({ nodes: expected.nodes, hasNextPage: true });
           expect(expected.hasNextPage).toBe(true);
           const position = decodeCursor(actual.endCursor ?? '');
-          expect(findItem(expected.trail as Trail, position)).toBe(first - 1); // the cursor of the partial body finds its event in the whole one
+          expect(findItem(expected.trail as AuditPage, position)).toBe(first - 1); // the cursor of the partial body finds its event in the whole one
         },
       ),
       { numRuns: 200 },

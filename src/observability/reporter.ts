@@ -4,7 +4,7 @@ import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } fr
 import type { IncomingRequest, OperationSpan } from './tracing.ts';
 
 /** Reports the events of a gateway to its log, observer and traces, without any value of a client or text of the service. */
-export type RequestReporter = {
+export type Reporter = {
   /** A request arrived. Starts its span, if it is a GraphQL request. */
   begin(request: IncomingRequest & { readonly isGraphql: boolean }): OngoingRequest;
   /** Reports a completed request that was not begun, such as a rejected one: one log record per request. */
@@ -36,7 +36,7 @@ export type ReporterOptions = {
 };
 
 /** Creates a reporter. Errors of the log are ignored: they must not fail a request. */
-export function createRequestReporter(options: ReporterOptions): RequestReporter {
+export function createReporter(options: ReporterOptions): Reporter {
   const { log, observer = {}, beginSpan, clock } = options;
   const write = (level: keyof GatewayLog, record: object, message: string) => {
     try {

@@ -8,7 +8,8 @@ import type { UpstreamResponse } from './types.ts';
 export type BodyKind = 'json' | 'any';
 
 /**
- * Decodes a 2xx response. The body decides how, not its content type, which services often get wrong.
+ * Decodes a 2xx response. The body decides how, as services often send a wrong content type. That only keeps
+ * invalid JSON from being accepted as plain text.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the body is not acceptable.
  */
 export function readResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {

@@ -1,15 +1,10 @@
-import {
-  type DeepPartial,
-  type PagingContract,
-  type PagingStyle,
-  readSource,
-  type Source,
-} from '../mapping/contract.ts';
+import type { DeepPartial, PagingContract, PagingStyle, Source } from '../mapping/contract.ts';
+import { readSource } from '../mapping/read-source.ts';
 import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
-import { parentOf } from './classify.ts';
-import { profileFields } from './profile.ts';
+import { parentOf } from './classify-paths.ts';
+import { listFields } from './list-fields.ts';
 import { ENVELOPE_FIELDS } from './vocabulary.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
@@ -25,14 +20,14 @@ export type EnvelopeField = {
 /** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
 export function profileEnvelope(body: unknown, records: string | null): readonly EnvelopeField[] {
   const parent = `${parentOf(records ?? '')}/`;
-  const isElsewhere = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
-  return profileFields([body], { exclude: records })
+  const distanceFromRecords = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
+  return listFields([body], { exclude: records })
     .map(({ pointer, path, values: [value] }) => {
       // Words are singular, but `pages` is a number of pages, not a page number.
       const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);
       return { pointer, value, kinds };
     })
-    .sort((a, b) => isElsewhere(a) - isElsewhere(b));
+    .sort((a, b) => distanceFromRecords(a) - distanceFromRecords(b));
 }
 
 const ENVELOPE_KINDS = Object.keys(ENVELOPE_FIELDS) as readonly EnvelopeKind[]; // Object.keys() returns string[]
