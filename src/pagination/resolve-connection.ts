@@ -165,7 +165,7 @@ function pagingUnknown(entry: string): GatewayError {
 }
 
 /**
- * Number of items at the start of a page with which the page before it ended: records were added to the list between
+ * Number of items at the start of a page that the page before it already contained, because records were added between
  * the two requests. Only items with ids can be compared.
  */
 function countOverlap(previous: ListPage | undefined, page: ListPage): number {

@@ -11,7 +11,7 @@ export type ClientIpSources = {
 };
 
 /**
- * Returns the IP address by which logins are limited; null if it is unknown. IPv6 addresses are truncated to their /64,
+ * Returns the IP address for the login rate limit; null if it is unknown. IPv6 addresses are truncated to their /64,
  * the smallest prefix that a site gets (RFC 6177, section 2); IPv4-mapped ones are returned as IPv4. Of X-Forwarded-For
  * only the entry of the outermost trusted proxy counts, because a client can forge those before it. If that entry is
  * missing or not an IP address, the socket's address is used.
