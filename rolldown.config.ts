@@ -43,7 +43,7 @@ export default defineConfig([
     ...shared,
     input: {
       index: 'src/index.ts',
-      client: 'src/client/client.ts',
+      client: 'src/client/request.ts',
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },

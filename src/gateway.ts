@@ -9,9 +9,9 @@ import { createContext, type SharedServices } from './schema/context.ts';
 import { createSchema } from './schema/index.ts';
 import { readClientIp } from './server/client-ip.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
-import { createPreparedOperations } from './server/fast-path/operations.ts';
+import { createPreparedOperations } from './server/fast-path/prepared-operations.ts';
 import type { Gateway } from './server/gateway-type.ts';
-import { type ClientRequest, toClientRequest, validateRequest } from './server/incoming-request.ts';
+import { type CallerRequest, toCallerRequest } from './server/incoming-request.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
@@ -22,10 +22,11 @@ import { useJsonRequests } from './server/plugins/use-json-requests.ts';
 import { useLimits } from './server/plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './server/plugins/use-playground.ts';
 import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
-import { useRequestLog } from './server/plugins/use-request-log.ts';
+import { useRequestReport } from './server/plugins/use-request-report.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
+import { validateRequest } from './server/validate-request.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
@@ -99,7 +100,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     reportDrift: reporter.drift,
   };
   const contextOf = (
-    { headers, signal, peer }: ClientRequest,
+    { headers, signal, peer }: CallerRequest,
     report: OngoingRequest | undefined,
   ) => {
     const address = () =>
@@ -115,9 +116,9 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     // Hooks of the same name run in this order.
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
-      useErrorCodes(reporter.bug), // before useRequestLog, which logs the codes
+      useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
-      useRequestLog((requestId, { headers }, { pathname }) =>
+      useRequestReport((requestId, { headers }, { pathname }) =>
         reporter.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
       ),
       useResponseHeaders(),
@@ -128,14 +129,14 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       useLimits(),
       useGraphqlJsExecutor(),
       documentCache,
-      prepared.plugin, // needs `executed` of useRequestLog, and the document in documentCache
+      prepared.plugin, // needs `executed` of useRequestReport, and the document in documentCache
       useValueMasking({ hideSuggestions: !options.introspection }),
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // see useErrorCodes
-    logging: false, // see useRequestLog
+    logging: false, // see useRequestReport
     graphiql: false, // see usePlayground
     landingPage: false,
     multipart: false,
@@ -146,7 +147,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     find: prepared.find,
     maxBytes: MAX_BODY_BYTES,
     begin: (request, response) => {
-      const clientRequest = toClientRequest(request, response);
+      const clientRequest = toCallerRequest(request, response);
       const { headers, signal } = clientRequest;
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
       const report = reporter.begin({ requestId, headers, isGraphql: true });

@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type Sandbox,
-  type SandboxOptions,
-  createSandbox as startSandbox,
-} from '../sandbox/server.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
 
 /**
  * Starts the sandbox: by default on a free loopback port, with its data in memory.

@@ -1,5 +1,5 @@
 import { loadSettings } from '../config/load.ts';
-import { createSandbox } from '../sandbox/server.ts';
+import { startSandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
@@ -15,7 +15,7 @@ export async function sandbox(runtime: Runtime, commandLine: CommandLine): Promi
   };
   const { config } = loadSettings({ ...runtime, ...commandLine, environment });
   const { HOST: host, PORT: port } = config;
-  await using service = await createSandbox({ ...runtime, host, port, file: commandLine.data });
+  await using service = await startSandbox({ ...runtime, host, port, file: commandLine.data });
   // The gateway accepts plain http only to loopback.
   const loopbackUrl = service.url
     .replace('//0.0.0.0:', '//127.0.0.1:')

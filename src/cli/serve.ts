@@ -19,7 +19,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   }
   await using sandbox =
     config.UPSTREAM_URL === undefined
-      ? await (await import('../sandbox/server.ts')).createSandbox({
+      ? await (await import('../sandbox/server.ts')).startSandbox({
           ...runtime,
           host: '127.0.0.1',
           port: 0,

@@ -10,7 +10,7 @@ import type {
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { inferPagination, inferTotal, profileEnvelope } from './envelope.ts';
+import { inferPagination, inferTotal, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { inferLogin } from './login.ts';
@@ -55,7 +55,7 @@ export function completeList(
   // Both are taken now, because releasing a page empties the list.
   const list = recordsAt(pointer, body) ?? [];
   const { length } = list;
-  const envelope = lazy(() => (pointer === '' ? [] : profileEnvelope(body, pointer)));
+  const envelope = lazy(() => (pointer === '' ? [] : listEnvelopeFields(body, pointer)));
   return {
     records: pointer,
     sample: list.slice(0, SAMPLE_SIZE),

@@ -18,7 +18,10 @@ export type EnvelopeField = {
 };
 
 /** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
-export function profileEnvelope(body: unknown, records: string | null): readonly EnvelopeField[] {
+export function listEnvelopeFields(
+  body: unknown,
+  records: string | null,
+): readonly EnvelopeField[] {
   const parent = `${parentOf(records ?? '')}/`;
   const distanceFromRecords = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
   return listFields([body], { exclude: records })

@@ -1,6 +1,4 @@
-// sufficientPrefix is for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load window).
-import type { ListContract } from '../mapping/contract.ts';
-import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { splitMemberName } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
@@ -40,27 +38,8 @@ export function inferRecords(body: unknown): string | null {
   return best?.pointer ?? null;
 }
 
-/**
- * Specifies how much of a response is sufficient for a number of records, or for the sample from which fields are
- * inferred, whichever is larger. Without a configured list, a prefix suffices only if the rest of the response cannot
- * change which list is inferred: it is the body itself, or the first list of tier 0 among the members of the body.
- */
-export function sufficientPrefix(
-  recordCount: number,
-  configured: ListContract['records'] | undefined,
-) {
-  const items = Math.max(recordCount, SAMPLE_SIZE);
-  return {
-    items,
-    depths: configured == null ? [0, 1] : [configured.split('/').length - 1],
-    suffices: (body: unknown) => {
-      const pointer = configured === undefined ? inferCertainRecords(body) : configured;
-      return (recordsAt(pointer, body)?.length ?? 0) >= items;
-    },
-  };
-}
-
-function inferCertainRecords(body: unknown): string | null {
+/** Like `inferRecords`, but null if the part of the body after the list could change the result. */
+export function inferCertainRecords(body: unknown): string | null {
   const [best] = rankByTier(listNodes(body).filter(isList));
   const isCertain = best?.depth === 0 || (best?.depth === 1 && best.tier === 0);
   return isCertain ? best.pointer : null;

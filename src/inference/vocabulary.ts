@@ -1,6 +1,6 @@
 /**
  * All names that inference knows. Patterns are listed best first, and match the words of a field's path: lower case,
- * singular, separated by spaces (see `parseKey`). The path of a field of an event starts at the record, after any
+ * singular, separated by spaces (see `splitMemberName`). The path of a field of an event starts at the record, after any
  * WRAPPERS.
  */
 

@@ -1,17 +1,10 @@
-import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
-import { memoizeByObject } from '../util/memoize.ts';
+import { fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
 
-/** What a cursor contains. Lists grow and ids may repeat, so one of these alone would not find the item again. */
-export type CursorPosition = {
-  /** Of the item, see {@link fingerprint}. */
-  readonly fingerprint: string;
-  /** Of the item on its page. */
-  readonly index: number;
-  /** Shows how many records were added since: the length of its page, or the fingerprint of a partial page's first one. */
-  readonly origin: number | string;
+/** What a cursor contains. */
+export type CursorPosition = ItemPosition & {
   /** How to request the page; null for the first. */
   readonly token: PageToken | null;
 };
@@ -49,67 +42,6 @@ export function decodeCursor(cursor: string): CursorPosition {
     message:
       '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.',
   });
-}
-
-/**
- * The present index of the item at a position; -1 if it is not on this page. Compares the items at the old index, counted
- * from either end because records may have been added, then all others: first by record, then by id.
- */
-export function findItem(
-  page: ListPage,
-  { fingerprint: wanted, index, origin }: CursorPosition,
-): number {
-  const indexOfOrigin = () =>
-    findIndex(page, (candidate) => recordPrint(page, candidate) === origin);
-  const added = typeof origin === 'number' ? page.length - origin : Math.max(0, indexOfOrigin());
-  // The id is compared last: if ids are those of operations, several records share one.
-  for (const isMatch of [isSameRecord, isSameId]) {
-    const isFound = (candidate: number) =>
-      candidate >= 0 && candidate < page.length && isMatch(wanted, fingerprint(page, candidate));
-    const found = [index + added, index].find(isFound) ?? findIndex(page, isFound);
-    if (found >= 0) return found;
-  }
-  return -1;
-}
-
-function findIndex({ length }: ListPage, holds: (index: number) => boolean): number {
-  for (let index = 0; index < length; index += 1) if (holds(index)) return index;
-  return -1;
-}
-
-const fingerprints = memoizeByObject((_: ListPage) => new Map<number, string>());
-
-/** Identifies an item by a hash of its id and a hash of its record: either may change while the other still matches. */
-export function fingerprint(page: ListPage, index: number): string {
-  const known = fingerprints(page);
-  const found = known.get(index);
-  if (found !== undefined) return found;
-  const { id, raw } = page.item(index);
-  const print = `${id === null ? NO_ID : digest(id)}${digest(JSON.stringify(raw))}`;
-  known.set(index, print);
-  return print;
-}
-
-/** The part of a fingerprint that is the hash of the record. */
-function recordPrint(page: ListPage, index: number): string {
-  return fingerprint(page, index).slice(DIGEST_LENGTH);
-}
-
-/** 72 bits of SHA-256 in base64url. */
-const DIGEST_LENGTH = 12;
-
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
-}
-
-const NO_ID = digest('');
-
-function isSameRecord(one: string, other: string): boolean {
-  return one.slice(DIGEST_LENGTH) === other.slice(DIGEST_LENGTH);
-}
-
-function isSameId(one: string, other: string): boolean {
-  return !one.startsWith(NO_ID) && one.slice(0, DIGEST_LENGTH) === other.slice(0, DIGEST_LENGTH);
 }
 
 function parse(cursor: string): unknown {

@@ -2,15 +2,9 @@ import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
-import {
-  type CursorPosition,
-  decodeCursor,
-  type Edge,
-  encodeCursor,
-  findItem,
-  fingerprint,
-} from './cursor.ts';
-import { type ItemSelector, selectAllItems } from './filter.ts';
+import { type CursorPosition, decodeCursor, type Edge, encodeCursor } from './cursor.ts';
+import { findItem, fingerprint } from './find-item.ts';
+import { type ItemSelector, selectAllItems } from './select-events.ts';
 
 /** One page of a connection (GraphQL Cursor Connections Specification). Its size is the client's, not the service's. */
 export type Connection<Item extends ListItem = ListItem> = {
@@ -36,10 +30,10 @@ export type ConnectionArguments<Item extends ListItem> = {
   readonly where?: ItemSelector<Item> | undefined;
 };
 
-/** Fetches a page of the service, the first for a null token. With `sufficient`, it may have only that many records. */
+/** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
 export type FetchPage<Item extends ListItem> = (
   token: PageToken | null,
-  sufficient?: number,
+  recordsNeeded?: number,
 ) => Promise<ListPage<Item>>;
 
 const DEFAULT_FIRST = 50;
@@ -72,8 +66,8 @@ export async function resolveConnection<Item extends ListItem>(
   const position = after == null ? null : decodeCursor(after);
   const selected: Edge<Item>[] = [];
   // One more than the page shows whether there is a next page.
-  const sufficient = where === selectAllItems && position === null ? size + 1 : undefined;
-  const { pages, next } = await fetchPages(fetchPage, position, sufficient, (fetched) => {
+  const recordsNeeded = where === selectAllItems && position === null ? size + 1 : undefined;
+  const { pages, next } = await fetchPages(fetchPage, position, recordsNeeded, (fetched) => {
     const { page, token, from } = fetched;
     const indices = where(page, from, size + 1 - selected.length);
     selected.push(...indices.map((index) => ({ page, token, index })));
@@ -113,7 +107,7 @@ type FetchedPage<Item extends ListItem> = {
 async function fetchPages<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
   position: CursorPosition | null,
-  sufficient: number | undefined,
+  recordsNeeded: number | undefined,
   /** Collects the selected items of a page. Returns whether the connection needs more. */
   collect: (fetched: FetchedPage<Item>) => boolean,
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
@@ -121,7 +115,7 @@ async function fetchPages<Item extends ListItem>(
   let wanted = position;
   let token = position?.token ?? null;
   for (;;) {
-    const page = await fetchPage(token, token === null ? sufficient : undefined);
+    const page = await fetchPage(token, token === null ? recordsNeeded : undefined);
     const found =
       wanted === null ? countOverlap(pages.at(-1)?.page, page) - 1 : findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.

@@ -28,7 +28,7 @@ export type Sandbox = AsyncDisposable & {
  * Starts the sandbox.
  * @throws Node's error if the port or the file cannot be opened.
  */
-export async function createSandbox({
+export async function startSandbox({
   host,
   port,
   onRequest,

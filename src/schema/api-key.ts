@@ -1,6 +1,6 @@
 import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
-import { selectEventsOfParty } from '../pagination/filter.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
+import { selectEventsOfParty } from '../pagination/select-events.ts';
 import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What the context of an operation needs of its HTTP request. */
-export type ClientRequest = {
+export type CallerRequest = {
   readonly headers: { get(name: string): string | null };
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -10,10 +10,10 @@ export type ClientRequest = {
 };
 
 /** Adapts a request of a Node server. */
-export function toClientRequest(
+export function toCallerRequest(
   { headers, socket }: IncomingMessage,
   response: Pick<ServerResponse, 'on' | 'destroyed' | 'writableFinished'>,
-): ClientRequest {
+): CallerRequest {
   const disconnect = new AbortController();
   if (response.destroyed) disconnect.abort();
   response.on('close', () => {
@@ -29,36 +29,4 @@ export function toClientRequest(
     signal: disconnect.signal,
     peer: socket.remoteAddress,
   };
-}
-
-/** A host and an optional port (RFC 9110, section 7.2). */
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
-
-/**
- * Checks what Node's parser accepts but Yoga misreads or throws at: the Host header, the request target, and that there
- * is at most one Authorization header. Returns what is wrong, undefined if the request is valid.
- */
-export function validateRequest(request: IncomingMessage): string | undefined {
-  const { url = '', httpVersion, headers, rawHeaders } = request;
-  const { host = 'localhost' } = headers;
-  const hosts = countHeader(rawHeaders, 'host');
-  const isMissing = hosts === 0 && httpVersion === '1.1';
-  const isTarget = url.startsWith('/') && URL.canParse(`http://${host}${url}`);
-  if (isMissing || hosts > 1 || !HOST.test(host) || !(isTarget || URL.canParse(`http://${host}`))) {
-    return 'Send exactly one Host header, with a host and an optional port.';
-  }
-  if (!isTarget) return 'The request target must be a path, such as /graphql.';
-  return countHeader(rawHeaders, 'authorization') > 1
-    ? 'Send only one Authorization header.'
-    : undefined;
-}
-
-/** Node's `headers` merges or drops repeated headers, so this reads the raw list of names and values. */
-function countHeader(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const header = rawHeaders[index];
-    if (header?.length === name.length && header.toLowerCase() === name) count += 1;
-  }
-  return count;
 }

@@ -1,7 +1,7 @@
 import { createGateway } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
-import { type Document, LoginDocument, type Result, request } from '../client/client.ts';
+import { type Document, LoginDocument, type Result, request } from '../client/request.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
 import type { Sandbox } from '../sandbox/server.ts';

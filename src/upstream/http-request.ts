@@ -1,17 +1,17 @@
 import type { Dispatcher } from 'undici';
 import { type FailureReason, GatewayError } from '../errors.ts';
 import {
-  type BodyScanner,
-  createBodyScanner,
-  type PartialBody,
-  type PrefixRequest,
-} from './body-prefix.ts';
-import {
   codeOf,
   isCertificateRejection,
   isInvalidHttp,
   isMisuse,
 } from './classify-undici-error.ts';
+import {
+  type BodyScanner,
+  createBodyScanner,
+  type PartialBody,
+  type PrefixRequest,
+} from './partial-json.ts';
 import type { EncodedPath } from './path.ts';
 import type { Attempt } from './types.ts';
 

@@ -2,16 +2,16 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTickBarrier } from '../util/tick-barrier.ts';
 import type { Bearer } from './bearer.ts';
-import type { PrefixRequest } from './body-prefix.ts';
+import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
+import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
-import { type BodyKind, readResponse, toGatewayError } from './read-response.ts';
-import { createRetryingCall, type RetryOptions, type UpstreamCall } from './retry.ts';
+import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `random` always returns 0.5, and nothing observes. */
-export type RestClientOptions = Pick<RetryOptions, 'timeoutMs' | 'connections' | 'now'> &
-  Partial<Pick<RetryOptions, 'clock' | 'random' | 'observer'>> & {
+export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 'now'> &
+  Partial<Pick<CallOptions, 'clock' | 'random' | 'observer'>> & {
     /** Base URL of the service; its path is prepended to every path. */
     readonly url: URL;
     /** The largest response body that is accepted, in bytes. */
@@ -83,7 +83,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const basePath = url.pathname.replace(/\/+$/, '');
 
   const defaults = { clock: now, random: () => 0.5, observer: {} };
-  const send = createRetryingCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
+  const send = createResilientCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
   const tickBarrier = createTickBarrier();
   const call = async (
     path: Path,
@@ -94,7 +94,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
     if (response.body.length <= MAX_BATCHED_BYTES) await tickBarrier();
     const failure = failureOf(response.status);
-    if (failure === null) return readResponse(response, kind);
+    if (failure === null) return decodeResponse(response, kind);
     throw toGatewayError(response, failure, request, now);
   };
 

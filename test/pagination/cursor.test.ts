@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
-import { decodeCursor, encodeCursor, findItem } from '../../src/pagination/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/pagination/cursor.ts';
+import { findItem } from '../../src/pagination/find-item.ts';
 
 const record = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),

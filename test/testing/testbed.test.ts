@@ -7,7 +7,7 @@ import {
   LoginDocument,
   type Result,
   request,
-} from '../../src/client/client.ts';
+} from '../../src/client/request.ts';
 import type { ScriptedResponse } from '../../src/sandbox/script.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 

@@ -5,7 +5,7 @@ import type { ExecutionResult } from 'graphql';
 import type { OngoingRequest } from '../../observability/reporter.ts';
 import { createTickBarrier } from '../../util/tick-barrier.ts';
 import { mayLoseDigits, UTF_8 } from '../plugins/use-json-requests.ts';
-import type { OperationRequest, PreparedOperation } from './operations.ts';
+import type { OperationRequest, PreparedOperation } from './prepared-operations.ts';
 
 /** What the fast path does in the same way as Yoga's plugins. */
 export type FastPathOptions = {

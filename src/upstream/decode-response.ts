@@ -12,7 +12,7 @@ export type BodyKind = 'json' | 'any';
  * invalid JSON from being accepted as plain text.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the body is not acceptable.
  */
-export function readResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
+export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
   const { status, headers, body, partialBody } = response;
   if (partialBody !== undefined)
     return { status, headers, body: partialBody.json, isPartial: true };

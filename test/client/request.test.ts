@@ -9,7 +9,7 @@ import {
   LoginDocument,
   type Result,
   request,
-} from '../../src/client/client.ts';
+} from '../../src/client/request.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('request', () => {

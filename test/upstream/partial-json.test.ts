@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/cli/learn.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { sufficientPrefix } from '../../src/inference/records.ts';
+import { sufficientPrefix } from '../../src/inference/sufficient-prefix.ts';
 import { type AuditPage, readAuditPage } from '../../src/mapping/audit-page.ts';
-import { decodeCursor, findItem } from '../../src/pagination/cursor.ts';
+import { decodeCursor } from '../../src/pagination/cursor.ts';
+import { findItem } from '../../src/pagination/find-item.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
-import { type BodyScanner, createBodyScanner } from '../../src/upstream/body-prefix.ts';
-import { readResponse } from '../../src/upstream/read-response.ts';
+import { decodeResponse } from '../../src/upstream/decode-response.ts';
+import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-json.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 import { jsonText, listText, objectText } from '../helpers/json-text.ts';
 
@@ -123,9 +124,9 @@ describe('a partial body', () => {
           if (partialBody === undefined) return;
           partialBodies += 1;
           const whole = { status: 200, headers: {}, body: bytes };
-          const expected = await open(() => readResponse(whole, 'json'), first, contract);
+          const expected = await open(() => decodeResponse(whole, 'json'), first, contract);
           const actual = await open(
-            () => readResponse({ ...whole, body: Buffer.alloc(0), partialBody }, 'json'),
+            () => decodeResponse({ ...whole, body: Buffer.alloc(0), partialBody }, 'json'),
             first,
             contract,
           );

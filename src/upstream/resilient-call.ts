@@ -2,20 +2,20 @@ import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import { type AttemptResult, outcomeOf, verdictOf } from './attempt-result.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
+import { type AttemptResult, outcomeOf, verdictOf } from './classify-attempt.ts';
+import { readRetryAfter } from './decode-response.ts';
 import {
   type HttpRequest,
   NoResponseError,
   type RawResponse,
   sendRequest,
 } from './http-request.ts';
-import { readRetryAfter } from './read-response.ts';
 import { failureOf } from './status.ts';
 import type { Attempt, Route, Trace, UpstreamObserver } from './types.ts';
 
 /** Limits, time and observers of all calls to the service. */
-export type RetryOptions = {
+export type CallOptions = {
   /** Deadline of a call in milliseconds: both attempts and all waiting. */
   readonly timeoutMs: number;
   /** The size of the connection pool. */
@@ -59,8 +59,8 @@ const MAX_RETRY_BUDGET = 10 * RETRY_COST;
  * again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one deadline.
  * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was rejected, or the error of its last attempt.
  */
-export function createRetryingCall(
-  options: RetryOptions,
+export function createResilientCall(
+  options: CallOptions,
   dispatcher: Dispatcher,
 ): (call: UpstreamCall) => Promise<RawResponse> {
   const { timeoutMs, connections, now, clock, random, observer, aborted } = options;

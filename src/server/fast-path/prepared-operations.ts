@@ -22,7 +22,7 @@ export type PreparedOperation = {
   readonly compile: () => CompiledOperation;
 };
 
-/** What the plugin reads from the server context: `params` of Yoga, `executed` of useRequestLog. */
+/** What the plugin reads from the server context: `params` of Yoga, `executed` of useRequestReport. */
 type ServerContext = { params?: GraphQLParams; executed?: Omit<RequestOutcome, 'status'> };
 
 /** Total length of the cached documents. Parsed and compiled, one takes up to 500 bytes per character. */

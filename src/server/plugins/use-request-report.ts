@@ -10,7 +10,7 @@ import type { RequestOutcome } from '../../observability/observer.ts';
 import type { OngoingRequest } from '../../observability/reporter.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
-/** What useRequestLog collects on the server context until the response. */
+/** What useRequestReport collects on the server context until the response. */
 export type RequestLogContext = RequestIdContext & {
   /** Undefined for CORS preflights, to which Yoga responds before any onRequest. */
   report?: OngoingRequest;
@@ -20,7 +20,7 @@ export type RequestLogContext = RequestIdContext & {
 };
 
 /** Reports each request: calls `begin` when it arrives, and `end` of what `begin` returned with its response. */
-export function useRequestLog(
+export function useRequestReport(
   begin: (requestId: string, request: Request, url: URL) => OngoingRequest,
 ): Plugin<RequestLogContext, RequestLogContext> {
   return {

@@ -1,0 +1,99 @@
+import DataLoader from 'dataloader';
+import { GatewayError } from '../errors.ts';
+import { sufficientPrefix } from '../inference/sufficient-prefix.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
+import type { NextPage, PageToken } from '../mapping/next-page.ts';
+import type { FetchPage } from '../pagination/resolve-connection.ts';
+import { type Path, withParameter } from '../upstream/path.ts';
+import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
+import type { Route, UpstreamResponse } from '../upstream/types.ts';
+
+/** Fetches pages of the service for one request. */
+export type PageLoader = {
+  /** Fetches a list page by page: each page once, however many fields need it. Aborted if the client disconnects. */
+  list<Item extends ListItem>(list: ListRequest<Item>): FetchPage<Item>;
+  /**
+   * Releases the pages. The fast path calls it once the result is serialized: settled promises that V8 has promoted to
+   * the old generation would retain them until a major GC, 20 % of the time of a response with 1,000 records.
+   */
+  release(): void;
+};
+
+/** A list of the service: how to request its first page, and how to read a page of it. */
+export type ListRequest<Item extends ListItem> = {
+  readonly route: Route;
+  readonly path: Path;
+  readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
+  /** Given if the first records of a large response are sufficient; `recordsPointer` is configured. */
+  readonly prefix?: { readonly recordsPointer: string | null | undefined } | undefined;
+};
+
+/** Creates the page loader of one request. `authorized` throws UNAUTHENTICATED without a well-formed token. */
+export function createPageLoader(
+  client: RestClient,
+  authorized: () => AuthorizedCalls,
+  signal: AbortSignal,
+): PageLoader {
+  const pages: ListPage[] = [];
+  const fetchOne = async ({ list, path, token, recordsNeeded }: PageKey): Promise<ListPage> => {
+    const prefix =
+      recordsNeeded !== undefined && list.prefix !== undefined
+        ? sufficientPrefix(recordsNeeded, list.prefix.recordsPointer)
+        : undefined;
+    const response = await authorized().get(list.route, path, { signal, prefix });
+    const page = list.read(response, token);
+    pages.push(page);
+    return { ...page, next: () => withoutPath(client, page, list.path) };
+  };
+  const createLoader = () =>
+    new DataLoader<PageKey, ListPage, string>(
+      // An error per key: a rejection would fail the whole batch. Our code throws nothing but errors.
+      (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
+      // Pages of one list follow one another, so there is nothing to wait for. The key has no `recordsNeeded`: a prefix
+      // is requested only if no other field of the operation reads a list.
+      { cacheKeyFn: ({ path }) => path.value, batchScheduleFn: queueMicrotask },
+    );
+  let loader: ReturnType<typeof createLoader> | undefined; // a mutation needs none
+  return {
+    list: <Item extends ListItem>(list: ListRequest<Item>) => {
+      const fetchPage: FetchPage<ListItem> = async (token, recordsNeeded) => {
+        loader ??= createLoader();
+        return loader.load({ list, path: toPath(client, list.path, token), token, recordsNeeded });
+      };
+      return fetchPage as FetchPage<Item>; // all lists of one path have the same items
+    },
+    release: () => {
+      for (const page of pages) page.release();
+    },
+  };
+}
+
+type PageKey = {
+  readonly list: ListRequest<ListItem>;
+  readonly path: Path;
+  /** Leads from the list's first page to this one; null for the first. */
+  readonly token: PageToken | null;
+  /** The first records that are needed; undefined: all. */
+  readonly recordsNeeded: number | undefined;
+};
+
+function toPath(client: RestClient, first: Path, token: PageToken | null): Path {
+  if (token === null) return first;
+  if (!('link' in token))
+    return withParameter(first, { name: token.parameter, value: token.value });
+  const path = client.follow(token.link, first);
+  if (path !== null) return path;
+  throw new GatewayError('BAD_USER_INPUT', {
+    message: '`after` is not a cursor of this connection.',
+  });
+}
+
+/** Only the query of a link is kept, so that no cursor can lead to another path. */
+function withoutPath(client: RestClient, page: ListPage, first: Path): NextPage {
+  const next = page.next();
+  if (next === null || !('link' in next)) return next;
+  const path = client.follow(next.link, first);
+  return path === null
+    ? { missing: page.entryNames.paging }
+    : { link: path.value.slice(path.value.indexOf('?')) };
+}
