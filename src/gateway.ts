@@ -7,11 +7,11 @@ import { createReporter, type OngoingRequest } from './observability/reporter.ts
 import { createTracing } from './observability/tracing.ts';
 import { createContext, type SharedServices } from './schema/context.ts';
 import { createSchema } from './schema/index.ts';
+import { type CallerRequest, toCallerRequest } from './server/caller-request.ts';
 import { readClientIp } from './server/client-ip.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
 import { createPreparedOperations } from './server/fast-path/prepared-operations.ts';
 import type { Gateway } from './server/gateway-type.ts';
-import { type CallerRequest, toCallerRequest } from './server/incoming-request.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
@@ -26,7 +26,7 @@ import { useRequestReport } from './server/plugins/use-request-report.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
-import { validateRequest } from './server/validate-request.ts';
+import { validateHttpHead } from './server/validate-http-head.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
@@ -167,7 +167,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     },
     handle: async (request, response) => {
       const { url = '' } = request;
-      const invalid = validateRequest(request);
+      const invalid = validateHttpHead(request);
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const work = async () => {
         if (invalid !== undefined)

@@ -1,5 +1,5 @@
 import { completeAudit } from '../inference/complete-contract.ts';
-import { type Field, listFields } from '../inference/list-fields.ts';
+import { type FieldProfile, profileFields } from '../inference/profile-fields.ts';
 import { type AuditPage, readAuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
@@ -51,7 +51,7 @@ export function formatReport(
   const events = trails.flatMap(({ length, item }) =>
     Array.from({ length: Math.min(length, RECORDS_PER_RESPONSE) }, (_, index) => item(index)),
   );
-  const fields = listFields(events.map(({ raw }) => raw));
+  const fields = profileFields(events.map(({ raw }) => raw));
   const nullRows = ROWS.filter(
     ([entry]) => events.length > 0 && events.every((event) => event[entry] === null),
   );
@@ -105,7 +105,7 @@ function wrap(line: string): readonly string[] {
 }
 
 /** A time without a zone is never guessed: a contract can specify that it is in UTC. */
-function suggestTimeFormats(fields: readonly Field[]): readonly string[] {
+function suggestTimeFormats(fields: readonly FieldProfile[]): readonly string[] {
   return fields.flatMap(({ pointer, values: [value] }) => {
     const as = INSTANT_FORMATS.find(
       (format) =>
@@ -117,7 +117,7 @@ function suggestTimeFormats(fields: readonly Field[]): readonly string[] {
   });
 }
 
-function listUnmapped(fields: readonly Field[], { audit }: ConfiguredContract) {
+function listUnmapped(fields: readonly FieldProfile[], { audit }: ConfiguredContract) {
   const mapped = JSON.stringify(audit?.event ?? {});
   const unmapped = fields
     .map(({ pointer }) => pointer)

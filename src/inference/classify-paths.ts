@@ -1,6 +1,6 @@
 import type { Pointers } from '../mapping/contract.ts';
 import { memoize } from '../util/memoize.ts';
-import type { Field } from './list-fields.ts';
+import type { FieldProfile } from './profile-fields.ts';
 import {
   EVENT_FIELDS,
   EXCLUDED,
@@ -12,7 +12,7 @@ import {
 } from './vocabulary.ts';
 
 /** A field of a record, with what its path says about it. */
-export type ClassifiedField = Field & { readonly meaning: PathMeaning };
+export type ClassifiedField = FieldProfile & { readonly meaning: PathMeaning };
 
 /** What a path alone says about a field. */
 export type PathMeaning = {
@@ -47,7 +47,7 @@ export type PartyPath = {
 const MAX_ALTERNATIVES = 3;
 
 /** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
-export function classifyField(field: Field, recordPath = ''): ClassifiedField {
+export function classifyField(field: FieldProfile, recordPath = ''): ClassifiedField {
   const { pointer, path, depth, values } = field;
   const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
   const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);

@@ -4,7 +4,7 @@ import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
-import { listFields } from './list-fields.ts';
+import { profileFields } from './profile-fields.ts';
 import { ENVELOPE_FIELDS } from './vocabulary.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
@@ -24,7 +24,7 @@ export function listEnvelopeFields(
 ): readonly EnvelopeField[] {
   const parent = `${parentOf(records ?? '')}/`;
   const distanceFromRecords = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
-  return listFields([body], { exclude: records })
+  return profileFields([body], { exclude: records })
     .map(({ pointer, path, values: [value] }) => {
       // Words are singular, but `pages` is a number of pages, not a page number.
       const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);

@@ -10,8 +10,8 @@ import {
   rankFields,
   toPointers,
 } from './classify-paths.ts';
-import { listFields } from './list-fields.ts';
 import { inferParty } from './party.ts';
+import { profileFields } from './profile-fields.ts';
 import { EVENT_FIELDS, FIRST_WEAK_PATTERN } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
@@ -32,7 +32,7 @@ export function inferEvent(records: readonly unknown[]): EventContract {
 /** Like `inferEvent`, but infers an entry when it is first read. The records are profiled with the first one. */
 export function inferEventLazily(records: readonly unknown[]) {
   const allFields = lazy(() =>
-    listFields(records)
+    profileFields(records)
       .map((field) => classifyField(field))
       .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );

@@ -5,7 +5,7 @@ import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentOf } from './classify-paths.ts';
 import { fillGaps } from './fill-gaps.ts';
-import { type Field, listFields } from './list-fields.ts';
+import { type FieldProfile, profileFields } from './profile-fields.ts';
 import { LOGIN_FIELDS } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
@@ -21,7 +21,7 @@ const MAX_KEYS = 3;
 
 /** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const fields = listFields(isObject(body) ? [body] : []).filter(
+  const fields = profileFields(isObject(body) ? [body] : []).filter(
     (field) => countKeys(field) <= MAX_KEYS,
   );
   const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
@@ -35,12 +35,15 @@ export function inferLogin({ body }: UpstreamResponse): LoginContract {
   };
 }
 
-function countKeys({ path }: Field): number {
+function countKeys({ path }: FieldProfile): number {
   return path.split('/').length;
 }
 
 /** Finds the field that matches the first possible pattern; among several, the least nested one. */
-function findBest(fields: readonly Field[], patterns: readonly RegExp[]): Field | undefined {
+function findBest(
+  fields: readonly FieldProfile[],
+  patterns: readonly RegExp[],
+): FieldProfile | undefined {
   const [best] = fields
     .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
     .filter(({ rank }) => rank >= 0)
@@ -50,8 +53,8 @@ function findBest(fields: readonly Field[], patterns: readonly RegExp[]): Field 
 
 /** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
-  candidates: readonly Field[],
-  accessToken: Field | undefined,
+  candidates: readonly FieldProfile[],
+  accessToken: FieldProfile | undefined,
 ): LoginContract['expires'] {
   const parent = accessToken && parentOf(accessToken.pointer);
   const isOther = (name: string) => LOGIN_FIELDS.otherExpiry.test(name);
@@ -75,7 +78,7 @@ function lastKey(path: string): string {
 const MAX_SECONDS = 1e9;
 
 /** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
-function detectExpiryFormat({ path, values: [value] }: Field): ExpiryFormat | null {
+function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(lastKey(path));
   if (!isLifetime && parseTime(value) !== null)

@@ -3,7 +3,7 @@ import { splitMemberName } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
-import { listFields } from './list-fields.ts';
+import { profileFields } from './profile-fields.ts';
 import { LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
@@ -119,7 +119,7 @@ function containTime(records: readonly unknown[]): boolean {
     isFound = isTime(value, path);
     return isFound;
   };
-  listFields(records.slice(0, TIME_SAMPLE), { stopWhen });
+  profileFields(records.slice(0, TIME_SAMPLE), { stopWhen });
   return isFound;
 }
 

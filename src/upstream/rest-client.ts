@@ -44,7 +44,7 @@ export type Calls = {
   authorized(bearer: Bearer): AuthorizedCalls;
 };
 
-/** The service over HTTP. Disposing it closes the connections once the calls in progress have completed. */
+/** The service over HTTP. It knows no operation: methods and paths are in schema/. Disposing it closes the connections once the calls in progress have completed. */
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;

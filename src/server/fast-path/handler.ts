@@ -1,4 +1,4 @@
-// Kept for speed: executes prepared operations without Yoga's pipeline (for the factors see operations.ts).
+// Kept for speed: executes prepared operations without Yoga's pipeline (for the factors see prepared-operations.ts).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { ExecutionResult } from 'graphql';

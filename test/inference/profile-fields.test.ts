@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { listFields } from '../../src/inference/list-fields.ts';
+import { profileFields } from '../../src/inference/profile-fields.ts';
 
-const summarize = (...args: Parameters<typeof listFields>) =>
-  listFields(...args).map(({ pointer, path, values }) => [pointer, path, values]);
+const summarize = (...args: Parameters<typeof profileFields>) =>
+  profileFields(...args).map(({ pointer, path, values }) => [pointer, path, values]);
 
 describe('profileFields', () => {
   it('lists each field once, with the values of all records', () => {
@@ -31,7 +31,7 @@ describe('profileFields', () => {
 
   it('treats special keys of JavaScript like any other', () => {
     const record: unknown = JSON.parse('{"__proto__": {"constructor": 1}, "toString": 2}');
-    expect(listFields([record]).map(({ pointer }) => pointer)).toEqual([
+    expect(profileFields([record]).map(({ pointer }) => pointer)).toEqual([
       '/__proto__/constructor',
       '/toString',
     ]);
@@ -40,9 +40,9 @@ describe('profileFields', () => {
   it('stops at 1000 fields, those of the excluded part included', () => {
     const many = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, true]));
-    expect(listFields([many(1001)])).toHaveLength(1000);
+    expect(profileFields([many(1001)])).toHaveLength(1000);
     const body = { records: many(990), envelope: many(20) };
-    expect(listFields([body], { exclude: '/records' })).toHaveLength(10);
+    expect(profileFields([body], { exclude: '/records' })).toHaveLength(10);
   });
 
   it('stops after the value that is sufficient', () => {

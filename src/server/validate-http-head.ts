@@ -7,7 +7,7 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
  * Checks what Node's parser accepts but Yoga misreads or throws at: the Host header, the request target, and that there
  * is at most one Authorization header. Returns what is wrong, undefined if the request is valid.
  */
-export function validateRequest(request: IncomingMessage): string | undefined {
+export function validateHttpHead(request: IncomingMessage): string | undefined {
   const { url = '', httpVersion, headers, rawHeaders } = request;
   const { host = 'localhost' } = headers;
   const hosts = countHeader(rawHeaders, 'host');

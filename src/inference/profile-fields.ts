@@ -2,7 +2,7 @@ import { splitMemberName } from '../mapping/member-names.ts';
 import { isObject } from '../mapping/values.ts';
 
 /** A field in which at least one of the profiled values holds a string, a number or a boolean. */
-export type Field = {
+export type FieldProfile = {
   /** JSON pointer (RFC 6901), relative to the profiled value. */
   readonly pointer: string;
   /** The words of each key, the keys separated by slashes: `actor/display name`. */
@@ -23,7 +23,7 @@ const MAX_FIELDS = 1000;
 const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
 
 /** Limits of a profile. */
-export type ListFieldsOptions = {
+export type ProfileOptions = {
   /** Ends the profile after the first value for which this returns true. */
   readonly stopWhen?: (value: unknown, path: string) => boolean;
   /** Pointer of an object or array whose fields are counted towards the limit of 1000, but not profiled. */
@@ -31,11 +31,11 @@ export type ListFieldsOptions = {
 };
 
 /** Lists the fields of some values, such as records, in the order found. An array contributes its first item only. */
-export function listFields(
+export function profileFields(
   values: readonly unknown[],
-  { stopWhen, exclude = null }: ListFieldsOptions = {},
-): readonly Field[] {
-  const fields = new Map<string, Field>(); // by pointer
+  { stopWhen, exclude = null }: ProfileOptions = {},
+): readonly FieldProfile[] {
+  const fields = new Map<string, FieldProfile>(); // by pointer
   let excludedFields = 0;
   let isStopped = false;
 
@@ -62,7 +62,7 @@ export function listFields(
   };
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
-  const addField = ({ pointer, path, depth }: TreeNode): Field => {
+  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
     const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
     fields.set(pointer, field);
     return field;
@@ -74,12 +74,12 @@ export function listFields(
 }
 
 /** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
-type TreeNode = Pick<Field, 'pointer' | 'path' | 'depth'> & {
+type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
   /** Number of keys in the path. */
   readonly keys: number;
   /** By key; null is the first item of an array. */
   children: Map<string | null, TreeNode> | null;
-  field: Field | null;
+  field: FieldProfile | null;
 };
 
 function childOf(parent: TreeNode, key: string | null): TreeNode {
