@@ -44,7 +44,10 @@ export type Calls = {
   authorized(bearer: Bearer): AuthorizedCalls;
 };
 
-/** The service over HTTP. It knows no operation: methods and paths are in schema/. Disposing it closes the connections once the calls in progress have completed. */
+/**
+ * The service over HTTP. It knows no operation: methods and paths are in schema/. Disposing it closes the connections
+ * once the calls in progress have completed.
+ */
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
@@ -54,7 +57,7 @@ export type RestClient = AsyncDisposable & {
   follow(link: string, from: Path): Path | null;
 };
 
-/** Responses up to this size wait for the tick barrier and are parsed together. Many large ones at once would take several times their size in memory. */
+/** Responses up to this size wait for the tick barrier and are parsed together. Many large ones would need too much memory. */
 const MAX_BATCHED_BYTES = 65_536;
 
 /**
