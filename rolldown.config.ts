@@ -47,7 +47,8 @@ export default defineConfig([
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },
-    external: /^[^./]/, // dependencies are installed, not copied
+    external: /^[a-z@](?!oxc-project\/)/, // dependencies are installed; only the helper for `using` is copied
+    transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },
   {
@@ -55,7 +56,7 @@ export default defineConfig([
     // External: what production may never load.
     ...shared,
     input: { main: 'src/main.ts' },
-    external: /^(?:@graphql-yoga\/render-graphiql|ioredis|pino-pretty)$/,
+    external: /^(?:@graphql-yoga\/render-graphiql\/graphiql|ioredis)$/,
     output: { ...shared.output, dir: 'dist/image' },
   },
 ]);

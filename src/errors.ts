@@ -53,8 +53,9 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
  * - `CONFLICT`: the service's 409.
  * - `RATE_LIMITED`: the service's 429, or too many logins of one client or IP address (nothing is sent).
  * - `OVERLOADED`: the gateway sheds load, was closed, or has too many calls in flight. Nothing is sent; retry.
- * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Reads may be retried.
+ * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Retry, except a login or a deletion after a 504.
  * - `UPSTREAM_UNAVAILABLE`: the service was not reached, a read lost its connection, or the circuit breaker is open.
+ *   Retry: no login and no deletion was sent.
  * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure.
  * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, too large, truncated, a redirect.
  * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost. Check before you repeat it.
@@ -97,6 +98,7 @@ export type FailureDetails = {
 /** `extensions` of a GraphQL error in a response. */
 export type FailureExtensions = {
   readonly code: ErrorCode;
+  /** Whether the same request may succeed later and is safe to repeat: it reads, or nothing was sent, or the service's 429. */
   readonly retryable: boolean;
   readonly retryAfterSeconds?: number;
   readonly reason?: FailureReason;

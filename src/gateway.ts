@@ -24,8 +24,9 @@ import { type PlaygroundOptions, usePlayground } from './server/plugins/use-play
 import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
 import { useRequestReport } from './server/plugins/use-request-report.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
-import { GRAPHQL_PATH, useRoutes } from './server/plugins/use-routes.ts';
+import { useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
+import { GRAPHQL_PATH, toEndpoint } from './server/routes.ts';
 import { validateHttpHead } from './server/validate-http-head.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
@@ -77,7 +78,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const client = createRestClient({
     clock,
     random: options.random,
-    observer: options.observer?.upstream ?? {},
+    observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
     ...options.upstream,
     now: () => now().getTime(),
   });
@@ -162,21 +163,23 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const request = new Request(input, init);
       const { signal, url } = request;
       signal.throwIfAborted();
-      const isGraphql = new URL(url).pathname === GRAPHQL_PATH;
-      return loadShedder.respond(() => yoga.fetch(request), { isGraphql, signal });
+      const endpoint = toEndpoint(request.method, new URL(url).pathname);
+      return loadShedder.respond(() => yoga.fetch(request), { ...endpoint, signal });
     },
     handle: async (request, response) => {
-      const { url = '' } = request;
+      const { method, url = '' } = request;
+      const endpoint = toEndpoint(method, url);
       const invalid = validateHttpHead(request);
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const work = async () => {
-        if (invalid !== undefined)
-          return loadShedder.reject(new GatewayError('BAD_REQUEST', { message: invalid }), 400);
+        if (invalid !== undefined) {
+          const error = new GatewayError('BAD_REQUEST', { message: invalid });
+          return loadShedder.reject(error, 400, endpoint);
+        }
         if (url === GRAPHQL_PATH && (await fastPath(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
       };
-      const isGraphql = url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`);
-      const result = await loadShedder.respond(work, { isGraphql });
+      const result = await loadShedder.respond(work, endpoint);
       if (result !== null) await send(result, response);
     },
     abort: () => {

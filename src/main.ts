@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
+import { describeUnsupportedNode } from './api/node-version.ts';
 import { run } from './cli/run.ts';
 
-// Before 24.16, and in 25, Node emits `close` only for the last of several pipelined responses: the others would leak.
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 24 || (major === 24 && minor < 16) || major === 25) {
-  process.stderr.write(`keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n`);
+const problem = describeUnsupportedNode();
+if (problem !== null) {
+  process.stderr.write(`${problem}\n`);
   process.exit(1);
 }
 

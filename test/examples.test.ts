@@ -9,16 +9,23 @@ import { createUrqlClient } from '../examples/clients/urql.ts';
 import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
 import { COMPILE_CACHE } from './helpers/process.ts';
+import { startService } from './helpers/service.ts';
 
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
+const RESOLVE_TO_SOURCES = new URL('helpers/resolve-to-sources.ts', import.meta.url).href;
 const [, { clientId, secret }, toDelete] = DEMO_CLIENTS;
+
+/** Runs Node on an example, with the sources as the package, and not this process's environment: a test runner sets variables that `node --test` reads. */
+async function node(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const env = { ...COMPILE_CACHE, NODE_OPTIONS: `--import ${RESOLVE_TO_SOURCES}`, ...environment };
+  return run(process.execPath, args, { cwd: EXAMPLES, env });
+}
 
 /** Runs an example against a testbed and returns its output. */
 async function runExample(name: string, { url }: Pick<Testbed, 'url'>): Promise<string> {
-  const env = { ...COMPILE_CACHE, KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
-  const { stdout } = await run(process.execPath, [name], { cwd: EXAMPLES, env });
-  return stdout;
+  const environment = { KEYTRAIL_URL: url, CLIENT_ID: clientId, CLIENT_SECRET: secret };
+  return (await node([name], environment)).stdout;
 }
 
 const count = ({ requests }: Testbed, method: string) =>
@@ -61,16 +68,26 @@ describe('the examples', () => {
     expect(await runExample('clients/typed-client.ts', testbed)).toContain(expected);
   });
 
+  it.each(['plain-fetch', 'typed-client', 'urql', 'apollo-client'])(
+    'clients/%s.ts ends with one sentence if Keytrail does not run, or the URL is wrong',
+    async (name) => {
+      const page = { headers: { 'content-type': 'text/html' }, body: '<p>Hello' };
+      const service = await startService(page);
+      const expected = {
+        code: 1,
+        stdout: '',
+        stderr: `Keytrail does not respond at ${service.url}: start it with npm start, or correct KEYTRAIL_URL.\n`,
+      };
+      await expect(runExample(`clients/${name}.ts`, service)).rejects.toMatchObject(expected);
+      await service[Symbol.asyncDispose]();
+      await expect(runExample(`clients/${name}.ts`, service)).rejects.toMatchObject(expected);
+    },
+  );
+
   it('library.ts and testing.test.ts run as written', async () => {
-    const library = await run(process.execPath, ['library.ts'], {
-      cwd: EXAMPLES,
-      env: COMPILE_CACHE,
-    });
+    const library = await node(['library.ts']);
     expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
-    const { stdout } = await run(process.execPath, ['--test', 'testing.test.ts'], {
-      cwd: EXAMPLES,
-      env: COMPILE_CACHE, // not this process's: a test runner sets variables that node --test reads
-    });
+    const { stdout } = await node(['--test', 'testing.test.ts']);
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });
 });

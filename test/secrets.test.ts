@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
-import { startKeytrail } from './helpers/process.ts';
+import { SETTING_NAMES, toFlag } from '../src/config/settings.ts';
+import { keytrailInProcess, startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 
 /** One value for each input that may hold a secret. None may appear in the output or in an error. */
@@ -23,7 +24,30 @@ const RESPONSES: readonly ServiceResponse[] = [
   { headers: { 'content-encoding': 'gzip' } },
 ];
 
+/** The settings whose values a problem may quote. No other one may be added without a thought about secrets. */
+const QUOTABLE = [
+  ...['UPSTREAM_TIMEOUT_MS', 'UPSTREAM_CONNECTIONS', 'UPSTREAM_MAX_BYTES', 'UPSTREAM_CA_FILE'],
+  ...['UPSTREAM_CERT_FILE', 'UPSTREAM_ALLOW_HTTP', 'KEYTRAIL_CONTRACT', 'HOST', 'PORT', 'NODE_ENV'],
+  ...['INTROSPECTION', 'PLAYGROUND', 'MAX_IN_FLIGHT', 'LOGIN_RATE_LIMIT', 'TRUSTED_PROXIES'],
+  ...['SHUTDOWN_DRAIN_MS', 'SHUTDOWN_TIMEOUT_MS', 'METRICS_PORT', 'LOG_LEVEL'],
+];
+
 describe('no secret', () => {
+  it('is in a problem with a setting that may hold one', async () => {
+    const quoted: string[] = [];
+    for (const name of SETTING_NAMES) {
+      await using byVariable = keytrailInProcess([], { [name]: '"canary"' });
+      await using byOption = keytrailInProcess([toFlag(name), '"canary"']);
+      expect([await byVariable.status, await byOption.status]).toEqual([2, 2]);
+      const [variable, option] = [byVariable, byOption].map(({ output }) => output.stderr);
+      expect(variable).toContain(`  - ${name} must be `);
+      expect(option).toContain(`  - ${toFlag(name)} must be `);
+      expect(variable?.includes('canary')).toBe(option?.includes('canary'));
+      if (variable?.includes('canary')) quoted.push(name);
+    }
+    expect(quoted).toEqual(QUOTABLE);
+  });
+
   it('is in the log, a metric, a span, an error or the startup message, whatever fails', async () => {
     let reply: ServiceResponse | 'reset' = {};
     await using service = await startService((_, response) => {

@@ -11,7 +11,7 @@ import {
 import { ErrorLink } from '@apollo/client/link/error';
 import { from, switchMap } from 'rxjs';
 import { createSession, type Session } from './session.ts';
-import { clientId, clientSecret, url } from './settings.ts';
+import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
  * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
@@ -46,6 +46,7 @@ function isUnauthenticated(error: unknown): boolean {
 }
 
 if (import.meta.main) {
+  reportFailure();
   const client = createApolloClient(url, createSession(clientId, clientSecret, { url }));
   const query = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data } = await client.query<{

@@ -1,7 +1,9 @@
 // Only fetch: logs in, reads the newest events, and retries errors that are retryable.
 // Run it: npx node examples/clients/plain-fetch.ts
 import { setTimeout as wait } from 'node:timers/promises';
-import { clientId, clientSecret, url } from './settings.ts';
+import { clientId, clientSecret, reportFailure, url } from './settings.ts';
+
+reportFailure();
 
 const MAX_ATTEMPTS = 3;
 

@@ -1,7 +1,9 @@
 // The typed client of the package: deletes a key and handles each error code.
 // Run it: npx node examples/clients/typed-client.ts
 import { DeleteApiKeyDocument, LoginDocument, request } from 'keytrail/client';
-import { clientId, clientSecret, url } from './settings.ts';
+import { clientId, clientSecret, reportFailure, url } from './settings.ts';
+
+reportFailure();
 
 const key = process.env['KEY_TO_DELETE'] ?? 'demo-old-ci';
 

@@ -3,7 +3,7 @@
 import { Client, type CombinedError, fetchExchange, gql, type Operation } from '@urql/core';
 import { authExchange } from '@urql/exchange-auth';
 import { createSession, type Session } from './session.ts';
-import { clientId, clientSecret, url } from './settings.ts';
+import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
  * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
@@ -12,11 +12,12 @@ import { clientId, clientSecret, url } from './settings.ts';
  */
 export function createUrqlClient(url: string, session: Session): Client {
   const auth = authExchange(async ({ appendHeaders }) => {
-    let token = await session.token();
+    let token: string | undefined;
     let refused: string | undefined;
     return {
       addAuthToOperation: (operation) =>
         appendHeaders(operation, { authorization: `Bearer ${token}` }),
+      willAuthError: () => token === undefined,
       didAuthError: (error, operation) => {
         refused = tokenOf(operation); // not `token`, which may have been refreshed since
         return isUnauthenticated(error);
@@ -39,6 +40,7 @@ function tokenOf({ context: { fetchOptions } }: Operation): string | undefined {
 }
 
 if (import.meta.main) {
+  reportFailure();
   const client = createUrqlClient(url, createSession(clientId, clientSecret, { url }));
   const AUDIT = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data, error } = await client.query(AUDIT, {}).toPromise();

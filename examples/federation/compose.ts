@@ -29,13 +29,13 @@ export async function readSubgraphs(yaml: string): Promise<readonly Subgraph[]> 
 
 /** Apollo Federation 2, "Subgraph schema specification". Keytrail requires no token for this query. */
 async function fetchSdl(url: string): Promise<string> {
-  const response = await fetch(url, {
+  const response = fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query: '{ _service { sdl } }' }),
   });
-  const { data } = await response.json();
-  const sdl: unknown = data?._service?.sdl;
+  const result = await response.then((response) => response.json()).catch(() => null);
+  const sdl: unknown = result?.data?._service?.sdl;
   if (typeof sdl !== 'string')
     throw new TypeError(`${url} returned no schema: check that a subgraph is running there.`);
   return sdl;
@@ -43,6 +43,13 @@ async function fetchSdl(url: string): Promise<string> {
 
 if (import.meta.main) {
   const toUrl = (file: string) => new URL(file, import.meta.url);
-  const subgraphs = await readSubgraphs(readFileSync(toUrl('supergraph.yaml'), 'utf8'));
-  writeFileSync(toUrl('supergraph.graphql'), COMPOSERS.apollo(subgraphs).sdl);
+  try {
+    const subgraphs = await readSubgraphs(readFileSync(toUrl('supergraph.yaml'), 'utf8'));
+    writeFileSync(toUrl('supergraph.graphql'), COMPOSERS.apollo(subgraphs).sdl);
+    const names = new Intl.ListFormat('en').format(subgraphs.map(({ name }) => name));
+    console.log(`Wrote supergraph.graphql: ${subgraphs.length} subgraphs, ${names}.`);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
 }

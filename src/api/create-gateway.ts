@@ -10,13 +10,16 @@ import { assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { requireSupportedNode } from './node-version.ts';
 
 /**
  * Creates a gateway to a REST service, to be embedded in a program. It opens no port, reads no environment variable and
  * shares nothing with other gateways. Dispose it when it is no longer needed.
  * @throws ConfigError with every problem of the options. None repeats a value.
+ * @throws Error on a Node that is too old.
  */
 export function createGateway(options: GatewayOptions): Gateway {
+  requireSupportedNode();
   const { contract, loginRateLimit, rateLimitRedisUrl, playground, ...rest } =
     checkOptions(options);
   return assembleGateway({

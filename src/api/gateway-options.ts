@@ -40,7 +40,10 @@ export type GatewayOptions = {
   readonly maxInFlight?: number | undefined;
   /** Web origins whose scripts may read responses; credentials are never allowed. @default [] */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Receives a record of every request, of contract entries that match nothing, and of bugs. Default: no log. */
+  /**
+   * Receives a record of every request: `warn` if the service or the gateway failed, else `info`. Also of an outage of
+   * the service or of Redis, of contract entries that match nothing, and of bugs (`error`). Default: no log.
+   */
   readonly log?: GatewayLog | undefined;
   /** Abort it when no more requests should arrive: `/health/ready` then returns 503. */
   readonly draining?: AbortSignal | undefined;

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../sandbox/server.ts';
-import { GRAPHQL_PATH } from '../server/plugins/use-routes.ts';
+import { GRAPHQL_PATH } from '../server/routes.ts';
 
 /** What the banner shows. */
 export type BannerFacts = {
@@ -24,14 +24,13 @@ export function formatBanner(facts: BannerFacts): string {
     ...(hasPlayground ? [`  Playground   ${url} (in a browser)`] : []),
     `  Forwards to  ${upstreamUrl.replace(/\/$/, '')}`,
     ...(metricsUrl === undefined ? [] : [`  Metrics      ${metricsUrl}`]),
-    ...(sandbox === null ? [] : sandboxLines(url, sandbox.clients, hasPlayground)),
+    ...(sandbox === null ? [] : sandboxLines(url, sandbox.clients)),
   ];
   return `${lines.join('\n')}\n\n`;
 }
 
-function sandboxLines(url: string, clients: Sandbox['clients'], hasPlayground: boolean) {
+function sandboxLines(url: string, clients: Sandbox['clients']) {
   const [first] = clients;
-  const uses = hasPlayground ? PLAYGROUND_USES : [];
   const query =
     'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken expiresAt } }';
   const variables = { clientId: first?.clientId, clientSecret: first?.secret };
@@ -39,19 +38,10 @@ function sandboxLines(url: string, clients: Sandbox['clients'], hasPlayground: b
     '',
     '  THIS IS THE SANDBOX: an embedded service with fake data. Set UPSTREAM_URL to use your service.',
     '',
-    '  Demo clients, each with the secret for its first login:',
-    ...clients.map(({ clientId, secret }, index) =>
-      `    ${clientId.padEnd(14)} ${secret.padEnd(30)} ${uses[index] ?? ''}`.trimEnd(),
-    ),
+    '  Demo clients and their secrets:',
+    ...clients.map(({ clientId, secret }) => `    ${clientId.padEnd(14)} ${secret}`),
     '',
     `  Log in as ${first?.clientId}:`,
     `    curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify({ query, variables })}'`,
   ];
 }
-
-/** A secret works for one login, so the playground has its own client. */
-const PLAYGROUND_USES = [
-  'for the command below',
-  'for the playground: run its tabs from left to right',
-  'deleted by the playground',
-];

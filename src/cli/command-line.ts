@@ -1,118 +1,125 @@
-import { parseArgs } from 'node:util';
 import type { Environment } from '../config/load.ts';
-import { SETTING_NAMES, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
+import { SETTING_NAMES, toFlag } from '../config/settings.ts';
+import { readText } from '../config/value-types.ts';
+import { findClosestName } from '../util/closest-name.ts';
+import { COMMAND_NAMES, type CommandName, OPTIONS, parametersOf } from './commands.ts';
 
 /** A parsed command line. */
 export type CommandLine = {
-  /** A name of {@link COMMANDS}, `serve` by default. Any other name is also reported in `problems`. */
-  readonly command: string;
-  readonly help: boolean;
+  /** `serve` by default; undefined if there is no such command, which is also reported in `problems`. */
+  readonly command: CommandName | undefined;
+  /** What to print help about; undefined to print none. */
+  readonly help: CommandName | 'keytrail' | undefined;
   readonly version: boolean;
   /** The SQLite file of the sandbox; undefined for a database in memory. */
   readonly data: string | undefined;
+  /** Whether the sandbox accepts a client's secret once, then only its latest refresh token. */
+  readonly strictLogin: boolean;
   /** Files with saved responses, for `learn`. */
   readonly from: readonly string[];
-  /** Settings that were given as flags, by environment variable. */
+  /** Settings that were given as options, by environment variable. */
   readonly flags: Environment;
   /** One sentence per problem. */
   readonly problems: readonly string[];
 };
 
-/** The flag of a setting: UPSTREAM_URL is `--upstream-url`. */
-function toFlag(variable: string): string {
-  return `--${variable.toLowerCase().replaceAll('_', '-')}`;
-}
+/** The command line in parts, before it is known which options are valid. */
+type Tokens = {
+  readonly words: readonly string[];
+  /** The options in their order. The text is undefined if a value is missing. */
+  readonly options: readonly { readonly name: string; readonly text: string | undefined }[];
+  readonly help: boolean;
+  readonly version: boolean;
+};
 
-/** The commands and what they do. */
-export const COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['serve', 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service'],
-  ['sandbox', 'start only the sandbox service, on port 4001 unless PORT is set'],
-  ['learn', 'infer a contract from saved responses or from a live service, and print it as JSON'],
-  ['schema', 'print the GraphQL schema, as a federation subgraph'],
-]);
+const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
 
 /** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const variables = new Map(SETTING_NAMES.map((name) => [toFlag(name), name]));
-  const text = { type: 'string' } as const;
-  const { tokens, values } = parseArgs({
-    args: [...args],
-    strict: false,
-    tokens: true,
-    options: {
-      help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean', short: 'v' },
-      data: text,
-      from: { ...text, multiple: true },
-      ...Object.fromEntries([...variables.keys()].map((option) => [option.slice(2), text])),
-    },
-  });
-  const flags: Record<string, string> = {};
+  const { words, options, version, ...tokens } = tokenize(args);
+  const isHelp = words[0] === 'help';
+  const [word, ...more] = isHelp ? words.slice(1) : words;
+  const command = word === undefined ? 'serve' : COMMAND_NAMES.find((name) => name === word);
+  const topic = word === undefined ? 'keytrail' : command;
   const problems: string[] = [];
-  const words: string[] = [];
-  const from: string[] = [];
-  let data: string | undefined;
-  let isUnknownBefore = false;
-  for (const token of tokens) {
-    // A word after an unknown option is most likely its value, not a command.
-    if (token.kind === 'positional' && !isUnknownBefore) words.push(token.value);
-    isUnknownBefore = false;
-    if (token.kind !== 'option') continue;
-    const variable = variables.get(token.rawName);
-    if (token.name === 'help' || token.name === 'version') continue;
-    if (variable === undefined && token.name !== 'data' && token.name !== 'from') {
-      problems.push(`${token.rawName} is not an option.`);
-      isUnknownBefore = true;
-    } else if (token.value === undefined || token.value === '') {
-      problems.push(`${token.rawName} needs a value.`);
-    } else if (token.name === 'from') {
-      from.push(token.value);
-    } else if (variable === undefined) {
-      data = token.value;
-    } else {
-      flags[variable] = token.value;
-    }
+  if (word !== undefined && command === undefined) problems.push(describeUnknownCommand(word));
+
+  const valid = command === undefined ? PARAMETERS : parametersOf(command);
+  const texts = new Map<string, readonly string[]>();
+  for (const { name, text } of options) {
+    const before = texts.get(name) ?? [];
+    if (!valid.has(name)) problems.push(describeUnknownOption(name, command));
+    else if (!text) problems.push(`${name} needs a value.`);
+    else if (before.length > 0 && name !== '--from')
+      problems.push(`${name} is given more than once.`);
+    else texts.set(name, [...before, text]);
   }
-  const [command = 'serve', ...more] = words;
-  if (!COMMANDS.has(command))
-    problems.push(`The command must be one of ${[...COMMANDS.keys()].join(', ')}.`);
+
+  const first = (name: string) => texts.get(name)?.[0];
+  const strictLogin = readText(OPTIONS['--strict-login'], first('--strict-login') ?? 'off');
+  if ('problem' in strictLogin) problems.push(`--strict-login ${strictLogin.problem}`);
   // The shell expands `--from *.json` to several words.
-  if (command === 'learn' && from.length > 0) from.push(...more);
-  else if (more.length > 0 && command === 'learn')
+  const from = texts.get('--from') ?? [];
+  if (more.length > 0 && command !== 'learn')
+    problems.push('Only one command can be given. Options begin with --.');
+  else if (more.length > 0 && from.length === 0)
     problems.push('Put --from before the files: learn --from FILE.');
-  else if (more.length > 0) problems.push('Only one command can be given.');
-  if (command !== 'learn' && from.length > 0) problems.push('--from is for the command learn.');
-  const help = values['help'] !== undefined;
-  const version = values['version'] !== undefined;
-  return { command, help, version, data, from, flags, problems };
+  return {
+    command,
+    help: isHelp || tokens.help ? topic : undefined,
+    version,
+    data: first('--data'),
+    strictLogin: 'value' in strictLogin && strictLogin.value,
+    from: [...from, ...more],
+    flags: Object.fromEntries(SETTING_NAMES.map((name) => [name, first(toFlag(name))])),
+    problems: [...new Set(problems)],
+  };
 }
 
-/** The text of `--help`. */
-export function formatHelp(): string {
-  return `Keytrail is a GraphQL gateway for a REST service: log in, read the audit trail, delete an API key.
-
-Usage: keytrail [command] [options]
-
-Commands
-${[...COMMANDS].map(([name, description]) => `  ${name.padEnd(9)} ${description}`).join('\n')}
-
-Options
-  --from FILE…    files with saved responses for learn; without it, learn requests the audit trail
-                  from UPSTREAM_URL with the access token in the variable KEYTRAIL_TOKEN
-  --data FILE     SQLite file for the sandbox's data; without it, the data is lost at exit
-  -h, --help      print this help
-  -v, --version   print the version
-
-Settings: each is an environment variable or an option; the option wins
-${SETTING_NAMES.map(formatSetting).join('\n')}
-
-Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
-`;
+/** Splits the command line. An option takes the next word as its value, unless `=` comes before its value. */
+function tokenize(args: readonly string[]): Tokens {
+  const rest = [...args];
+  const words: string[] = [];
+  const options: Tokens['options'][number][] = [];
+  let help = false;
+  let version = false;
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [, name = '', value] = /^(-[^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (name === '') words.push(arg);
+    else if (name === '--help' || name === '-h') help = true;
+    else if (name === '--version' || name === '-v') version = true;
+    else options.push({ name, text: value ?? takeValue(name, rest) });
+  }
+  return { words, options, help, version };
 }
 
-function formatSetting(name: SettingName): string {
-  const { defaultText, default: byDefault, description, form }: Setting = SETTINGS[name];
-  return `  ${name}, ${toFlag(name)} (default: ${defaultText ?? byDefault})
-      ${description}
-      ${form}`;
+/** Removes the value of an option from the arguments that follow it. */
+function takeValue(name: string, rest: string[]): string | undefined {
+  const parameter = PARAMETERS.get(name);
+  const needsValue = parameter !== undefined && parameter.impliedText === undefined;
+  const [next = '--'] = rest; // no value follows, as before another option
+  // A word after an unknown option is most likely its value, unless it is a command.
+  const isValue = needsValue ? !next.startsWith('--') : !/^-/.test(next) && !isCommandWord(next);
+  return isValue ? rest.shift() : parameter?.impliedText;
+}
+
+function isCommandWord(word: string): boolean {
+  return word === 'help' || COMMAND_NAMES.some((name) => name === word);
+}
+
+/** Repeats the word only if it is nearly a command: any other may be part of a secret. */
+function describeUnknownCommand(word: string): string {
+  const closest = findClosestName(word, COMMAND_NAMES);
+  return closest === undefined
+    ? `The command must be one of ${COMMAND_NAMES.join(', ')}.`
+    : `${word} is not a command. Did you mean ${closest}?`;
+}
+
+function describeUnknownOption(name: string, command: CommandName | undefined): string {
+  const problem = `${name} is not an option${command === undefined ? '' : ` of ${command}`}.`;
+  const commands = COMMAND_NAMES.filter((other) => parametersOf(other).has(name));
+  if (commands.length > 0) return `${problem} Use it with ${commands.join(' or ')}.`;
+  const valid = command === undefined ? PARAMETERS : parametersOf(command);
+  const closest = findClosestName(name, [...valid.keys(), '--help', '--version']);
+  return closest === undefined ? problem : `${problem} Did you mean ${closest}?`;
 }

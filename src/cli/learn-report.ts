@@ -5,12 +5,10 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { wrap } from './wrap.ts';
 
 /** Records per response that are checked for null fields and for fields that are not mapped. */
 const RECORDS_PER_RESPONSE = 5;
-
-/** Columns of the terminal. */
-const WIDTH = 100;
 
 /** Records in the table, and characters per value: three of 26 fit the width. */
 const TABLE_RECORDS = 3;
@@ -65,7 +63,7 @@ export function formatReport(
     ...listUnmapped(fields, contract),
     ...listMissingEntries(trails),
   ];
-  return `${login}${lines.flatMap(wrap).join('\n')}\n`;
+  return `${login}${lines.flatMap((line) => wrap(line, INDENT)).join('\n')}\n`;
 }
 
 /** The text of a table cell. */
@@ -88,20 +86,6 @@ function formatTable(events: readonly AuditEvent[]): readonly string[] {
     return cells.map((cell) => cell.padEnd(width));
   });
   return ROWS.map((_, row) => `  ${columns.map((cells) => cells[row]).join('  ')}`.trimEnd());
-}
-
-/** Breaks a line at spaces. The lines after the first are indented. */
-function wrap(line: string): readonly string[] {
-  const lines: string[] = [];
-  let rest = line;
-  while (rest.length > WIDTH) {
-    const before = rest.lastIndexOf(' ', WIDTH);
-    const end = before > INDENT.length ? before : rest.indexOf(' ', WIDTH); // after a word that is too long
-    if (end < 0) break;
-    lines.push(rest.slice(0, end));
-    rest = `${INDENT}${rest.slice(end + 1)}`;
-  }
-  return [...lines, rest];
 }
 
 /** A time without a zone is never guessed: a contract can specify that it is in UTC. */

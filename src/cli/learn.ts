@@ -15,6 +15,7 @@ import { path } from '../upstream/path.ts';
 import { createRestClient } from '../upstream/rest-client.ts';
 import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
 import type { CommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
 import { formatReport } from './learn-report.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -26,7 +27,8 @@ import type { Runtime } from './runtime.ts';
 export async function learn(runtime: Runtime, commandLine: CommandLine): Promise<void> {
   const files = commandLine.from;
   // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
-  if (files.length > 0) loadSettings({ ...runtime, ...commandLine, environment: {} });
+  if (files.length > 0)
+    loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn, environment: {} });
   const responses =
     files.length > 0
       ? files.map((file) => load(runtime, file))
@@ -52,12 +54,12 @@ function load({ readFile }: Runtime, file: string): UpstreamResponse {
       error instanceof GatewayError
         ? 'is not JSON that Keytrail can parse. Save the body of a response, without its headers.'
         : 'cannot be read. Check the path and its permissions.';
-    throw new ConfigError([`--from ${file} ${problem}`]);
+    throw new ConfigError([`--from ${JSON.stringify(file)} ${problem}`]);
   }
 }
 
 async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
-  const { config, tls } = loadSettings({ ...runtime, ...commandLine });
+  const { config, tls } = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn });
   const token = runtime.environment['KEYTRAIL_TOKEN'];
   if (config.UPSTREAM_URL === undefined || !token) {
     throw new ConfigError([

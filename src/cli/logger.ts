@@ -1,19 +1,31 @@
 import { type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/load.ts';
 import type { GatewayLog } from '../observability/observer.ts';
+import { formatLogLine } from './format-log-line.ts';
 import type { Runtime } from './runtime.ts';
 
-/** Creates a log on stdout: JSON lines, one batch per event-loop iteration; on a terminal readable lines, at once. */
-export async function createLogger(
-  { stdout, now }: Pick<Runtime, 'stdout' | 'now'>,
+/** Creates a log on stdout: JSON lines, one batch per event-loop iteration; in a terminal one line of text per record, at once. */
+export function createLogger(
+  runtime: Pick<Runtime, 'stdout' | 'environment' | 'now'>,
   { LOG_LEVEL: level }: Pick<Config, 'LOG_LEVEL'>,
-): Promise<GatewayLog> {
-  const options = { level, base: null };
+): GatewayLog {
+  const { stdout, now } = runtime;
+  if (stdout.isTTY) return createTerminalLogger(level, runtime);
   const timestamp = () => `,"time":"${now().toISOString()}"`;
-  if (!stdout.isTTY) return createBatchLogger(options, timestamp, stdout);
-  const { default: pretty } = await import('pino-pretty');
-  const log: GatewayLog = pino({ ...options, timestamp }, pretty({ singleLine: true, sync: true }));
-  return log;
+  return createBatchLogger({ level, base: null }, timestamp, stdout);
+}
+
+function createTerminalLogger(
+  minimum: string,
+  { stdout, environment, now }: Pick<Runtime, 'stdout' | 'environment' | 'now'>,
+): GatewayLog {
+  const levels = pino({ level: minimum }, { write: () => {} });
+  const isColored = stdout.hasColors?.(environment) ?? false;
+  const log = (level: keyof GatewayLog) => (record: object, message: string) => {
+    if (!levels.isLevelEnabled(level)) return;
+    stdout.write(`${formatLogLine({ time: now(), level, record, message }, isColored)}\n`);
+  };
+  return { info: log('info'), warn: log('warn'), error: log('error') };
 }
 
 /** Serializes and writes all lines of one event-loop iteration at once: with 10 lines half the CPU time, with 50 a third. */

@@ -1,7 +1,10 @@
 import { ConfigError } from '../config/config-error.ts';
-import { loadSettings } from '../config/load.ts';
+import { loadSettings, nameAsGiven } from '../config/load.ts';
+import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
-import { formatHelp, parseCommandLine } from './command-line.ts';
+import { type CommandLine, parseCommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
+import { formatHelp } from './help.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -10,12 +13,13 @@ import type { Runtime } from './runtime.ts';
  */
 export async function run(runtime: Runtime): Promise<number> {
   const commandLine = parseCommandLine(runtime.arguments);
-  if (commandLine.help || commandLine.version) {
-    runtime.stdout.write(commandLine.help ? formatHelp() : `${runtime.version}\n`);
+  const { command, help, version, problems } = commandLine;
+  if (help !== undefined || version) {
+    runtime.stdout.write(help === undefined ? `${runtime.version}\n` : formatHelp(help));
     return 0;
   }
   try {
-    switch (commandLine.command) {
+    switch (command) {
       case 'serve':
         await (await import('./serve.ts')).serve(runtime, commandLine);
         return 0;
@@ -26,54 +30,65 @@ export async function run(runtime: Runtime): Promise<number> {
         await (await import('./learn.ts')).learn(runtime, commandLine);
         return 0;
       case 'schema': {
-        // Reports invalid flags. The environment does not matter for the schema.
-        loadSettings({ ...runtime, ...commandLine, environment: {} });
+        loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../schema/index.ts');
         const { printSubgraph } = await import('../schema/federation.ts');
         runtime.stdout.write(printSubgraph(createSchema()));
         return 0;
       }
       default:
-        loadSettings({ ...runtime, ...commandLine }); // throws: an unknown command is a problem
-        return 2;
+        throw new ConfigError(problems);
     }
   } catch (error) {
-    return reportFailure(runtime, error);
+    return reportFailure(runtime, commandLine, error);
   }
 }
 
-function reportFailure({ stderr }: Runtime, error: unknown): number {
+function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unknown): number {
+  const { command, data, flags } = commandLine;
   if (error instanceof ConfigError) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
-    stderr.write(`keytrail: cannot start:\n${problems}See keytrail --help.\n`);
+    const keytrail = command === undefined ? 'keytrail' : `keytrail ${command}`;
+    stderr.write(`keytrail: cannot start:\n${problems}See ${keytrail} --help.\n`);
     return 2;
   }
   if (error instanceof GatewayError) {
     stderr.write(`keytrail: ${error.extensions.code}: ${error.message}\n`);
     return 1;
   }
-  const { code, port, address, setting = 'PORT' } = Object(error);
+  const { code, port, address, hostname, setting = 'PORT' } = Object(error);
   const describe = START_FAILURES[String(code)];
   if (describe === undefined) throw error;
-  const endpoint = port === undefined ? address : `${address}:${port}`;
-  stderr.write(`keytrail: cannot start: ${describe(endpoint, setting)}\n`);
+  const failure = {
+    host: String(address ?? hostname),
+    endpoint: `${address}:${port}`,
+    hostSetting: nameAsGiven('HOST', flags),
+    portSetting: nameAsGiven(setting, flags),
+    data: String(data),
+  };
+  stderr.write(`keytrail: cannot start: ${describe(failure)}\n`);
   return 1;
 }
 
-const describeUnusableHost = () =>
-  'HOST is not an address that can be listened on. Use 127.0.0.1 or 0.0.0.0.';
+/** What Node could not open, and the names of the settings as the user gave them. */
+type StartFailure = Readonly<
+  Record<'host' | 'endpoint' | 'hostSetting' | 'portSetting' | 'data', string>
+>;
+
+const describeUnusableHost = ({ hostSetting, host }: StartFailure) =>
+  `${hostSetting} must be an address of this machine, for example 127.0.0.1 or 0.0.0.0, not ${quote(host)}.`;
 
 /** Messages for Node's errors when a port or a file cannot be opened, by error code. */
-const START_FAILURES: Readonly<Record<string, (endpoint: string, setting: string) => string>> = {
-  EADDRINUSE: (endpoint, setting) =>
-    `${endpoint} is in use by another program. Choose another port, for example ${setting}=4002.`,
-  EADDRNOTAVAIL: (endpoint) =>
-    `${endpoint} is not an address of this machine. Choose another with HOST.`,
-  EACCES: (endpoint, setting) =>
-    `no permission to listen on ${endpoint}. Choose a port of 1024 or more with ${setting}.`,
+const START_FAILURES: Readonly<Record<string, (failure: StartFailure) => string>> = {
+  EADDRINUSE: ({ endpoint, portSetting }) =>
+    `${endpoint} is in use by another program. Choose another port, for example ${portSetting}=4002.`,
+  EADDRNOTAVAIL: describeUnusableHost,
+  EACCES: ({ endpoint, portSetting }) =>
+    `no permission to listen on ${endpoint}. Choose a port of 1024 or more with ${portSetting}.`,
   EINVAL: describeUnusableHost,
   EAFNOSUPPORT: describeUnusableHost,
   EAI_AGAIN: describeUnusableHost,
   ENOTFOUND: describeUnusableHost,
-  ERR_SQLITE_ERROR: () => 'the file of --data cannot be opened as a SQLite database.',
+  ERR_SQLITE_ERROR: ({ data }) =>
+    `--data must be the path of a SQLite file that can be opened, not ${quote(data)}.`,
 };

@@ -8,7 +8,12 @@ export type Runtime = {
   readonly arguments: readonly string[];
   readonly environment: Environment;
   /** Output for programs: log lines, the schema, a contract. */
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: {
+    write(text: string): unknown;
+    readonly isTTY?: boolean;
+    /** Whether a terminal has colours, as its type and NO_COLOR in the environment say. */
+    hasColors?(environment: Environment): boolean;
+  };
   /** Output for people: the banner and error messages. */
   readonly stderr: { write(text: string): unknown };
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */

@@ -1,6 +1,7 @@
 import { loadSettings } from '../config/load.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /**
@@ -8,14 +9,10 @@ import { type Runtime, untilStopped } from './runtime.ts';
  * @throws ConfigError for invalid settings, and Node's error if the port or the file cannot be opened.
  */
 export async function sandbox(runtime: Runtime, commandLine: CommandLine): Promise<void> {
-  const environment = {
-    ...runtime.environment,
-    PORT: runtime.environment['PORT'] || '4001',
-    NODE_ENV: undefined, // what production requires is about the gateway
-  };
-  const { config } = loadSettings({ ...runtime, ...commandLine, environment });
+  const { config } = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.sandbox });
   const { HOST: host, PORT: port } = config;
-  await using service = await startSandbox({ ...runtime, host, port, file: commandLine.data });
+  const { data: file, strictLogin } = commandLine;
+  await using service = await startSandbox({ ...runtime, host, port, file, strictLogin });
   // The gateway accepts plain http only to loopback.
   const loopbackUrl = service.url
     .replace('//0.0.0.0:', '//127.0.0.1:')

@@ -1,10 +1,14 @@
 import { ConfigError } from '../config/config-error.ts';
-import { loadSettings } from '../config/load.ts';
+import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { Sandbox } from '../sandbox/server.ts';
+import type { Gateway } from '../server/gateway-type.ts';
 import { listen } from '../server/http-server.ts';
+import { RESPONSE_HEADERS } from '../server/plugins/use-response-headers.ts';
+import { GRAPHQL_PATH } from '../server/routes.ts';
 import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
 import { createLogger } from './logger.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
@@ -13,9 +17,21 @@ import { type Runtime, untilStopped } from './runtime.ts';
  * @throws ConfigError for invalid settings, and Node's error if a port or a file cannot be opened.
  */
 export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
-  const { config, contract, tls } = loadSettings({ ...runtime, ...commandLine });
-  if (config.UPSTREAM_URL !== undefined && commandLine.data !== undefined) {
-    throw new ConfigError(['--data is for the sandbox: remove it, or UPSTREAM_URL.']);
+  const { config, contract, tls } = loadSettings({
+    ...runtime,
+    ...commandLine,
+    ...COMMANDS.serve,
+  });
+  const { data: file, strictLogin, flags } = commandLine;
+  const forSandbox = [
+    ...(file === undefined ? [] : ['--data']),
+    ...(strictLogin ? ['--strict-login'] : []),
+  ];
+  if (config.UPSTREAM_URL !== undefined && forSandbox.length > 0) {
+    const upstreamUrl = nameAsGiven('UPSTREAM_URL', flags);
+    throw new ConfigError(
+      forSandbox.map((option) => `${option} is for the sandbox: remove it, or ${upstreamUrl}.`),
+    );
   }
   await using sandbox =
     config.UPSTREAM_URL === undefined
@@ -23,7 +39,8 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
           ...runtime,
           host: '127.0.0.1',
           port: 0,
-          file: commandLine.data,
+          file,
+          strictLogin,
         })
       : null;
   const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
@@ -50,10 +67,10 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     observer: metrics?.observer,
     maxInFlight: config.MAX_IN_FLIGHT,
     corsOrigins: config.CORS_ORIGINS,
-    log: await createLogger(runtime, config),
+    log: createLogger(runtime, config),
     draining: draining.signal,
   });
-  await using server = await listen(gateway, {
+  await using server = await listen(config.PLAYGROUND ? withRedirect(gateway) : gateway, {
     host: config.HOST,
     port: config.PORT,
     draining,
@@ -75,8 +92,21 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
 }
 
+/** Redirects browsers from `/` to the playground. In the command only: a program may have its own page there. */
+function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
+  const redirect = { ...RESPONSE_HEADERS, location: GRAPHQL_PATH, 'content-length': 0 };
+  return {
+    handle: async (request, response) => {
+      const { method, url, headers } = request;
+      const isRead = method === 'GET' || method === 'HEAD';
+      if (url === '/' && isRead && headers.accept?.includes('text/html'))
+        response.writeHead(302, redirect).end();
+      else await handle(request, response);
+    },
+  };
+}
+
 function toPlayground(sandbox: Sandbox | null) {
-  const [, login, toDelete] = sandbox?.clients ?? []; // the first is for the command in the banner
-  const { clientId, secret: clientSecret } = login ?? {};
-  return { clientId, clientSecret, keyToDelete: toDelete?.clientId };
+  const { clientId, secret: clientSecret } = sandbox?.clients[0] ?? {};
+  return { clientId, clientSecret, keyToDelete: sandbox?.clients.at(-1)?.clientId };
 }

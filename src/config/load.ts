@@ -2,8 +2,16 @@ import type { z } from 'zod';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
-import { SETTINGS, type Setting, type SettingName } from './settings.ts';
-import { isPlainHttp, isUsableTls, PLAIN_HTTP, parseFlag, type TlsTexts } from './value-types.ts';
+import { SETTINGS, type Setting, type SettingName, toFlag } from './settings.ts';
+import {
+  isPlainHttp,
+  isUsableTls,
+  PLAIN_HTTP,
+  parseFlag,
+  readText,
+  type TlsTexts,
+  toProblem,
+} from './value-types.ts';
 
 /** The checked values, by environment variable. A setting without a default may be undefined. */
 export type Config = {
@@ -15,22 +23,32 @@ export type Config = {
 /** Environment variables as Node gives them. An empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the settings come from. */
-export type SettingsSources = {
+/** Which settings a command takes, and where they come from. */
+export type SettingsSources<Name extends SettingName> = {
+  /** The settings that are read. All others are ignored. */
+  readonly settings: readonly Name[];
+  /** Texts that replace the defaults of {@link SETTINGS}, by environment variable. An empty one means no default. */
+  readonly defaults?: Environment;
   readonly environment: Environment;
-  /** The values of flags, by environment variable. They override the environment. */
-  readonly flags?: Environment;
+  /** The values of options, by environment variable. They override the environment. */
+  readonly flags: Environment;
   /** Problems that were found before, to be reported with those of the settings. */
-  readonly problems?: readonly string[];
+  readonly problems: readonly string[];
   /** Returns the text of a file, or throws if it cannot be read. */
   readonly readFile: (path: string) => string;
 };
 
 /** Checked settings and the contents of the files that they name. */
-export type Settings = {
-  readonly config: Config;
+export type Settings<Name extends SettingName> = {
+  readonly config: Pick<Config, Name>;
   readonly contract: ConfiguredContract;
   readonly tls: TlsTexts;
+};
+
+/** The texts of the settings that are set, and the name of each as the user gave it. */
+type GivenSettings = {
+  readonly texts: Environment;
+  readonly label: (name: SettingName) => string;
 };
 
 /** Turned on outside production. */
@@ -38,45 +56,57 @@ const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on' };
 
 /**
  * Checks the settings and reads the files that they name.
- * @throws ConfigError with every problem of the flags, the settings and the files. None repeats a value.
+ * @throws ConfigError with every problem of the options, the settings and the files.
  */
-export function loadSettings(sources: SettingsSources): Settings {
-  const { environment, flags, problems = [], readFile } = sources;
-  const given = Object.entries({ ...environment, ...flags }).filter(([, text]) => text !== '');
-  const set: Environment = Object.fromEntries(given);
-  const env = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
+export function loadSettings<Name extends SettingName>(
+  sources: SettingsSources<Name>,
+): Settings<Name> {
+  const { settings, defaults, environment, flags, problems, readFile } = sources;
+  const pick = (from: Environment): Environment =>
+    Object.fromEntries(settings.map((name) => [name, from[name]]).filter(([, text]) => text));
+  const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
+  const texts = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
+  const given = { texts, label: (name: SettingName) => nameAsGiven(name, flags) };
   const found = [...problems];
-  const config = checkValues(env, found);
-  found.push(...findConflicts(env));
-  const files = readFiles(env, readFile, found);
+  const config = checkValues(settings, given, found);
+  found.push(...findConflicts(given));
+  if (settings.some((name) => name === 'UPSTREAM_URL'))
+    found.push(...findUnsafeVariables(environment, texts['NODE_ENV'] === 'production'));
+  const files = readFiles(given, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };
 }
 
+/** The name of a setting as the user gave it: the option, or the environment variable. */
+export function nameAsGiven(name: string, flags: Environment): string {
+  return flags[name] === undefined ? name : toFlag(name);
+}
+
 /** Converts and checks every text. Adds to `problems`; only if there are none is the result complete. */
-function checkValues(env: Environment, problems: string[]): Config {
+function checkValues<Name extends SettingName>(
+  settings: readonly Name[],
+  { texts, label }: GivenSettings,
+  problems: string[],
+): Pick<Config, Name> {
   const values: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
-    const text = env[name];
-    if (text === undefined) {
-      values[name] = setting.default;
-      continue;
-    }
-    const { success, data } = setting.value.safeParse(setting.fromText?.(text) ?? text);
-    if (success) values[name] = data;
-    else problems.push(`${name} must be ${setting.form}.`);
+  for (const name of settings) {
+    const setting: Setting = SETTINGS[name];
+    const text = texts[name];
+    const result = text === undefined ? { value: setting.default } : readText(setting, text);
+    if ('value' in result) values[name] = result.value;
+    else problems.push(`${label(name)} ${result.problem}`);
   }
-  return values as Config; // every row of the table was checked
+  return values as Pick<Config, Name>; // every name was checked
 }
 
 /** Reads and checks the files. Adds to `problems`. */
 function readFiles(
-  env: Environment,
-  readFile: SettingsSources['readFile'],
+  { texts, label }: GivenSettings,
+  readFile: (path: string) => string,
   problems: string[],
-): Pick<Settings, 'contract' | 'tls'> {
+): Pick<Settings<never>, 'contract' | 'tls'> {
   const read = (name: SettingName, isValid: (text: string) => boolean) => {
-    const path = env[name];
+    const path = texts[name];
     if (path === undefined) return undefined;
     try {
       const text = readFile(path);
@@ -84,7 +114,9 @@ function readFiles(
     } catch {
       // Reported like a file that is invalid.
     }
-    problems.push(`${name} must be ${SETTINGS[name].form} that can be read.`);
+    const { form, ...setting }: Setting = SETTINGS[name];
+    const problem = toProblem({ ...setting, form: `${form} that can be read` }, path);
+    problems.push(`${label(name)} ${problem}`);
     return undefined;
   };
   const tls = {
@@ -93,32 +125,37 @@ function readFiles(
     key: read('UPSTREAM_KEY_FILE', (key) => isUsableTls({ key })),
   };
   if (tls.cert !== undefined && tls.key !== undefined && !isUsableTls(tls)) {
-    problems.push('UPSTREAM_KEY_FILE must hold the key of UPSTREAM_CERT_FILE.');
+    problems.push(
+      `${label('UPSTREAM_KEY_FILE')} must hold the key of ${label('UPSTREAM_CERT_FILE')}.`,
+    );
   }
   const parsed = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
   if ('contract' in parsed) return { contract: parsed.contract, tls };
-  problems.push(...parsed.problems.map((problem) => `KEYTRAIL_CONTRACT: ${problem}`));
+  problems.push(...parsed.problems.map((problem) => `${label('KEYTRAIL_CONTRACT')}: ${problem}`));
   return { contract: {}, tls };
 }
 
 /** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */
-function* findConflicts(env: Environment): Generator<string> {
-  const isProduction = env['NODE_ENV'] === 'production';
+function* findConflicts({ texts, label }: GivenSettings): Generator<string> {
   const numberOf = (name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') =>
-    Number(env[name] ?? SETTINGS[name].default);
-  if (isProduction && env['UPSTREAM_URL'] === undefined)
-    yield 'UPSTREAM_URL is required when NODE_ENV is production.';
-  const mayBePlain = parseFlag(env['UPSTREAM_ALLOW_HTTP'] ?? '') === true;
-  if (isPlainHttp(env['UPSTREAM_URL'] ?? '') && !mayBePlain)
-    yield `UPSTREAM_URL ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`;
-  if ((env['UPSTREAM_CERT_FILE'] === undefined) !== (env['UPSTREAM_KEY_FILE'] === undefined))
-    yield 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE must be set together.';
-  if (numberOf('PORT') > 0 && numberOf('PORT') === Number(env['METRICS_PORT']))
-    yield 'METRICS_PORT must differ from PORT.';
+    Number(texts[name] ?? SETTINGS[name].default);
+  if (texts['NODE_ENV'] === 'production' && texts['UPSTREAM_URL'] === undefined)
+    yield `UPSTREAM_URL is required when ${label('NODE_ENV')} is production.`;
+  const mayBePlain = parseFlag(texts['UPSTREAM_ALLOW_HTTP'] ?? '') === true;
+  if (isPlainHttp(texts['UPSTREAM_URL'] ?? '') && !mayBePlain)
+    yield `${label('UPSTREAM_URL')} ${PLAIN_HTTP} Set ${label('UPSTREAM_ALLOW_HTTP')}=on to allow it.`;
+  if ((texts['UPSTREAM_CERT_FILE'] === undefined) !== (texts['UPSTREAM_KEY_FILE'] === undefined))
+    yield `${label('UPSTREAM_CERT_FILE')} and ${label('UPSTREAM_KEY_FILE')} must be set together.`;
+  if (numberOf('PORT') > 0 && numberOf('PORT') === Number(texts['METRICS_PORT']))
+    yield `${label('METRICS_PORT')} must differ from ${label('PORT')}.`;
   if (numberOf('SHUTDOWN_DRAIN_MS') >= numberOf('SHUTDOWN_TIMEOUT_MS'))
-    yield 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS: requests in flight finish in the time between.';
-  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    yield `${label('SHUTDOWN_DRAIN_MS')} must be less than ${label('SHUTDOWN_TIMEOUT_MS')}: requests in flight finish in the time between.`;
+}
+
+/** Variables of Node with which a command that calls the service would expose tokens. */
+function* findUnsafeVariables(environment: Environment, isProduction: boolean): Generator<string> {
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     yield 'NODE_TLS_REJECT_UNAUTHORIZED must not be 0: it sends tokens to any server. Trust the service with UPSTREAM_CA_FILE.';
-  if (isProduction && env['NODE_DEBUG'] !== undefined)
+  if (isProduction && environment['NODE_DEBUG'])
     yield 'NODE_DEBUG must not be set in production: it logs tokens.';
 }

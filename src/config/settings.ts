@@ -1,33 +1,52 @@
 import type { ValueType } from './value-types.ts';
-import { baseUrl, choice, flag, integer, origins, redisUrl, text } from './value-types.ts';
+import {
+  baseUrl,
+  choice,
+  filePath,
+  flag,
+  integer,
+  origins,
+  redisUrl,
+  text,
+} from './value-types.ts';
 
-/** One row of {@link SETTINGS}. */
-export type Setting = ValueType & {
-  /** Without a default the setting is optional. */
+/** A value that a user may give on the command line. */
+export type Parameter = ValueType & {
+  /** Without a default the parameter is optional. */
   readonly default?: unknown;
   /** The default in words, if it is not simply `default`. */
   readonly defaultText?: string;
   readonly description: string;
+};
+
+/** One row of {@link SETTINGS}. */
+export type Setting = Parameter & {
+  /** Its heading in the help and the documentation. */
+  readonly group: 'Service' | 'Listening' | 'Access' | 'Limits' | 'Shutdown' | 'Telemetry';
   /** The option of `createGateway` for the same thing. It takes texts instead of paths of files. */
   readonly option?: string;
 };
 
 const milliseconds = (from: number) => integer(from, 600_000, ' of milliseconds');
 const port = { ...integer(0, 65_535), form: 'a port number, 0 to 65535 (0 picks a free one)' };
-const pemFile = text('the path of a PEM file');
-const jsonFile = text('the path of a JSON file');
-const hostName = text('a host name or an IP address', (host) => /^[\w.:-]+$/.test(host));
+const pemFile = filePath('PEM');
+/** Not quotable: the variable may hold the key instead of its path. */
+const keyFile = text(pemFile.form);
+const isHost = (host: string) => /^[\w.:-]+$/.test(host);
+const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
 const logLevel = choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 
-/** Every setting, by its environment variable. `UPSTREAM_URL` is also the flag `--upstream-url`, and so on. */
+/** Every setting, by its environment variable. `UPSTREAM_URL` is also the option `--upstream-url`, and so on. */
 export const SETTINGS = {
   UPSTREAM_URL: {
+    group: 'Service',
     ...baseUrl,
     defaultText: 'the embedded sandbox; required in production',
     description: 'base URL of the REST service; may include a path prefix',
     option: 'upstream.url',
   },
   UPSTREAM_TIMEOUT_MS: {
+    group: 'Service',
     ...milliseconds(1),
     default: 10_000,
     description:
@@ -35,36 +54,42 @@ export const SETTINGS = {
     option: 'upstream.timeoutMs',
   },
   UPSTREAM_CONNECTIONS: {
+    group: 'Service',
     ...integer(1, 65_535),
     default: 64,
     description: 'maximum number of connections to the service',
     option: 'upstream.connections',
   },
   UPSTREAM_MAX_BYTES: {
+    group: 'Service',
     ...integer(1, 2 ** 29, ' of bytes'),
     default: 2 ** 25,
     description: 'largest response body that is accepted from the service',
     option: 'upstream.maxBytes',
   },
   UPSTREAM_CA_FILE: {
+    group: 'Service',
     ...pemFile,
     defaultText: "Node's built-in list",
     description: 'certificate authorities to trust for the service',
     option: 'upstream.tls.ca',
   },
   UPSTREAM_CERT_FILE: {
+    group: 'Service',
     ...pemFile,
     defaultText: 'none',
     description: 'client certificate for the service; requires UPSTREAM_KEY_FILE',
     option: 'upstream.tls.cert',
   },
   UPSTREAM_KEY_FILE: {
-    ...pemFile,
+    group: 'Service',
+    ...keyFile,
     defaultText: 'none',
     description: 'private key of the client certificate',
     option: 'upstream.tls.key',
   },
   UPSTREAM_ALLOW_HTTP: {
+    group: 'Service',
     ...flag,
     default: false,
     defaultText: 'off',
@@ -72,27 +97,32 @@ export const SETTINGS = {
     option: 'upstream.allowHttp',
   },
   KEYTRAIL_CONTRACT: {
-    ...jsonFile,
+    group: 'Service',
+    ...filePath('JSON'),
     defaultText: 'inferred from each response',
     description: "path of a contract file: where each field is in the service's responses",
     option: 'contract',
   },
   HOST: {
+    group: 'Listening',
     ...hostName,
     default: '127.0.0.1',
     description: 'address to listen on; 0.0.0.0 listens on every interface',
   },
   PORT: {
+    group: 'Listening',
     ...port,
     default: 4000,
-    description: 'port of the GraphQL endpoint',
+    description: 'port to listen on',
   },
   NODE_ENV: {
+    group: 'Access',
     ...choice('development', 'test', 'production'),
     default: 'development',
     description: 'production turns introspection and the playground off and requires UPSTREAM_URL',
   },
   INTROSPECTION: {
+    group: 'Access',
     ...flag,
     default: false,
     defaultText: 'off in production, otherwise on',
@@ -100,6 +130,7 @@ export const SETTINGS = {
     option: 'introspection',
   },
   PLAYGROUND: {
+    group: 'Access',
     ...flag,
     default: false,
     defaultText: 'off in production, otherwise on',
@@ -107,6 +138,7 @@ export const SETTINGS = {
     option: 'playground',
   },
   CORS_ORIGINS: {
+    group: 'Access',
     ...origins,
     default: [],
     defaultText: 'none',
@@ -114,45 +146,53 @@ export const SETTINGS = {
     option: 'corsOrigins',
   },
   MAX_IN_FLIGHT: {
+    group: 'Limits',
     ...integer(1, 65_535),
     default: 512,
     description: 'maximum number of concurrent requests; further ones get HTTP 503',
     option: 'maxInFlight',
   },
   LOGIN_RATE_LIMIT: {
+    group: 'Limits',
     ...integer(0, 10_000, ' of logins a minute'),
     default: 10,
     description: 'logins per minute for each client ID and for each IP address; 0 means no limit',
     option: 'loginRateLimit',
   },
   RATE_LIMIT_REDIS_URL: {
+    group: 'Limits',
     ...redisUrl,
     defaultText: 'each replica counts alone',
     description: 'Redis in which replicas share the login counts',
     option: 'rateLimitRedisUrl',
   },
   TRUSTED_PROXIES: {
+    group: 'Limits',
     ...integer(0, 10),
     default: 0,
     description: 'number of trusted reverse proxies; client IPs come from X-Forwarded-For',
     option: 'trustedProxies',
   },
-  METRICS_PORT: {
-    ...port,
-    defaultText: 'off',
-    description: 'port of the Prometheus endpoint /metrics, on loopback only',
-  },
   SHUTDOWN_DRAIN_MS: {
+    group: 'Shutdown',
     ...milliseconds(0),
     default: 0,
     description: 'how long to keep serving after SIGTERM while /health/ready returns 503',
   },
   SHUTDOWN_TIMEOUT_MS: {
+    group: 'Shutdown',
     ...milliseconds(1),
     default: 25_000,
     description: 'hard deadline for a graceful shutdown, including the drain period',
   },
+  METRICS_PORT: {
+    group: 'Telemetry',
+    ...port,
+    defaultText: 'off',
+    description: 'port of the Prometheus endpoint /metrics, on loopback only',
+  },
   LOG_LEVEL: {
+    group: 'Telemetry',
     ...logLevel,
     default: 'info',
     description: 'lowest level that is logged',
@@ -164,3 +204,8 @@ export type SettingName = keyof typeof SETTINGS;
 
 /** The environment variables of all settings. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]; // it has no other keys
+
+/** The option of a setting on the command line: `--upstream-url` for UPSTREAM_URL. */
+export function toFlag(name: string): string {
+  return `--${name.toLowerCase().replaceAll('_', '-')}`;
+}

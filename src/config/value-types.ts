@@ -5,13 +5,36 @@ import { z } from 'zod';
 export type ValueType<Value = unknown> = {
   /** Checks the value as a program passes it. Its messages complete "<option> …". */
   readonly value: z.ZodType<Value>;
-  /** What the text of the variable must be. Completes "<variable> must be …". */
+  /** What the text must be. Completes "<variable or option> must be …". */
   readonly form: string;
-  /** Converts the text of the variable; undefined if it cannot. Default: the text is the value. */
+  /** Converts the text; undefined if it cannot. Default: the text is the value. */
   readonly fromText?: (text: string) => unknown;
+  /** Whether a problem may quote the text. Omitted if the text may hold a secret. */
+  readonly isQuotable?: true;
+  /** The text of an option that is given without a value. Omitted if the option needs one. */
+  readonly impliedText?: string;
 };
 
-/** A whole number from `from` to `to`; in a variable, decimal digits. */
+/** The value of a text, or the problem with it. */
+export function readText<Value>(
+  type: ValueType<Value>,
+  given: string,
+): { readonly value: Value } | { readonly problem: string } {
+  const { success, data } = type.value.safeParse(type.fromText?.(given) ?? given);
+  return success ? { value: data } : { problem: toProblem(type, given) };
+}
+
+/** The problem with an invalid text. Completes "<variable or option> …". */
+export function toProblem({ form, isQuotable }: ValueType, given: string): string {
+  return `must be ${form}${isQuotable ? `, not ${quote(given)}` : ''}.`;
+}
+
+/** Quotes a text in one line. A text of more than 40 characters is cut. */
+export function quote(given: string): string {
+  return JSON.stringify(given.length > 40 ? `${given.slice(0, 40)}…` : given);
+}
+
+/** A whole number from `from` to `to`; as a text, decimal digits. */
 export function integer(from: number, to: number, unit = ''): ValueType<number> {
   const form = `a whole number${unit}, ${from} to ${to}`;
   const error = `must be ${form}`;
@@ -19,6 +42,7 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
     value: z.int(error).min(from, error).max(to, error),
     form,
     fromText: (given) => (/^\d{1,15}$/.test(given) ? Number(given) : undefined),
+    isQuotable: true,
   };
 }
 
@@ -28,10 +52,15 @@ export function text(form: string, isValid = (_: string) => true): ValueType<str
   return { value: z.string(error).refine(isValid, error), form };
 }
 
+/** The path of a file. */
+export function filePath(kind: string): ValueType<string> {
+  return { ...text(`the path of a ${kind} file`), isQuotable: true };
+}
+
 /** One of these names. */
 export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
   const form = `one of ${names.join(', ')}`;
-  return { value: z.enum(names, `must be ${form}`), form };
+  return { value: z.enum(names, `must be ${form}`), form, isQuotable: true };
 }
 
 /** `on`, `true`, `off` or `false`, in any case, as a boolean; undefined for any other text. */
@@ -40,11 +69,13 @@ export function parseFlag(given: string): boolean | undefined {
   return /^(?:off|false)$/i.test(given) ? false : undefined;
 }
 
-/** A boolean; in a variable, a text for {@link parseFlag}. */
+/** A boolean; as a text, one for {@link parseFlag}. */
 export const flag: ValueType<boolean> = {
   value: z.boolean('must be true or false'),
   form: 'on or off',
   fromText: parseFlag,
+  isQuotable: true,
+  impliedText: 'on',
 };
 
 const BASE_URL = 'an http or https URL without user, password, query or fragment';
@@ -60,7 +91,7 @@ const EXAMPLE = 'such as https://app.example.com';
 /** An origin as browsers send it (RFC 6454, section 6.2). */
 const origin = text(`an origin ${EXAMPLE}`, (value) => URL.parse(value)?.origin === value);
 
-/** Web origins; in a variable separated by commas. */
+/** Web origins; as a text, separated by commas. */
 export const origins: ValueType<readonly string[]> = {
   value: z.array(origin.value, `must be a list of origins ${EXAMPLE}`),
   form: `a comma-separated list of origins ${EXAMPLE}`,

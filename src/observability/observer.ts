@@ -6,6 +6,10 @@ export type RequestOutcome = {
   readonly operation?: string;
   /** Names of the root fields, comma-separated. */
   readonly fields?: string;
+  /** The HTTP method, `_OTHER` if unknown; only if no operation was executed. */
+  readonly method?: string;
+  /** The route from a fixed list, never the path, which may contain a secret; only if no operation was executed. */
+  readonly route?: string;
   /** The HTTP status of the gateway's response. */
   readonly status: number;
   /** True if the operation was in the cache of prepared operations. */

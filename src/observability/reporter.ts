@@ -1,5 +1,4 @@
-import type { ExecutionResult } from 'graphql';
-import { NO_TRACE } from '../upstream/types.ts';
+import { type CircuitState, NO_TRACE } from '../upstream/types.ts';
 import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } from './observer.ts';
 import type { IncomingRequest, OperationSpan } from './tracing.ts';
 
@@ -15,6 +14,8 @@ export type Reporter = {
   drift(entries: readonly string[]): void;
   /** The login rate limit lost Redis (true), or has it back (false). */
   fallback(isFallback: boolean): void;
+  /** The circuit breaker changed its state. Logged at the start and the end of an outage only. */
+  circuit(state: CircuitState): void;
   /** An unexpected error occurred. */
   bug(bug: unknown, requestId: string): void;
 };
@@ -22,7 +23,13 @@ export type Reporter = {
 /** A request in progress. */
 export type OngoingRequest = Pick<OperationSpan, 'trace'> & {
   /** Reports that the request has completed, with its errors if it has any. */
-  end(outcome: RequestOutcome, errors: ExecutionResult['errors']): void;
+  end(outcome: RequestOutcome, errors: readonly ReportedError[] | undefined): void;
+};
+
+/** An error of a response: a GatewayError, or a GraphQLError caused by one. */
+export type ReportedError = {
+  readonly extensions: Readonly<Record<string, unknown>>;
+  readonly originalError?: Error | undefined;
 };
 
 /** Where events are reported. */
@@ -45,9 +52,10 @@ export function createReporter(options: ReporterOptions): Reporter {
     } catch {}
   };
   const driftCounts = new Map<string, number>(); // at most one per entry of the contract
+  let isOutage = false;
   const request = (record: CompletedRequest) => {
     observer.onRequest?.(record);
-    write('info', record, 'request');
+    write(levelOf(record), record, 'request');
   };
   return {
     begin: ({ requestId, headers, isGraphql }) => {
@@ -78,11 +86,31 @@ export function createReporter(options: ReporterOptions): Reporter {
         write('warn', {}, 'Redis does not respond: each replica counts its own logins');
       else write('info', {}, 'Redis responds again: replicas share the login count');
     },
+    circuit: (state) => {
+      observer.upstream?.onCircuitState?.(state);
+      // In an outage `half-open` and `open` alternate every few seconds, until `closed`.
+      if (state === 'closed') write('info', {}, CIRCUIT_CLOSED);
+      else if (!isOutage) write('warn', {}, CIRCUIT_OPEN);
+      isOutage = state !== 'closed';
+    },
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
 }
 
-function describeErrors(errors: NonNullable<ExecutionResult['errors']>) {
+const CIRCUIT_OPEN =
+  'circuit breaker open: calls are rejected for a few seconds; check the service';
+const CIRCUIT_CLOSED = 'circuit breaker closed: the service responds again';
+
+/** Codes of failures of the service or the gateway. The others are mistakes of the client. */
+const FAILURE = /UPSTREAM_|OVERLOADED|OUTCOME_UNKNOWN|INTERNAL_SERVER_ERROR/;
+
+function levelOf({ codes, operation, aborted }: CompletedRequest): 'info' | 'warn' {
+  if (codes === undefined || !FAILURE.test(codes)) return 'info';
+  // The gateway cancels a query when its client disconnects: the service did not fail. A mutation runs to completion.
+  return aborted && operation === 'query' ? 'info' : 'warn';
+}
+
+function describeErrors(errors: readonly ReportedError[]) {
   const list = (words: readonly unknown[]) => [...new Set(words)].filter(Boolean).join();
   const codes = list(errors.map(({ extensions }) => extensions['code']));
   const reason = list(errors.map(({ extensions }) => extensions['reason']));

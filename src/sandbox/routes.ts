@@ -75,7 +75,7 @@ function login(store: Store, body: unknown, client: ClientInfo): RestResponse {
   if (tokens === null) {
     return problem(
       401,
-      'The credential is wrong or was used before: log in with the secret once, then with the latest refresh token.',
+      'The credential is wrong. With strict logins, the secret works once, then only the latest refresh token.',
     );
   }
   return {

@@ -20,7 +20,7 @@ export type SandboxOptions = StoreOptions & {
 export type Sandbox = AsyncDisposable & {
   /** Base URL, without a trailing slash. */
   readonly url: string;
-  /** The demo clients. Their secrets work while the database is new. */
+  /** The demo clients with their secrets. */
   readonly clients: readonly DemoClient[];
 };
 
@@ -34,7 +34,7 @@ export async function startSandbox({
   onRequest,
   ...storeOptions
 }: SandboxOptions): Promise<Sandbox> {
-  const store = openStore(storeOptions);
+  const store = await openStore(storeOptions);
   const closing = new AbortController();
   const scriptFor = (request: RestRequest): ScriptedResponse => {
     try {

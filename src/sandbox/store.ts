@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
 import { DEMO_CLIENTS, type SeedEvent, seedTrail } from './seed.ts';
 
 /** What a store needs. */
@@ -10,6 +10,12 @@ export type StoreOptions = {
   readonly now: () => Date;
   /** Creates an unguessable token. */
   readonly createToken: () => string;
+  /**
+   * Whether credentials are used up, as the service's are: a client's secret works once, and from then on only its
+   * latest refresh token. Otherwise its secret and all its refresh tokens stay valid.
+   * @default false
+   */
+  readonly strictLogin?: boolean | undefined;
 };
 
 /** The client of a request, for the audit trail. */
@@ -27,7 +33,7 @@ export type Tokens = {
 
 /** The clients, their tokens and the audit trail. A change and its audit event are stored in one transaction. */
 export type Store = Disposable & {
-  /** Null if the credential is wrong. A secret works once; from then on the client's latest refresh token does. */
+  /** Null if the credential is wrong, or with `strictLogin` used up. */
   login(clientId: string, credential: Credential, client: ClientInfo): Tokens | null;
   /** The ID of the client to which an access token was issued; null if the token is unknown or expired. */
   authenticate(accessToken: string): string | null;
@@ -43,10 +49,13 @@ const TABLES = `
   PRAGMA foreign_keys = ON;
   CREATE TABLE IF NOT EXISTS client (
     client_id TEXT PRIMARY KEY,
-    secret_hash TEXT,                 -- NULL after the first login
-    refresh_hash TEXT                 -- NULL before the first login
+    secret_hash TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS token (
+  CREATE TABLE IF NOT EXISTS refresh_token (
+    hash TEXT PRIMARY KEY,
+    client_id TEXT NOT NULL REFERENCES client ON DELETE CASCADE
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS access_token (
     hash TEXT PRIMARY KEY,
     client_id TEXT NOT NULL REFERENCES client ON DELETE CASCADE,
     expires_at TEXT NOT NULL
@@ -65,8 +74,19 @@ const TABLES = `
 `;
 
 /** Opens a store. A new one gets the demo clients and a generated audit trail. */
-export function openStore({ file = ':memory:', now, createToken }: StoreOptions): Store {
-  const { run, select, transaction, close } = openDatabase(file);
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { file = ':memory:', now, createToken, strictLogin = false } = options;
+  const { run, select, transaction, close } = await openDatabase(file);
+  const matches = (sql: string, ...values: SQLInputValue[]) => select(sql, ...values).length > 0;
+
+  const accepts = (clientId: string, credential: Credential): boolean => {
+    const hasRefreshToken = 'SELECT 1 FROM refresh_token WHERE client_id = ?';
+    if ('refreshToken' in credential)
+      return matches(`${hasRefreshToken} AND hash = ?`, clientId, hash(credential.refreshToken));
+    if (strictLogin && matches(hasRefreshToken, clientId)) return false;
+    const hasSecret = 'SELECT 1 FROM client WHERE client_id = ? AND secret_hash = ?';
+    return matches(hasSecret, clientId, hash(credential.secret));
+  };
 
   const addEvent = ({ time, action, actor, target, outcome, ip, userAgent }: SeedEvent) => {
     const values = [time.toISOString(), action, actor, target, outcome, ip, userAgent];
@@ -77,7 +97,7 @@ export function openStore({ file = ':memory:', now, createToken }: StoreOptions)
   };
 
   transaction(() => {
-    if (select('SELECT 1 FROM event LIMIT 1').length > 0) return;
+    if (matches('SELECT 1 FROM event LIMIT 1')) return;
     for (const { clientId, secret } of DEMO_CLIENTS) {
       run('INSERT INTO client (client_id, secret_hash) VALUES (?, ?)', clientId, hash(secret));
     }
@@ -87,32 +107,25 @@ export function openStore({ file = ':memory:', now, createToken }: StoreOptions)
   return {
     login: (clientId, credential, client) =>
       transaction(() => {
-        const [column, text] =
-          'secret' in credential
-            ? ['secret_hash', credential.secret]
-            : ['refresh_hash', credential.refreshToken];
-        const refreshToken = createToken();
-        const { changes } = run(
-          `UPDATE client SET secret_hash = NULL, refresh_hash = ? WHERE client_id = ? AND ${column} = ?`,
-          hash(refreshToken),
-          clientId,
-          hash(text),
-        );
         const time = now();
-        const outcome = changes === 1 ? 'success' : 'failure';
+        const isAccepted = accepts(clientId, credential);
+        const outcome = isAccepted ? 'success' : 'failure';
         const parties = { actor: clientId, target: clientId };
         addEvent({ time, action: 'client.login', ...parties, outcome, ...client });
-        if (outcome === 'failure') return null;
+        if (!isAccepted) return null;
+        if (strictLogin) run('DELETE FROM refresh_token WHERE client_id = ?', clientId);
+        const refreshToken = createToken();
+        run('INSERT INTO refresh_token VALUES (?, ?)', hash(refreshToken), clientId);
         const accessToken = createToken();
         const expiresAt = new Date(time.getTime() + ACCESS_TOKEN_SECONDS * 1000).toISOString();
-        run('DELETE FROM token WHERE expires_at <= ?', time.toISOString());
-        run('INSERT INTO token VALUES (?, ?, ?)', hash(accessToken), clientId, expiresAt);
+        run('DELETE FROM access_token WHERE expires_at <= ?', time.toISOString());
+        run('INSERT INTO access_token VALUES (?, ?, ?)', hash(accessToken), clientId, expiresAt);
         return { accessToken, refreshToken, expiresInSeconds: ACCESS_TOKEN_SECONDS };
       }),
 
     authenticate: (accessToken) => {
       const [row] = select(
-        'SELECT client_id FROM token WHERE hash = ? AND expires_at > ?',
+        'SELECT client_id FROM access_token WHERE hash = ? AND expires_at > ?',
         hash(accessToken),
         now().toISOString(),
       );
@@ -159,7 +172,8 @@ function toRecord(row: Row) {
   };
 }
 
-function openDatabase(file: string) {
+async function openDatabase(file: string) {
+  const { DatabaseSync } = await import('node:sqlite'); // Node 20 does not have it, and can import everything else
   const database = new DatabaseSync(file);
   database.exec(TABLES);
   return {

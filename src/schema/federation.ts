@@ -4,6 +4,7 @@ import {
   type GraphQLSchema,
   isObjectType,
   Kind,
+  lexicographicSortSchema,
   print,
   visit,
 } from 'graphql';
@@ -64,7 +65,7 @@ export function addFederation(builder: Builder): void {
 
 /** Prints the public schema, sorted, with its federation directives and `@oneOf`: the text of `schema.graphql`. */
 export function printSubgraph(schema: GraphQLSchema): string {
-  const document = getDocumentNodeFromSchema(schema);
+  const document = getDocumentNodeFromSchema(lexicographicSortSchema(schema));
   // What federation adds for the router's use only has names with an underscore: `_service`, `_Any`.
   const omitInternal = (node: { readonly name: { readonly value: string } }) =>
     node.name.value.startsWith('_') ? null : undefined;

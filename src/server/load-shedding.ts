@@ -1,6 +1,7 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
+import { type Endpoint, GRAPHQL_PATH } from './routes.ts';
 
 /** Limits and collaborators of {@link createLoadShedder}. */
 export type LoadSheddingOptions = {
@@ -21,10 +22,10 @@ export type LoadShedder = AsyncDisposable & {
   respond<Result extends Response | null>(
     work: () => Promise<Result> | Result,
     /** Only GraphQL requests are shed; health checks are not. */
-    options: { readonly isGraphql: boolean; readonly signal?: AbortSignal },
+    request: Endpoint & { readonly signal?: AbortSignal },
   ): Promise<Result | Response>;
   /** Logs a request that is wrong at the HTTP level, and returns its response. */
-  reject(error: GatewayError, status: number): Response;
+  reject(error: GatewayError, status: number, endpoint: Endpoint): Response;
   /** Whether GraphQL requests are currently rejected. */
   isShedding(): boolean;
   /** Lets a disposal complete immediately. */
@@ -46,17 +47,19 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   let graphqlRequests = 0;
   const isShedding = () => graphqlRequests >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
-  const reject = (error: GatewayError, status: number): Response => {
+  const reject: LoadShedder['reject'] = (error, status, { method, route }) => {
     const requestId = createId();
-    reporter.request({ requestId, codes: error.extensions.code, status });
+    reporter.request({ requestId, method, route, codes: error.extensions.code, status });
     return toResponse(error, status, requestId);
   };
 
   return {
-    respond: async (work, { isGraphql, signal }) => {
-      if (isClosed) return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503);
+    respond: async (work, request) => {
+      const isGraphql = request.route === GRAPHQL_PATH;
+      if (isClosed)
+        return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503, request);
       if (isGraphql && isShedding()) {
-        return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503);
+        return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
       }
       inFlight += 1;
       graphqlRequests += Number(isGraphql);
@@ -64,7 +67,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
       try {
         return await work();
       } catch (bug) {
-        signal?.throwIfAborted(); // as the global `fetch` does
+        request.signal?.throwIfAborted(); // as the global `fetch` does
         const requestId = createId();
         reporter.bug(bug, requestId);
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);

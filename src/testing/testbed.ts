@@ -1,6 +1,7 @@
 import { createGateway } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
+import { requireSupportedNode } from '../api/node-version.ts';
 import { type Document, LoginDocument, type Result, request } from '../client/request.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
@@ -17,6 +18,12 @@ export type TestbedOptions = {
   readonly gateway?: Partial<Omit<GatewayOptions, 'upstream' | 'now'>>;
   /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
+  /**
+   * Whether the sandbox uses up credentials: a secret works once, then only the latest refresh token. Strict by default,
+   * so that a test does not pass with a login that the service rejects.
+   * @default true
+   */
+  readonly strictLogin?: boolean;
   /** The current time of the gateway and the sandbox, for example to let tokens expire. Default: the system clock. */
   readonly now?: () => Date;
 };
@@ -47,18 +54,24 @@ export type Testbed = AsyncDisposable & {
   readonly requests: readonly RestRequest[];
 };
 
-/** Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in. */
+/**
+ * Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in.
+ * @throws Error on a Node that is too old.
+ */
 export async function createTestbed({
   gateway: options,
   upstream,
+  strictLogin = true,
   now = () => new Date(),
 }: TestbedOptions = {}): Promise<Testbed> {
+  requireSupportedNode();
   await using stack = new AsyncDisposableStack();
   const requests: RestRequest[] = [];
   const scripted: ScriptedResponse[] = [];
   const sandbox = stack.use(
     await createSandbox({
       now,
+      strictLogin,
       onRequest: (received) => {
         requests.push(received);
         return scripted.shift();

@@ -62,7 +62,7 @@ export class NoResponseError extends GatewayError {
     cause?: string,
   ) {
     const code = reason === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
-    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { retryable: isRead, cause });
+    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { cause });
     this.reason = reason;
     this.isSent = isSent;
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { RESPONSE_HEADERS } from '../../src/server/plugins/use-response-headers.ts';
 import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
@@ -27,66 +28,223 @@ async function query(url: string, text: string, token?: string) {
   return { headers: response.headers, ...(await response.json()) };
 }
 
-describe('keytrail', () => {
-  it('--help lists every command and setting in 100 columns, and exits 0', async () => {
+/** The options and variables that a help page describes. */
+function namesIn(help: string): readonly string[] {
+  return [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+|[A-Z_]{6,})/gm)].map(([, name = '']) => name);
+}
+
+const UPSTREAM_OPTIONS = [
+  ...['--upstream-url', '--upstream-timeout-ms', '--upstream-max-bytes', '--upstream-ca-file'],
+  ...['--upstream-cert-file', '--upstream-key-file', '--upstream-allow-http'],
+];
+
+describe('the help of keytrail', () => {
+  it('lists every command in at most 30 lines, and exits 0', async () => {
     await using process = startKeytrail(['--help']);
     expect(await process.status).toBe(0);
-    for (const name of Object.keys(SETTINGS)) expect(process.output.stdout).toContain(name);
-    expect(process.output.stdout).not.toMatch(/.{101}/);
-    expect(process.output.stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
+    const { stdout } = process.output;
+    expect(stdout.split('\n').length).toBeLessThanOrEqual(30);
+    expect(stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
+    expect(namesIn(stdout)).toEqual(['--help', '--version']);
   });
 
+  it.each([
+    [['--help']],
+    [['help']],
+    [['serve', '--help']],
+    [['sandbox', '--help']],
+    [['learn', '--help']],
+    [['schema', '--help']],
+  ])('%j has at most 100 columns', async (args) => {
+    await using process = keytrailInProcess(args);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toMatch(/^Usage: keytrail/m);
+    expect(process.output.stdout).not.toMatch(/.{101}| $/m);
+  });
+
+  it.each([
+    ['sandbox', ['--data', '--strict-login', '--help', '--host', '--port']],
+    ['learn', ['--from', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_OPTIONS]],
+    ['schema', ['--help']],
+  ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
+    await using process = keytrailInProcess([command, '--help']);
+    expect(namesIn(process.output.stdout)).toEqual(names);
+  });
+
+  it('serve --help lists every setting, in groups', async () => {
+    await using process = keytrailInProcess(['serve', '--help']);
+    const { stdout } = process.output;
+    expect(namesIn(stdout)).toEqual([
+      ...['--data', '--strict-login', '--help'],
+      ...Object.keys(SETTINGS).map((name) => `--${name.toLowerCase().replaceAll('_', '-')}`),
+    ]);
+    expect(stdout.match(/^[A-Z]\w+$/gm)).toEqual([
+      ...['Options', 'Service', 'Listening', 'Access', 'Limits', 'Shutdown', 'Telemetry'],
+    ]);
+  });
+
+  it('has the default of the command', async () => {
+    for (const [command, text] of [
+      ['serve', '(default: 4000)'],
+      ['sandbox', '(default: 4001)'],
+    ] as const) {
+      await using process = keytrailInProcess([command, '--help']);
+      expect(process.output.stdout).toContain(text);
+    }
+    await using learn = keytrailInProcess(['learn', '--help']);
+    expect(learn.output.stdout).not.toContain('the embedded sandbox');
+  });
+
+  it('is printed instead of a problem, and for help with a command', async () => {
+    for (const args of [
+      ['learn', '--help', '--nope'],
+      ['help', 'learn'],
+      ['-h', 'learn'],
+    ]) {
+      await using process = keytrailInProcess(args);
+      expect(await process.status).toBe(0);
+      expect(process.output.stdout).toMatch(/^keytrail learn: /);
+    }
+  });
+});
+
+describe('keytrail', () => {
   it('--version prints the version', async () => {
     await using process = startKeytrail(['--version']);
     expect(await process.status).toBe(0);
     expect(process.output.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('lists every problem at once, without values, and exits 2', async () => {
-    await using process = startKeytrail(['--nope', 'x', '--port=hunter2', '--data'], {
-      UPSTREAM_URL: 'http://user:hunter2@example.com',
-      NODE_ENV: 'prod',
-      UPSTREAM_CA_FILE: '/nowhere/hunter2',
-      NODE_TLS_REJECT_UNAUTHORIZED: '0',
-    });
+  it('lists every problem at once, without secrets, and exits 2', async () => {
+    await using process = startKeytrail(
+      ['--nope', 'hunter2', '--no=hunter2', '--port=abc', '--data'],
+      {
+        UPSTREAM_URL: 'http://user:hunter2@example.com',
+        NODE_ENV: 'prod',
+        UPSTREAM_CA_FILE: '/nowhere/ca.pem',
+        NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      },
+    );
     expect(await process.status).toBe(2);
     const { stderr, stdout } = process.output;
     for (const name of [
       '--nope',
       '--data',
-      'PORT',
+      '--port',
       'UPSTREAM_URL',
       'NODE_ENV',
       'UPSTREAM_CA_FILE',
       'NODE_TLS',
     ]) {
-      expect(stderr).toContain(name);
+      expect(stderr).toContain(`  - ${name}`);
     }
+    expect(stderr).toMatch(/\nSee keytrail serve --help\.\n$/);
     expect(stderr + stdout).not.toContain('hunter2');
     expect(stderr).not.toContain('    at ');
   });
 
+  const PORT_FORM = 'a port number, 0 to 65535 (0 picks a free one)';
+  const CERT = 'shared/cert.pem';
   it.each([
-    [['nope'], {}, 'The command must be'],
+    [['nope'], {}, 'The command must be one of serve, sandbox, learn, schema.'],
+    [['lern'], {}, 'lern is not a command. Did you mean learn?'],
+    [['help', 'lern'], {}, 'lern is not a command. Did you mean learn?'],
     [['serve', 'sandbox'], {}, 'Only one command'],
+    [['--prot', '4000'], {}, '--prot is not an option of serve. Did you mean --port?'],
+    [['-port', '4000'], {}, '-port is not an option of serve. Did you mean --port?'],
+    [['--PORT=4000'], {}, '--PORT is not an option of serve. Did you mean --port?'],
+    [['--nope', 'sandbox'], {}, '--nope is not an option of sandbox.\n'],
+    [['learn', '--form', 'x'], {}, '--form is not an option of learn. Did you mean --from?'],
+    [['lern', '--prot'], {}, '--prot is not an option. Did you mean --port?'],
+    [['--from', 'x'], {}, '--from is not an option of serve. Use it with learn.'],
+    [
+      ['learn', '--port', '1'],
+      {},
+      '--port is not an option of learn. Use it with serve or sandbox.',
+    ],
+    [['schema', '--data', 'x'], {}, '--data is not an option of schema. Use it with serve'],
+    [['sandbox', '--upstream-url', 'x'], {}, '--upstream-url is not an option of sandbox. Use it'],
+    [['--port', '1', '--port=2'], {}, '--port is given more than once.'],
+    [['--port'], {}, '--port needs a value.'],
+    [['--port='], {}, '--port needs a value.'],
+    [['--data', '--port', '0'], {}, '--data needs a value.'],
     [['--data', 'x'], { UPSTREAM_URL: 'http://127.0.0.1:9' }, '--data is for the sandbox'],
-    [[], { NODE_ENV: 'production' }, 'UPSTREAM_URL is required'],
+    [
+      ['--strict-login'],
+      { UPSTREAM_URL: 'http://127.0.0.1:9' },
+      '--strict-login is for the sandbox',
+    ],
+    [['--data', 'x', '--upstream-url', 'http://[::1]:9'], {}, 'remove it, or --upstream-url.'],
+    [['--strict-login', 'maybe'], {}, '--strict-login must be on or off, not "maybe".'],
+    [['--introspection', 'maybe'], {}, '--introspection must be on or off, not "maybe".'],
+    [['--playground=1'], {}, '--playground must be on or off, not "1".'],
+    [[], { PLAYGROUND: 'yes' }, 'PLAYGROUND must be on or off, not "yes".'],
+    [['--port', 'abc'], {}, `--port must be ${PORT_FORM}, not "abc".`],
+    [['--port', '-1'], {}, `--port must be ${PORT_FORM}, not "-1".`],
+    [['--port', 'abc'], { PORT: 'def' }, `--port must be ${PORT_FORM}, not "abc".`],
+    [[], { PORT: 'abc' }, `PORT must be ${PORT_FORM}, not "abc".`],
+    [[], { PORT: 'a"\n\u001b[31m' }, String.raw`, not "a\"\n\u001b[31m".`],
+    [[], { PORT: '7'.repeat(41) }, `, not "${'7'.repeat(40)}…".`],
+    [[], { PORT: '70000' }, ', not "70000".'],
+    [[], { PORT: '4e3' }, ', not "4e3".'],
+    [['--log-level', 'loud'], {}, '--log-level must be one of trace, debug, info, warn, error'],
+    [[], { NODE_ENV: 'production' }, 'UPSTREAM_URL is required when NODE_ENV is production.'],
+    [['--node-env', 'production'], {}, 'UPSTREAM_URL is required when --node-env is production.'],
     [[], { UPSTREAM_URL: 'http://example.com' }, 'UPSTREAM_URL must be https'],
+    [['--upstream-url', 'http://a.b'], {}, '--upstream-url must be https'],
+    [
+      ['--upstream-url', 'http://a.b', '--upstream-allow-http=off'],
+      {},
+      'Set --upstream-allow-http=on',
+    ],
     [[], { UPSTREAM_URL: 'ftp://example.com' }, 'UPSTREAM_URL must be an http or https URL'],
     [[], { UPSTREAM_URL: 'https://example.com/?a=b' }, 'UPSTREAM_URL must be an http or https URL'],
     [[], { UPSTREAM_URL: 'https://example.com/#' }, 'UPSTREAM_URL must be an http or https URL'],
     [[], { UPSTREAM_URL: 'example.com' }, 'UPSTREAM_URL must be an http or https URL'],
-    [[], { PORT: '70000' }, 'PORT must be'],
-    [[], { PORT: '4e3' }, 'PORT must be'],
     [[], { CORS_ORIGINS: '*' }, 'CORS_ORIGINS must be'],
+    [[], { UPSTREAM_CA_FILE: CERT }, `PEM file that can be read, not "${CERT}".`],
+    [['--upstream-ca-file', CERT], {}, '--upstream-ca-file must be the path of a PEM file'],
+    [['--keytrail-contract', 'x.json'], {}, '--keytrail-contract must be the path of a JSON file'],
     [[], { UPSTREAM_CERT_FILE: '/x' }, 'UPSTREAM_CERT_FILE and UPSTREAM_KEY_FILE'],
+    [['--upstream-cert-file', '/x'], {}, '--upstream-cert-file and UPSTREAM_KEY_FILE must be set'],
     [[], { NODE_ENV: 'production', UPSTREAM_URL: 'https://a', NODE_DEBUG: 'http' }, 'NODE_DEBUG'],
-    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must differ from PORT'],
+    [[], { METRICS_PORT: '4000' }, 'METRICS_PORT must differ from PORT.'],
+    [['--port', '1'], { METRICS_PORT: '1' }, 'METRICS_PORT must differ from --port.'],
     [[], { SHUTDOWN_DRAIN_MS: '25000' }, 'SHUTDOWN_DRAIN_MS must be less than SHUTDOWN_TIMEOUT_MS'],
-  ])('%j with %j is rejected', async (args, environment, sentence) => {
+    [
+      ['--shutdown-drain-ms', '25000'],
+      {},
+      '--shutdown-drain-ms must be less than SHUTDOWN_TIMEOUT',
+    ],
+  ])('%j with %j is rejected: %s', async (args, environment, sentence) => {
     await using process = keytrailInProcess(args, environment);
     expect(await process.status).toBe(2);
     expect(process.output.stderr).toContain(sentence);
+  });
+
+  it('reports a problem once', async () => {
+    await using process = keytrailInProcess(['schema', '--port', '1', '--port', '2']);
+    expect(await process.status).toBe(2);
+    expect(process.output.stderr.match(/--port is not an option/g)).toHaveLength(1);
+  });
+
+  it.each([[['hunter2']], [['serve', 'hunter2']], [['learn', 'hunter2']], [['-hunter2=hunter2']]])(
+    'does not repeat a word of %j that may be a secret',
+    async (args) => {
+      await using process = keytrailInProcess(args);
+      expect(await process.status).toBe(2);
+      expect(process.output.stderr.replace('-hunter2 is', '')).not.toContain('hunter2');
+    },
+  );
+
+  it.each([
+    [['sandbox', '--port', '0'], { METRICS_PORT: 'x', NODE_ENV: 'production' }],
+    [['schema'], { PORT: 'x', UPSTREAM_URL: 'x' }],
+    [['serve', '--port', '0'], { UPSTREAM_URL: '' }],
+  ])('%j ignores %j', async (args, environment) => {
+    await using process = keytrailInProcess(args, environment);
+    await process.until(/sandbox|extend schema/i);
+    expect(process.output.stderr).not.toContain('must be');
   });
 
   it.each(['PORT', 'METRICS_PORT'])(
@@ -102,11 +260,26 @@ describe('keytrail', () => {
     },
   );
 
-  it('reports in one sentence that it cannot listen on its HOST, and exits 1', async () => {
-    await using process = keytrailInProcess([], { PORT: '0', HOST: 'fe80::1' }); // link-local, without a zone
+  it('names the option with which it was given a port in use', async () => {
+    await using service = await startService({});
+    await using process = keytrailInProcess(['--port', new URL(service.url).port]);
     expect(await process.status).toBe(1);
-    expect(process.output.stderr).toMatch(/^keytrail: cannot start: HOST .*\n$/);
+    expect(process.output.stderr).toContain(' --port=4002');
   });
+
+  it.each([
+    [['--host', 'fe80::1'], {}, '--host'], // link-local, without a zone
+    [[], { HOST: 'fe80::1' }, 'HOST'],
+  ])(
+    '%j with %j reports in one sentence that it cannot listen there, and exits 1',
+    async (args, environment, name) => {
+      await using process = keytrailInProcess([...args, '--port', '0'], environment);
+      expect(await process.status).toBe(1);
+      expect(process.output.stderr).toMatch(/^keytrail: cannot start: .*\n$/);
+      expect(process.output.stderr).toContain(`: ${name} must be an address `);
+      expect(process.output.stderr).toContain(', not "fe80::1".');
+    },
+  );
 
   it('reports in one sentence that its data file is not a database, and exits 1', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
@@ -118,7 +291,7 @@ describe('keytrail', () => {
       );
       await using process = keytrailInProcess(['--data', file, '--port', '0']);
       expect(await process.status).toBe(1);
-      expect(process.output.stderr).toMatch(/^keytrail: cannot start: the file of --data .*\n$/);
+      expect(process.output.stderr).toMatch(/^keytrail: cannot start: --data must be .*\n$/);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -162,6 +335,51 @@ describe('keytrail serve', () => {
     ]);
     expect(process.output.stderr).not.toMatch(/sandbox|demo/i);
   });
+
+  it.each([
+    [['--introspection'], 200],
+    [['--introspection=off'], 400],
+    [['--introspection', 'off'], 400],
+    [['--introspection', 'serve'], 200],
+  ])('%j sets introspection: the schema is returned with %i', async (args, status) => {
+    await using process = keytrailInProcess([...args, '--port', '0'], {
+      NODE_ENV: 'production',
+      UPSTREAM_URL: 'https://a.example',
+    });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const response = await fetch(
+      `${url}/graphql?query=${encodeURIComponent('{ __schema { queryType { name } } }')}`,
+      { headers: { accept: 'application/graphql-response+json' } },
+    );
+    expect(response.status).toBe(status);
+  });
+
+  it('redirects browsers from / to the playground, with the headers of every response', async () => {
+    await using process = keytrailInProcess([], { PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    for (const method of ['GET', 'HEAD']) {
+      const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+      const response = await fetch(`${url}/`, { method, headers, redirect: 'manual' });
+      expect([response.status, response.headers.get('location')]).toEqual([302, '/graphql']);
+      expect(Object.fromEntries(response.headers)).toMatchObject(RESPONSE_HEADERS);
+    }
+    const page = await fetch(url, { headers: { accept: 'text/html' } });
+    expect(await page.text()).toContain('GraphiQL');
+  });
+
+  it.each([
+    ['POST', '/', 'text/html', {}],
+    ['GET', '/', '*/*', {}],
+    ['GET', '/other', 'text/html', {}],
+    ['GET', '/', 'text/html', { PLAYGROUND: 'false' }],
+  ])(
+    'responds to %s %s with accept: %s and %j with 404',
+    async (method, path, accept, settings) => {
+      await using process = keytrailInProcess([], { PORT: '0', ...settings });
+      const [, url = ''] = await process.until(GRAPHQL);
+      expect((await fetch(`${url}${path}`, { method, headers: { accept } })).status).toBe(404);
+    },
+  );
 
   it('in production has neither introspection nor playground', async () => {
     await using process = keytrailInProcess([], {

@@ -160,6 +160,19 @@ describe('keytrail learn', () => {
     expect(learning.output.stdout + learning.output.stderr).not.toContain('CANARY');
   });
 
+  it('reads only its own settings from the environment', async () => {
+    await using service = await startService({ body: [{ id: 1 }] });
+    await using learning = keytrailInProcess(['learn'], {
+      UPSTREAM_URL: service.url,
+      KEYTRAIL_TOKEN: 't',
+      PORT: 'x',
+      NODE_ENV: 'x',
+      KEYTRAIL_CONTRACT: '/nowhere.json',
+    });
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain('The first records, as mapped:');
+  });
+
   it('prints no table for a login response alone', async () => {
     const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
     await using learning = keytrailInProcess(['learn', '--from', file]);
@@ -181,10 +194,10 @@ describe('keytrail learn', () => {
 
   it.each([
     [['learn'], 'KEYTRAIL_TOKEN'],
-    [['learn', '--from', '/nowhere.json'], '/nowhere.json cannot be read'],
-    [['learn', '--token', 'x'], '--token'],
+    [['learn', '--from', '/nowhere.json'], '--from "/nowhere.json" cannot be read'],
+    [['learn', '--token', 'x'], '--token is not an option of learn.'],
     [['learn', 'answer.json'], '--from FILE'],
-    [['serve', '--from', 'x'], '--from is for the command learn'],
+    [['learn', '--upstream-url', 'x'], '--upstream-url must be an http or https URL'],
   ])('exits with 2 for %j', async (args, problem) => {
     await using learning = keytrailInProcess(args);
     expect(await learning.status).toBe(2);

@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -19,6 +20,12 @@ async function run(cwd: string, command: string, ...args: readonly string[]) {
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   return exec(command, args, { cwd, env: { ...Object.fromEntries(inherited), PATH } });
 }
+
+/** A Node on the PATH that is too old for Keytrail, as CI has; undefined if there is none. */
+const OLDER_NODE = process.env['PATH']
+  ?.split(delimiter)
+  .map((directory) => join(directory, 'node'))
+  .find((node) => /^v2[0-3]\./.test(String(spawnSync(node, ['--version']).stdout)));
 
 /** The program and the test in the README. */
 const EXAMPLES = ['library.ts', 'testing.test.ts'];
@@ -108,6 +115,40 @@ describe('the package', () => {
     async (name) => {
       const { stdout, stderr } = await run(folder, 'node', '--eval', `await import('${name}')`);
       expect([stdout, stderr]).toEqual(['', '']);
+    },
+  );
+
+  // Skipped without an older Node on the PATH.
+  it.skipIf(OLDER_NODE === undefined)(
+    'names the Node it needs on an older one, where keytrail/client works',
+    async () => {
+      const [older, installed] = [OLDER_NODE ?? '', 'node_modules/.bin/keytrail'];
+      await using keytrail = startInstalled(folder, installed, { PORT: '0' });
+      const [url = ''] = await keytrail.until(/http:\/\/127\.0\.0\.1:\d+\/graphql/);
+      const program = `
+        import { createGateway, createSandbox } from 'keytrail';
+        import { LoginDocument, request } from 'keytrail/client';
+        import { createTestbed } from 'keytrail/testing';
+
+        for (const create of [createGateway, createSandbox, createTestbed]) {
+          try {
+            await create({});
+          } catch (error) {
+            console.log(String(error));
+          }
+        }
+        const credential = { clientSecret: ${JSON.stringify(DEMO_CLIENTS[0].secret)} };
+        const variables = { clientId: ${JSON.stringify(DEMO_CLIENTS[0].clientId)}, credential };
+        const { data } = await request(LoginDocument, variables, { url: ${JSON.stringify(url)} });
+        console.log(typeof data.login.accessToken);`;
+      await writeFile(join(folder, 'older.js'), program);
+      const { stdout: version } = await run(folder, older, '--version');
+      const sentence = `keytrail needs Node 24.16, 26 or later, and this is ${version.trim()}.`;
+      const { stdout, stderr } = await run(folder, older, 'older.js');
+      expect(stdout).toBe(`${`Error: ${sentence}\n`.repeat(3)}string\n`);
+      expect(stderr).toBe('');
+      const command = run(folder, older, installed, '--version');
+      await expect(command).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
     },
   );
 

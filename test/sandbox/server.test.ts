@@ -8,8 +8,9 @@ import { createSandbox } from '../../src/api/create-sandbox.ts';
 
 let clock = Date.UTC(2026, 10, 21, 12);
 
-function start(file = ':memory:') {
+function start(file = ':memory:', strictLogin = false) {
   return createSandbox({
+    strictLogin,
     host: '127.0.0.1',
     port: 0,
     file,
@@ -45,8 +46,20 @@ function firstLogin(sandbox: Sandbox, index = 0) {
 }
 
 describe('the sandbox', () => {
-  it('accepts a client’s secret once, then each refresh token once', async () => {
+  it('accepts a client’s secret and every refresh token again', async () => {
     await using sandbox = await start();
+    const [{ clientId } = { clientId: '' }] = sandbox.clients;
+    const logins = [await firstLogin(sandbox), await firstLogin(sandbox)];
+    for (const { json } of [...logins, ...logins]) {
+      const body = { client_id: clientId, refresh_token: json.refresh_token };
+      expect((await login(sandbox, body)).status).toBe(200);
+      const { status } = await call(sandbox, 'GET /api/v1/audit', { token: json.access_token });
+      expect(status).toBe(200);
+    }
+  });
+
+  it('with strictLogin accepts a client’s secret once, then each refresh token once', async () => {
+    await using sandbox = await start(':memory:', true);
     const [{ clientId, secret } = { clientId: '', secret: '' }] = sandbox.clients;
     const refresh = (token: unknown) =>
       login(sandbox, { client_id: clientId, refresh_token: token });
@@ -195,12 +208,12 @@ describe('the sandbox', () => {
       let refreshToken: string;
       let accessToken: string;
       {
-        await using sandbox = await start(file);
+        await using sandbox = await start(file, true);
         ({ refresh_token: refreshToken, access_token: accessToken } = (
           await firstLogin(sandbox)
         ).json);
       }
-      await using sandbox = await start(file);
+      await using sandbox = await start(file, true);
       expect((await firstLogin(sandbox)).status).toBe(401);
       const { status } = await login(sandbox, {
         client_id: 'demo-admin',

@@ -49,6 +49,18 @@ describe('schema.graphql', () => {
   });
 });
 
+describe('introspection', () => {
+  it('lists the own fields before those of federation', async () => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const { data } = await ask(gateway, '{ __schema { queryType { fields { name } } } }');
+    expect(data).toEqual({
+      __schema: {
+        queryType: { fields: [{ name: 'audit' }, { name: '_entities' }, { name: '_service' }] },
+      },
+    });
+  });
+});
+
 describe('the subgraph', () => {
   it('serves the same schema to composers, with @oneOf defined', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');

@@ -424,7 +424,7 @@ describe('an error in the variables', () => {
     [
       'an unknown field',
       { filter: { [SECRET]: SECRET } },
-      'expected "AuditFilter"; its only fields are actions, actor, outcome, since, target, until.',
+      'expected "AuditFilter"; its only fields are since, until, actions, actor, target, outcome.',
       'expected "AuditFilter"; it has a field that is unknown.',
     ],
     [
@@ -443,7 +443,7 @@ describe('an error in the variables', () => {
     [
       'an unknown enum value',
       { filter: { outcome: SECRET } },
-      'expected "AuditOutcome"; use one of FAILURE, SUCCESS.',
+      'expected "AuditOutcome"; use one of SUCCESS, FAILURE.',
       'expected "AuditOutcome".',
     ],
   ])(

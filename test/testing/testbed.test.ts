@@ -39,6 +39,21 @@ describe('a testbed', () => {
     expect(testbed.requests[1]?.headers.authorization).toBeUndefined();
   });
 
+  it.each([
+    [{}, 'UNAUTHENTICATED'],
+    [{ strictLogin: false }, undefined],
+  ])(
+    'with the options %j, a second login with one refresh token gets %s',
+    async (options, code) => {
+      await using testbed = await createTestbed(options);
+      const { clientId, refreshToken } = testbed;
+      const logIn = () =>
+        testbed.request(LoginDocument, { clientId, credential: { refreshToken } }, { token: null });
+      expect((await logIn()).errors).toBeUndefined();
+      expect(errorOf(await logIn())?.code).toBe(code);
+    },
+  );
+
   it('sends another token, or none', async () => {
     await using testbed = await createTestbed();
     const other = await testbed.request(AuditDocument, {}, { token: 'other' });

@@ -99,8 +99,11 @@ describe('a retry', () => {
     await gone[Symbol.asyncDispose]();
     const { gateway, events } = observed(gone.url);
     await using _gateway = gateway;
-    const result = await send(gateway);
-    expect(codeOf(result)).toBe('UPSTREAM_UNAVAILABLE');
+    const { errors } = await send(gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryable: true,
+    });
     expect(events.map((event) => event.replace(/^\w+ /, ''))).toEqual(['none', 'retry none']);
   });
 

@@ -41,6 +41,7 @@ async function startTls(requestCert: boolean) {
   };
 }
 
+/** Sends the query to a gateway process; the ID of the first event, or the extensions of the first error. */
 async function ask(
   environment: Readonly<Record<string, string>>,
   query = '{ audit { nodes { id } } }',
@@ -53,13 +54,15 @@ async function ask(
     body: JSON.stringify({ query }),
   });
   const { data, errors } = await response.json();
-  return errors?.[0].extensions.code ?? data.audit.nodes[0].id;
+  return errors?.[0].extensions ?? data.audit.nodes[0].id;
 }
 
 describe('a service over TLS', () => {
   it('is sent nothing unless its CA is trusted', async () => {
     await using service = await startTls(false);
-    expect(await ask({ UPSTREAM_URL: service.url })).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await ask({ UPSTREAM_URL: service.url })).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+    });
     expect(await ask({ UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') })).toBe(
       'undefined',
     );
@@ -88,7 +91,10 @@ describe('a service over TLS', () => {
     await using service = await startTls(true);
     const environment = { UPSTREAM_URL: service.url, UPSTREAM_CA_FILE: file('ca') };
     const deletion = 'mutation { deleteApiKey(clientId: "k") { outcome } }';
-    expect(await ask(environment, deletion)).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await ask(environment, deletion)).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryable: true,
+    });
   });
 
   it('is not used if a file is not a PEM file: Keytrail does not start', async () => {

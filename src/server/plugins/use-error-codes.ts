@@ -1,7 +1,7 @@
 import { type ASTNode, GraphQLError, visit } from 'graphql';
-import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import { type FetchAPI, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { type ErrorCode, GatewayError, toErrorBody } from '../../errors.ts';
-import type { RequestIdContext } from './use-request-id.ts';
+import type { RequestLogContext } from './use-request-report.ts';
 
 /** Called with every error that is not an expected failure. */
 export type ReportBug = (error: unknown, requestId: string) => void;
@@ -10,7 +10,7 @@ export type ReportBug = (error: unknown, requestId: string) => void;
  * Adds a code and the request ID to every error. Expected failures keep their code, and errors of Yoga and graphql-js
  * about the request get one. Any other error is a bug: it is reported, and masked as INTERNAL_SERVER_ERROR.
  */
-export function useErrorCodes(reportBug: ReportBug): Plugin<object, RequestIdContext> {
+export function useErrorCodes(reportBug: ReportBug): Plugin<object, RequestLogContext> {
   return {
     onResultProcess({ result, setResult, serverContext }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
@@ -20,10 +20,20 @@ export function useErrorCodes(reportBug: ReportBug): Plugin<object, RequestIdCon
       // Yoga rejects some requests with a status and no body.
       if (response.status < 400 || response.body !== null) return;
       const { status, headers } = response;
-      const body = toErrorBody(new GatewayError('BAD_REQUEST'), serverContext.requestId);
-      setResponse(fetchAPI.Response.json(body, { status, headers }));
+      const error = new GatewayError('BAD_REQUEST');
+      setResponse(toErrorResponse(error, { status, headers }, { serverContext, fetchAPI }));
     },
   };
+}
+
+/** Builds the response to a request that has no GraphQL result, and puts the error on the server context for the log. */
+export function toErrorResponse(
+  error: GatewayError,
+  init: ResponseInit,
+  { serverContext, fetchAPI }: { serverContext: RequestLogContext; fetchAPI: FetchAPI },
+): Response {
+  serverContext.errors = [error];
+  return fetchAPI.Response.json(toErrorBody(error, serverContext.requestId), init);
 }
 
 /** Returns a result whose errors have a code and the request ID. */

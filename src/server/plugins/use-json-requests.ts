@@ -1,7 +1,8 @@
 import { GraphQLError } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
-import { GatewayError, toErrorBody } from '../../errors.ts';
-import type { RequestIdContext } from './use-request-id.ts';
+import { GatewayError } from '../../errors.ts';
+import { toErrorResponse } from './use-error-codes.ts';
+import type { RequestLogContext } from './use-request-report.ts';
 
 const RESPONSE_TYPES: ReadonlySet<string | undefined> = new Set([
   '*/*',
@@ -16,14 +17,13 @@ const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
  * Accepts GET, and POST of JSON, from clients that accept JSON. Rejects forms and plain text, which browsers send to
  * other origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input.
  */
-export function useJsonRequests(): Plugin<object, RequestIdContext> {
+export function useJsonRequests(): Plugin<object, RequestLogContext> {
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
       if (!acceptsJson(request.headers.get('accept') || '*/*')) {
         const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
-        const body = toErrorBody(error, hook.serverContext.requestId);
-        return hook.endResponse(hook.fetchAPI.Response.json(body, { status: 406 }));
+        return hook.endResponse(toErrorResponse(error, { status: 406 }, hook));
       }
       if (request.method === 'POST') {
         checkContentType(request.headers);

@@ -1,13 +1,8 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  getOperationAST,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type DocumentNode, getOperationAST, Kind, type SelectionSetNode } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { RequestOutcome } from '../../observability/observer.ts';
-import type { OngoingRequest } from '../../observability/reporter.ts';
+import type { OngoingRequest, ReportedError } from '../../observability/reporter.ts';
+import { toEndpoint } from '../routes.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 /** What useRequestReport collects on the server context until the response. */
@@ -16,7 +11,8 @@ export type RequestLogContext = RequestIdContext & {
   report?: OngoingRequest;
   /** Undefined if no operation was executed. */
   executed?: Omit<RequestOutcome, 'status'>;
-  errors?: ExecutionResult['errors'];
+  /** Errors of the response. */
+  errors?: readonly ReportedError[] | undefined;
 };
 
 /** Reports each request: calls `begin` when it arrives, and `end` of what `begin` returned with its response. */
@@ -40,8 +36,9 @@ export function useRequestReport(
     },
     onResponse({ request, response, serverContext }) {
       const { report, executed, errors } = serverContext;
+      const subject = executed ?? toEndpoint(request.method, new URL(request.url).pathname);
       const aborted = request.signal.aborted && ({ aborted: true } as const);
-      report?.end({ ...executed, status: response.status, ...aborted }, errors);
+      report?.end({ ...subject, status: response.status, ...aborted }, errors);
     },
   };
 }

@@ -1,9 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
-import { GatewayError, toErrorBody } from '../../errors.ts';
-import type { RequestIdContext } from './use-request-id.ts';
-
-/** Path of the GraphQL endpoint. */
-export const GRAPHQL_PATH = '/graphql';
+import { GatewayError } from '../../errors.ts';
+import { GRAPHQL_PATH } from '../routes.ts';
+import { toErrorResponse } from './use-error-codes.ts';
+import type { RequestLogContext } from './use-request-report.ts';
 
 /**
  * Responds to the paths other than GraphQL's: `/health/live` with 200, `/health/ready` with 200, or 503 while draining or
@@ -12,9 +11,10 @@ export const GRAPHQL_PATH = '/graphql';
 export function useRoutes(
   draining: AbortSignal,
   isShedding: () => boolean,
-): Plugin<object, RequestIdContext> {
+): Plugin<object, RequestLogContext> {
   return {
-    onRequest({ url, serverContext, endResponse, fetchAPI }) {
+    onRequest(hook) {
+      const { url, endResponse, fetchAPI } = hook;
       const respond = (status: number, body: object) =>
         endResponse(fetchAPI.Response.json(body, { status }));
       switch (url.pathname) {
@@ -30,7 +30,7 @@ export function useRoutes(
         default: {
           const message = `Not found: GraphQL is at ${GRAPHQL_PATH}.`;
           const error = new GatewayError('BAD_REQUEST', { message });
-          return respond(404, toErrorBody(error, serverContext.requestId));
+          return endResponse(toErrorResponse(error, { status: 404 }, hook));
         }
       }
     },

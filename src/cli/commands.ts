@@ -1,0 +1,97 @@
+import {
+  type Parameter,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  toFlag,
+} from '../config/settings.ts';
+import { filePath, flag } from '../config/value-types.ts';
+
+/** What a command does and takes. */
+export type Command = {
+  readonly summary: string;
+  /** Its options that are not settings. */
+  readonly options: readonly OptionName[];
+  /** The settings that it reads, from options and from environment variables. */
+  readonly settings: readonly SettingName[];
+  /** Texts that replace the defaults of the settings. An empty one means no default. */
+  readonly defaults?: Readonly<Partial<Record<SettingName, string>>>;
+  /** Environment variables that are not settings, with what they hold. */
+  readonly variables?: Readonly<Record<string, string>>;
+};
+
+/** The options that are not settings. */
+export const OPTIONS = {
+  '--data': {
+    ...filePath('SQLite'),
+    defaultText: 'in memory, lost at exit',
+    description: "file for the sandbox's data",
+  },
+  '--strict-login': {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description:
+      "the sandbox accepts a client's secret once, then only its latest refresh token, as the service does",
+  },
+  '--from': {
+    ...filePath('JSON'),
+    defaultText: 'the trail is requested from UPSTREAM_URL',
+    description: 'file with a saved response; may be followed by more files',
+  },
+} satisfies Readonly<Record<string, Parameter>>;
+
+/** An option that is not a setting. */
+export type OptionName = keyof typeof OPTIONS;
+
+/** Every command, by its name. */
+export const COMMANDS = {
+  serve: {
+    summary: 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service',
+    options: ['--data', '--strict-login'],
+    settings: SETTING_NAMES,
+  },
+  sandbox: {
+    summary: 'start only the sandbox service, on port 4001 unless PORT is set',
+    options: ['--data', '--strict-login'],
+    settings: ['HOST', 'PORT'],
+    defaults: { PORT: '4001' },
+  },
+  learn: {
+    summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
+    options: ['--from'],
+    settings: [
+      'UPSTREAM_URL',
+      'UPSTREAM_TIMEOUT_MS',
+      'UPSTREAM_MAX_BYTES',
+      'UPSTREAM_CA_FILE',
+      'UPSTREAM_CERT_FILE',
+      'UPSTREAM_KEY_FILE',
+      'UPSTREAM_ALLOW_HTTP',
+    ],
+    defaults: { UPSTREAM_URL: '' }, // there is no sandbox
+    variables: {
+      KEYTRAIL_TOKEN: 'access token for the request to UPSTREAM_URL; there is no option for it',
+    },
+  },
+  schema: {
+    summary: 'print the GraphQL schema, as a federation subgraph',
+    options: [],
+    settings: [],
+  },
+} as const satisfies Readonly<Record<string, Command>>;
+
+/** The name of a command. */
+export type CommandName = keyof typeof COMMANDS;
+
+/** The names of all commands. */
+export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]; // it has no other keys
+
+/** The options of a command, by their names: its own, and those of its settings. */
+export function parametersOf(command: CommandName): ReadonlyMap<string, Parameter> {
+  const { options, settings }: Command = COMMANDS[command];
+  return new Map<string, Parameter>([
+    ...options.map((name) => [name, OPTIONS[name]] as const),
+    ...settings.map((name) => [toFlag(name), SETTINGS[name]] as const),
+  ]);
+}

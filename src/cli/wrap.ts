@@ -1,0 +1,16 @@
+/** Columns of the terminal. */
+const WIDTH = 100;
+
+/** Breaks a line of more than 100 columns at spaces. The lines after the first are indented. */
+export function wrap(line: string, indent: string): readonly string[] {
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > WIDTH) {
+    const before = rest.lastIndexOf(' ', WIDTH);
+    const end = before > indent.length ? before : rest.indexOf(' ', WIDTH); // after a word that is too long
+    if (end < 0) break;
+    lines.push(rest.slice(0, end));
+    rest = `${indent}${rest.slice(end + 1)}`;
+  }
+  return [...lines, rest];
+}

@@ -1,0 +1,159 @@
+import type { Tab } from './tabs.ts';
+
+/** What the page knows. */
+export type PageData = { readonly tabs: readonly Tab[]; readonly newTabHeaders: string };
+
+/** What the page needs of the browser. The session ends when the browser's tab is closed. */
+export type Browser = {
+  readonly endpoint: string;
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly session: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+};
+
+/** An operation that GraphiQL runs. */
+type Operation = {
+  readonly query: string;
+  readonly variables?: unknown;
+  readonly operationName?: string | null | undefined;
+};
+
+/** GraphiQL's tabs in its storage; in the session without headers, variables and responses. */
+type TabState = {
+  readonly activeTabIndex: number;
+  readonly tabs: readonly {
+    readonly id: string;
+    readonly title?: string;
+    readonly query?: string | null;
+    readonly operationName?: string | null;
+  }[];
+};
+
+/**
+ * Creates GraphiQL's props. The page contains the source of this function, so it uses nothing from outside of it.
+ *
+ * Tokens are kept in a variable. The session keeps the theme and the documents of the tabs; everything else, and a
+ * document that may contain a credential, is forgotten at a reload.
+ */
+export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }: Browser) {
+  const THEME = 'graphiql:theme';
+  const TABS = 'graphiql:tabState';
+  const TOKENS = ['accessToken', 'refreshToken'];
+
+  const tokens = new Map<string, string>(); // of the last login
+  const issued = new Set<string>(); // of all logins
+
+  const fail = (message: string) => ({ errors: [{ message }] });
+
+  const explain = (name: string) => {
+    if (!TOKENS.includes(name)) return `Replace {{${name}}} first.`;
+    return tokens.size === 0 ? 'Run the Login tab first.' : `The last login returned no ${name}.`;
+  };
+
+  /** Replaces the placeholders in the strings of a value, and returns the name of one that has no token. */
+  const fill = (value: object) => {
+    let missing: string | undefined;
+    const json = JSON.stringify(value).replace(/{{([^{}"]+)}}/g, (placeholder, name) => {
+      const token = tokens.get(name);
+      if (token === undefined) missing ??= name;
+      return token === undefined ? placeholder : JSON.stringify(token).slice(1, -1);
+    });
+    return { filled: JSON.parse(json), missing };
+  };
+
+  const rememberTokens = (result: unknown) => {
+    for (const payload of Object.values(Object(Object(result).data))) {
+      for (const name of TOKENS) {
+        const token = Object(payload)[name];
+        if (typeof token !== 'string') continue;
+        tokens.set(name, token);
+        issued.add(token);
+      }
+    }
+  };
+
+  const fetcher = async (
+    { query, variables, operationName }: Operation,
+    { headers }: { readonly headers?: object } = {},
+  ): Promise<unknown> => {
+    // The schema needs no token, and must load before a login.
+    const isIntrospection = operationName === 'IntrospectionQuery';
+    const { filled, missing } = fill({ headers: isIntrospection ? {} : headers, variables });
+    if (missing !== undefined) return fail(explain(missing));
+    let request: Request;
+    try {
+      request = new Request(endpoint, {
+        method: 'POST',
+        headers: filled.headers ?? {},
+        body: JSON.stringify({ query, operationName, variables: filled.variables }),
+      });
+    } catch {
+      return fail('A header has a name or value that HTTP does not allow.');
+    }
+    request.headers.set('accept', 'application/graphql-response+json, application/json');
+    request.headers.set('content-type', 'application/json');
+    const response = await fetch(request).catch(() => undefined);
+    if (response === undefined) return fail('Keytrail does not respond. Check that it is running.');
+    const result: unknown = await response.json().catch(() => undefined);
+    if (result === undefined) return fail(`The response is not JSON (HTTP ${response.status}).`);
+    rememberTokens(result);
+    return result;
+  };
+
+  const mayHaveCredential = (query: string) =>
+    (/\blogin[\s,]*\(/.test(query) && query.includes('"')) ||
+    [...issued].some((token) => query.includes(token));
+
+  const toSession = ({ activeTabIndex, tabs }: TabState): TabState => ({
+    activeTabIndex,
+    tabs: tabs.map(({ id, title = '', query = '', operationName = null }) =>
+      mayHaveCredential(query ?? '') ? { id } : { id, title, query, operationName },
+    ),
+  });
+
+  const newTab = { title: '<untitled>', query: '', variables: '', headers: page.newTabHeaders };
+  const standardTabs = new Map(page.tabs.map((tab) => [tab.id, tab]));
+  const saved: TabState = JSON.parse(session.getItem(TABS) ?? '{"activeTabIndex":0,"tabs":[]}');
+  const closed = page.tabs.filter(({ id }) => saved.tabs.every((tab) => tab.id !== id));
+  const tabs = [...saved.tabs, ...closed].map((tab) => ({
+    ...{ operationName: null, response: null }, // GraphiQL requires them
+    ...(standardTabs.get(tab.id) ?? newTab),
+    ...tab,
+  }));
+  const active = tabs[saved.activeTabIndex];
+
+  const memory = new Map([
+    [THEME, session.getItem(THEME)],
+    [TABS, JSON.stringify({ activeTabIndex: saved.activeTabIndex, tabs })],
+  ]);
+  const storage = {
+    getItem: (key: string) => memory.get(key) ?? null,
+    setItem: (key: string, value: string) => {
+      memory.set(key, value);
+      if (key === THEME) session.setItem(THEME, value);
+      if (key === TABS) session.setItem(TABS, JSON.stringify(toSession(JSON.parse(value))));
+    },
+    removeItem: (key: string) => {
+      memory.delete(key);
+      session.removeItem(key);
+    },
+    clear: () => {
+      for (const key of memory.keys()) storage.removeItem(key);
+    },
+    get length() {
+      return memory.size;
+    },
+  };
+
+  return {
+    fetcher,
+    storage,
+    shouldPersistHeaders: true, // in `storage`: otherwise GraphiQL does not recognize the active tab, and adds another
+    showPersistHeadersSettings: false,
+    // GraphiQL activates the tab that equals these.
+    initialQuery: active?.query,
+    initialVariables: active?.variables,
+    initialHeaders: active?.headers,
+    defaultHeaders: page.newTabHeaders,
+    onEditQuery: () => {}, // Yoga's writes the query to the URL, so to the browser's history
+  };
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { createGraphiqlProps } from './graphiql-props.ts';
+import { STYLE } from './style.ts';
+import { AUTHORIZATION, type Tab } from './tabs.ts';
+
+/** The playground's HTML, and the policy that it is served with. */
+export type Page = { readonly html: string; readonly contentSecurityPolicy: string };
+
+/** Renders GraphiQL with its scripts and styles inline: Yoga's build of it, in a page that persists nothing confidential. */
+export async function renderPage(tabs: readonly Tab[]): Promise<Page> {
+  const { css, js, editorWorkerService, graphqlWorker, jsonWorker } = await import(
+    '@graphql-yoga/render-graphiql/graphiql'
+  );
+  const script = `
+    const workers = ${toScript({ editorWorkerService, json: jsonWorker, graphql: graphqlWorker })};
+    const toUrl = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+    const urls = Object.fromEntries(Object.entries(workers).map(([name, text]) => [name, toUrl(text)]));
+    self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, name) => urls[name] };
+    // GraphiQL assigns the library of its editors to this global.
+    Object.defineProperty(self, '__MONACO', {
+      set: ({ editor }) => {
+        editor.onDidCreateEditor((each) => each.updateOptions({ wordWrap: 'on' }));
+        const { defineTheme } = editor;
+        editor.defineTheme = (name, { rules, colors, ...theme }) => {
+          const isDark = theme.base === 'vs-dark';
+          const comment = isDark ? [{ token: 'comment', foreground: '#86b872' }] : []; // contrast 4.5 to 1
+          const number = isDark ? { 'editorLineNumber.foreground': '#a0a0a0' } : {};
+          defineTheme(name, { ...theme, rules: [...rules, ...comment], colors: { ...colors, ...number } });
+        };
+      },
+    });
+    // In an editor, Tab indents. Escape leaves it; an editor that closes something instead stops the event.
+    document.addEventListener('keydown', ({ key, target }) => {
+      if (key === 'Escape') target.closest('.graphiql-editor, .result-window')?.focus();
+    });
+    ${js};
+    const createProps = ${createGraphiqlProps};
+    const browser = {
+      endpoint: location.pathname,
+      fetch: (request) => fetch(request),
+      session: sessionStorage,
+    };
+    const page = ${toScript({ tabs, newTabHeaders: AUTHORIZATION })};
+    YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
+      ...createProps(page, browser),
+      title: 'Keytrail',
+      logo: ${toScript(LOGO)},
+    });
+  `;
+  const hash = createHash('sha256').update(script).digest('base64');
+  return {
+    html: `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width">
+    <title>Keytrail</title>
+    <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(LOGO)}">
+    <style>${css}${STYLE}</style>
+  </head>
+  <body>
+    <noscript>The playground needs JavaScript.</noscript>
+    <div id="root"></div>
+    <script>${script}</script>
+  </body>
+</html>
+`,
+    contentSecurityPolicy: [...CONTENT_SECURITY_POLICY, `script-src 'sha256-${hash}'`].join('; '),
+  };
+}
+
+/** Blocks every other host and every other script. GraphiQL's styles are inline, its editor's workers are blobs. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  "connect-src 'self'",
+  'worker-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+/** A key. */
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="28" height="28" viewBox="0 0 24 24" fill="none" stroke="#d60590" stroke-width="2.5" stroke-linecap="round"><circle cx="7" cy="12" r="4.5"/><path d="M11.5 12H22m-4.5 0v4m4.5-4v3"/></svg>';
+
+/** A value as a JavaScript literal that cannot end the script element. */
+function toScript(value: object | string): string {
+  return JSON.stringify(value).replaceAll('<', '\\u003c');
+}

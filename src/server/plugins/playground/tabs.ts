@@ -1,0 +1,122 @@
+/** Variables of the playground's tabs. With the sandbox they are those of a demo client, ready to run. */
+export type PlaygroundOptions = {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  /** Client ID in the tab that deletes a key. */
+  readonly keyToDelete?: string | undefined;
+};
+
+/** A tab of GraphiQL. The headers and variables are JSON. */
+export type Tab = {
+  readonly id: string;
+  /** The name of its operation. */
+  readonly title: string;
+  readonly query: string;
+  readonly variables: string;
+  readonly headers: string;
+};
+
+/**
+ * Creates the tabs of the playground, one per step of its story. In headers and variables, the page replaces
+ * `{{accessToken}}` and `{{refreshToken}}`; the user replaces any other placeholder.
+ */
+export function createTabs({
+  clientId = '{{your client id}}',
+  clientSecret = '{{its secret}}',
+  keyToDelete = '{{client id of the key to delete}}',
+}: PlaygroundOptions): readonly Tab[] {
+  return [
+    {
+      ...{ id: 'login', title: 'Login', query: LOGIN, headers: '{}' },
+      variables: toJson({ clientId, credential: { clientSecret } }),
+    },
+    {
+      ...{ id: 'audit', title: 'Audit', query: AUDIT, headers: AUTHORIZATION },
+      variables: toJson({ first: 10, after: null }),
+    },
+    {
+      ...{ id: 'failures', title: 'Failures', query: FAILURES, headers: AUTHORIZATION },
+      variables: toJson({ filter: { outcome: 'FAILURE' } }),
+    },
+    {
+      ...{ id: 'delete', title: 'DeleteApiKey', query: DELETE, headers: AUTHORIZATION },
+      variables: toJson({ clientId: keyToDelete }),
+    },
+    {
+      ...{ id: 'login-again', title: 'LoginAgain', query: LOGIN_AGAIN, headers: '{}' },
+      variables: toJson({ clientId, credential: { refreshToken: '{{refreshToken}}' } }),
+    },
+  ];
+}
+
+function toJson(value: object): string {
+  return JSON.stringify(value, null, 2);
+}
+
+/** The headers of a new tab, as JSON. */
+export const AUTHORIZATION = toJson({ Authorization: 'Bearer {{accessToken}}' });
+
+// A screen of 1200 pixels shows 47 characters of a line.
+
+const LOGIN_DEFINITION = `(
+  $clientId: ID!
+  $credential: LoginCredential!
+) {
+  login(clientId: $clientId, credential: $credential) {
+    accessToken
+    refreshToken
+    expiresAt
+  }
+}
+`;
+
+const LOGIN = `# Logs in with the client secret. The page
+# inserts the tokens in the other tabs, until
+# a reload.
+mutation Login${LOGIN_DEFINITION}`;
+
+const AUDIT = `# Reads the first page of the audit trail.
+# For the next one, set the variable "after"
+# to the endCursor of this one.
+query Audit($first: Int, $after: String) {
+  audit(first: $first, after: $after) {
+    totalCount
+    nodes {
+      occurredAt
+      action
+      outcome
+      actor { identifier type }
+      target { identifier type }
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`;
+
+const FAILURES = `# Reads only the events that failed. "raw" is
+# the record as the service sent it.
+query Failures($filter: AuditFilter) {
+  audit(first: 3, filter: $filter) {
+    nodes { occurredAt action ipAddress raw }
+  }
+}
+`;
+
+const DELETE = `# Deletes an API key, then reads the events
+# of this key: the newest is the deletion.
+mutation DeleteApiKey($clientId: ID!) {
+  deleteApiKey(clientId: $clientId) {
+    outcome
+    apiKey {
+      clientId
+      audit(first: 3) {
+        nodes { occurredAt action outcome }
+      }
+    }
+  }
+}
+`;
+
+const LOGIN_AGAIN = `# Logs in with the refresh token. The new
+# tokens replace the previous ones.
+mutation LoginAgain${LOGIN_DEFINITION}`;

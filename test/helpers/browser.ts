@@ -1,0 +1,96 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+/** Launches Debian's Chromium, without its background requests to Google. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+const PLAY = 'button[aria-label^="Execute"]';
+
+/** Parts of the playground. */
+export const PARTS = {
+  document: '.graphiql-query-editor .graphiql-editor',
+  /** The variables or the headers, whichever are shown. */
+  tool: '.graphiql-editor-tool .graphiql-editor:not(.hidden)',
+  result: '.result-window',
+} as const;
+
+/** Opens the playground in a new page and waits until it can run an operation. */
+export async function openPlayground(
+  browser: Browser,
+  url: string,
+  viewport = { width: 2000, height: 1000 }, // few lines wrap
+): Promise<Page> {
+  const page = await browser.newPage({ viewport, colorScheme: 'light' });
+  await page.goto(url);
+  await untilReady(page);
+  return page;
+}
+
+/** Reloads it and waits again. */
+export async function reload(page: Page): Promise<void> {
+  await page.reload();
+  await untilReady(page);
+}
+
+async function untilReady(page: Page): Promise<void> {
+  await page.waitForSelector(PLAY);
+  await page.waitForSelector(`${PARTS.result} .monaco-editor`, { state: 'attached' });
+  await page.waitForTimeout(500); // GraphiQL reads the operation of a tab after a debounce of 100 ms
+}
+
+/** Changes the tab. */
+export async function openTab(page: Page, name: string): Promise<void> {
+  await page.locator('.graphiql-tab-button').getByText(name, { exact: true }).click();
+  await page.waitForTimeout(500);
+}
+
+/** Runs the operation, waits until the result contains a text, and returns the result. */
+export async function play(page: Page, expected: string): Promise<string> {
+  await page.click(PLAY);
+  await page.locator(PARTS.result).filter({ hasText: expected }).waitFor({ timeout: 10_000 });
+  return read(page, 'result');
+}
+
+/** Shows the editor of the variables or of the headers. */
+export async function show(page: Page, tool: 'variables' | 'headers'): Promise<void> {
+  await page.click(`[data-name=${tool}]`);
+  await page.waitForTimeout(500);
+}
+
+/** The text of an editor: its visible lines from top to bottom, which is not their order in the page. A long line is several. */
+export async function read(page: Page, part: keyof typeof PARTS): Promise<string> {
+  const lines = await page.locator(`${PARTS[part]} .view-line`).evaluateAll((elements) =>
+    elements.map((line) => ({
+      top: Number.parseFloat(/top:\s*(\d+)/.exec(line.getAttribute('style') ?? '')?.[1] ?? ''),
+      text: line.textContent ?? '',
+    })),
+  );
+  return lines
+    .toSorted((a, b) => a.top - b.top)
+    .map(({ text }) => text.replaceAll('\u00a0', ' '))
+    .join('\n');
+}
+
+/** Replaces the text of an editor by pasting: while one types, it closes brackets. */
+export async function write(page: Page, part: keyof typeof PARTS, text: string): Promise<void> {
+  await page.locator(`${PARTS[part]} .view-lines`).click();
+  await page.keyboard.press('Control+A');
+  await page.locator(`${PARTS[part]} textarea.inputarea`).evaluate((area, pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', pasted);
+    area.dispatchEvent(new ClipboardEvent('paste', { clipboardData }));
+  }, text);
+  await page.waitForTimeout(500);
+}
