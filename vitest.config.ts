@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 // Node runs the sources, as in production. Vite's module runner would load a second copy of graphql.
 const experimental = { viteModuleRunner: false };
 
+const RESOLVE_TO_SOURCES = new URL('test/helpers/resolve-to-sources.ts', import.meta.url).href;
+
 export default defineConfig({
   test: {
     maxWorkers: '100%', // by default Vitest leaves a core unused; most of the suite waits for processes and sockets
@@ -11,10 +13,10 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['browser', 'deploy', 'federation', 'package', 'security'].map(
+          exclude: ['browser', 'deploy', 'docs', 'federation', 'package', 'security'].map(
             (folder) => `test/${folder}/**`,
           ),
-          globalSetup: 'test/helpers/build-package.ts',
+          execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
           experimental,
           testTimeout: 15_000,
@@ -34,6 +36,15 @@ export default defineConfig({
           include: ['test/package/**/*.test.ts'],
           experimental,
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'docs',
+          include: ['test/docs/*.test.ts'],
+          experimental,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -17,29 +17,47 @@ import {
 
 /** The tables of a run, in Markdown. */
 export function toMarkdown(results: Results): string {
-  const { machine, options, date, measurements, skipped, stub, documentBytes } = results;
-  const loads = LOADS.filter(({ name }) => measurements.some(({ load }) => load === name));
-  const peers = PEERS.filter(({ name }) => measurements.some(({ peer }) => peer === name));
-  const stubRates = loads.map(({ name }) => `${formatInteger(stub[name] ?? 0)}/s`);
+  const { measurements, skipped, documentBytes } = results;
+  const peers = measuredPeers(results);
   const failures = measurements.flatMap(({ peer, load, sample }) =>
     typeof sample === 'string' ? `${peer} failed in ${load}: ${sample}\n` : [],
   );
   return [
-    `Keytrail ${machine.commit}, ${date}, ${machine.cpu}, Node ${machine.node}. Rounds: ${options.rounds}, of ${options.seconds} s each after a warm-up of 15,000 requests or ${options.warmUpSeconds} s.\n`,
-    toTable([
-      ['peer', ...loads.map(({ title }) => title), 'cold start, ms', 'RSS after load, MB'],
-      ['the stub alone, sharing a core with wrk', ...stubRates, '', ''],
-      ...peers.map((peer) => toOverviewRow(measurements, peer, loads)),
-    ]),
+    toOverview(results),
     ...new Set(failures),
     ...Object.entries(skipped).map(([peer, reason]) => `${peer} was skipped: ${reason}\n`),
-    ...loads.map((load) => `${load.title}:\n\n${toLoadTable(measurements, load, peers)}`),
+    ...measuredLoads(results).map(
+      (load) => `${load.title}:\n\n${toLoadTable(measurements, load, peers)}`,
+    ),
     ...toPageTable(measurements),
     toTargetTable(results),
     ...(typeof documentBytes === 'string'
       ? [`Documents were not measured: ${documentBytes}\n`]
       : []),
   ].join('\n');
+}
+
+/** How a run was made, and the table that compares all peers, in Markdown. */
+export function toOverview(results: Results): string {
+  const { machine, options, date, measurements, stub } = results;
+  const loads = measuredLoads(results);
+  const stubRates = loads.map(({ name }) => `${formatInteger(stub[name] ?? 0)}/s`);
+  return [
+    `Keytrail ${machine.commit}, ${date}, ${machine.cpu}, Node ${machine.node}. Rounds: ${options.rounds}, of ${options.seconds} s each after a warm-up of 15,000 requests or ${options.warmUpSeconds} s.\n`,
+    toTable([
+      ['peer', ...loads.map(({ title }) => title), 'cold start, ms', 'RSS after load, MB'],
+      ['the stub alone, sharing a core with wrk', ...stubRates, '', ''],
+      ...measuredPeers(results).map((peer) => toOverviewRow(measurements, peer, loads)),
+    ]),
+  ].join('\n');
+}
+
+function measuredLoads({ measurements }: Results): readonly Load[] {
+  return LOADS.filter(({ name }) => measurements.some(({ load }) => load === name));
+}
+
+function measuredPeers({ measurements }: Results): readonly Peer[] {
+  return PEERS.filter(({ name }) => measurements.some(({ peer }) => peer === name));
 }
 
 function toOverviewRow(

@@ -8,7 +8,7 @@ import { LOADS, type Load, PAGES } from './loads.ts';
 import { measure, measureDocuments } from './measure.ts';
 import { BENCH, keytrail, PEERS, type Peer, ROOT, runsLoad } from './peers.ts';
 import { pinThisProcess, runWrk, startService } from './processes.ts';
-import { toComparison, toMarkdown, toSvg } from './report.ts';
+import { toComparison, toMarkdown, toOverview, toSvg } from './report.ts';
 import type { Measurement, Results } from './results.ts';
 
 // After the first signal the run reports what it has measured. A second one ends it without a report.
@@ -47,8 +47,21 @@ async function run(): Promise<readonly Measurement[]> {
   };
   writeFileSync(`${BENCH}results/latest.json`, `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(`${BENCH}results/latest.svg`, toSvg(results));
+  if (options.writesDocs) writeDocs(results);
   process.stdout.write(toMarkdown(results));
   return measurements;
+}
+
+/** Writes the table to the end of docs/performance.md, and its chart. */
+function writeDocs(results: Results): void {
+  const page = `${ROOT}docs/performance.md`;
+  const [before = ''] = readFileSync(page, 'utf8').split(/\n## Results\n/);
+  writeFileSync(
+    page,
+    `${before}\n## Results\n\n${toOverview(results)}\n![Requests per second](images/benchmark.svg)\n`,
+  );
+  mkdirSync(`${ROOT}docs/images`, { recursive: true });
+  writeFileSync(`${ROOT}docs/images/benchmark.svg`, toSvg(results));
 }
 
 /** Measures this checkout and another one, in turn. Prints the ratios. */
@@ -137,12 +150,17 @@ function readOptions() {
   const string = { type: 'string' } as const;
   const names = { peer: string, load: string, against: string, rounds: string, seconds: string };
   const { values } = parseArgs({
-    options: { full: { type: 'boolean', default: false }, ...names },
+    options: {
+      full: { type: 'boolean', default: false },
+      docs: { type: 'boolean', default: false },
+      ...names,
+    },
   });
-  const { full: isFull, against } = values;
+  const { full: isFull, docs: writesDocs, against } = values;
   const isShort = !isFull && against === undefined;
   return {
     isFull,
+    writesDocs,
     against,
     peers: select('--peer', PEERS, values.peer && `l0,${values.peer}`),
     loads: select('--load', LOADS, values.load),

@@ -1,6 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { setup as build } from '../../test/helpers/build-package.ts';
 import { startKeytrail } from '../../test/helpers/process.ts';
 
 /**
@@ -20,7 +20,9 @@ export async function startMeasuredKeytrail(
   serviceUrl: string,
   environment: Readonly<Record<string, string>> = {},
 ) {
-  build();
+  execFileSync('npm', ['run', '--silent', 'build'], {
+    cwd: new URL('../..', import.meta.url),
+  });
   const process = startKeytrail(
     [],
     {

@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Kind, parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { type ErrorCode, FAILURES, GatewayError } from '../src/errors.ts';
+import { createMetrics } from '../src/observability/metrics.ts';
+import { readBlocks } from './docs/markdown.ts';
+import { renderSettings } from './docs/settings-tables.ts';
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
+const list = (folder: string) => readdirSync(new URL(`../${folder}`, import.meta.url));
+
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].concat(
+  list('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+);
+
+/** The cells of each row whose first cell is a name in code. */
+function rowsOf(page: string): readonly (readonly string[])[] {
+  return [...read(page).matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, name = '', cells = '']) => [
+    name,
+    ...cells.split(' | '),
+  ]);
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('the documentation', () => {
+  it('has a README of at most 150 lines with a command in the first ten, and pages of at most 250', () => {
+    const README = read('README.md').split('\n');
+    expect(README.length).toBeLessThanOrEqual(151); // the last line ends with a newline
+    expect(README.slice(0, 10)).toContain('npm ci && npm start');
+    for (const page of PAGES) expect(read(page).split('\n').length, page).toBeLessThanOrEqual(251);
+  });
+
+  it('has a README that links every page and the schema', () => {
+    for (const page of PAGES.slice(1)) expect(read('README.md')).toContain(`](${page})`);
+    expect(read('README.md')).toContain('](schema.graphql)');
+  });
+
+  it.each(PAGES)('has only links that lead to a file and a heading: %s', (page) => {
+    for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file = '', anchor] = target.split('#');
+      const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
+      const text = read(path); // throws if there is no such file
+      expect(text.length).toBeGreaterThan(0);
+      if (anchor !== undefined) expect(anchorsOf(path), target).toContain(anchor);
+    }
+  });
+
+  it('lists every setting with its option, default and meaning (npm run docs)', () => {
+    expect(read('docs/configuration.md')).toContain(`\n${renderSettings()}\n`);
+  });
+
+  it('lists every error code in order, with what `retryable` is', () => {
+    const codes = rowsOf('docs/errors.md').filter(([name = '']) => name in FAILURES);
+    expect(codes.map(([name]) => name)).toEqual(Object.keys(FAILURES));
+    for (const [name, , , retryable = ''] of codes) {
+      const byDefault = new GatewayError(name as ErrorCode).extensions.retryable; // a key of FAILURES
+      if (/^(?:true|false)$/.test(retryable))
+        expect(`${name} ${retryable}`).toBe(`${name} ${byDefault}`);
+    }
+  });
+
+  it('lists every reason', () => {
+    const union =
+      /export type FailureReason =\n((?: {2}\| .*\n)+)/.exec(read('src/errors.ts'))?.[1] ?? '';
+    const reasons = [...union.matchAll(/'(\w+)'/g)].map(([, name]) => name);
+    expect(reasons.length).toBeGreaterThan(10);
+    const listed = rowsOf('docs/errors.md').map(([name]) => name);
+    for (const reason of reasons) expect(listed).toContain(reason);
+  });
+
+  it('gives the origin of every field in the schema', () => {
+    const page = read('docs/schema.md');
+    const fields = parse(read('schema.graphql')).definitions.flatMap((type) =>
+      type.kind === Kind.OBJECT_TYPE_DEFINITION || type.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION
+        ? (type.fields ?? []).map(({ name }) => `${type.name.value}.${name.value}`)
+        : [],
+    );
+    expect(fields.length).toBeGreaterThan(40);
+    expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([]);
+  });
+
+  it('lists every metric', async () => {
+    const names = [...(await createMetrics().text()).matchAll(/^# TYPE (keytrail_\w+) /gm)];
+    expect(names.length).toBeGreaterThan(8);
+    const listed = rowsOf('docs/observability.md').map(([name]) => name);
+    for (const [, name] of names) expect(listed).toContain(name);
+  });
+
+  it('lists every client of examples/clients/', () => {
+    const shared = ['session.ts', 'settings.ts'];
+    for (const file of list('examples/clients').filter((name) => !shared.includes(name)))
+      expect(read('docs/tutorial.md')).toContain(`| \`${file}\` |`);
+  });
+
+  it('shows the files of examples/', () => {
+    const fileOf = (page: string, file: string) =>
+      readBlocks(read(page)).find(({ attributes }) => attributes.get('file') === file)?.text;
+    expect(fileOf('docs/library.md', 'gateway.ts')).toBe(read('examples/library.ts'));
+    expect(fileOf('docs/testing.md', 'audit.test.ts')).toBe(read('examples/testing.test.ts'));
+    expect(fileOf('docs/observability.md', 'tracing.js')).toBe(read('examples/tracing.js'));
+    expect(fileOf('docs/contracts.md', 'contract.json')).toBe(
+      read('examples/contract/contract.json'),
+    );
+  });
+
+  it('names only scripts that exist', () => {
+    const scripts = Object.keys(JSON.parse(read('package.json')).scripts);
+    for (const page of PAGES)
+      for (const [, name = ''] of read(page).matchAll(/npm run ([\w:]+)/g))
+        expect(scripts, page).toContain(name);
+  });
+});

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildSchema, isObjectType, Kind, parse, print, validate } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Block, readBlocks } from './markdown.ts';
+import { runPage } from './run-page.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DOCS = await readdir(join(ROOT, 'docs'));
+const PAGES = [
+  'README.md',
+  ...DOCS.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+];
+const read = (page: string) => readFile(join(ROOT, page), 'utf8');
+
+/** Blocks that do not run here: the page, how they begin, and why. */
+const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])[] = [
+  ['README.md', 'npm ci && npm test', 'CI runs it in a step of its own'],
+  ['docs/deployment.md', 'docker build', 'it needs a Docker engine'],
+  ['docs/deployment.md', 'kubectl create', 'it needs a cluster'],
+  ['docs/performance.md', 'npm run bench', 'it takes five minutes on an idle machine'],
+];
+
+const isRun = (page: string) => (block: Block) =>
+  !NOT_RUN.some(([name, start]) => name === page && block.text.startsWith(start));
+
+/** Copies the files that a clone has, and builds the package: the folder is then as after `npm ci`. */
+async function createClone(to: string): Promise<void> {
+  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const files = execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  for (const file of files.filter((name) => existsSync(join(ROOT, name)) && name !== '')) {
+    await cp(join(ROOT, file), join(to, file), { recursive: true });
+  }
+  linkFolder(join(ROOT, 'node_modules'), join(to, 'node_modules'));
+  execFileSync('npm', ['run', 'build'], { cwd: to, stdio: 'pipe' });
+}
+
+async function copyClone(from: string, to: string): Promise<void> {
+  const filter = (path: string) => path !== join(from, 'node_modules');
+  await cp(from, to, { recursive: true, filter });
+  linkFolder(join(from, 'node_modules'), join(to, 'node_modules'));
+}
+
+/** Hard links save seconds. npm replaces files of packages, it does not change them. */
+function linkFolder(from: string, to: string): void {
+  try {
+    execFileSync('cp', ['-al', from, to], { stdio: 'pipe' });
+  } catch {
+    execFileSync('cp', ['-a', from, to]); // another file system
+  }
+}
+
+describe('every block runs, twice in a row, on', () => {
+  let scratch = '';
+  beforeAll(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'keytrail-docs-'));
+    await createClone(join(scratch, 'keytrail'));
+  });
+  afterAll(() => rm(scratch, { recursive: true }));
+
+  it.each(PAGES)('%s', async (page) => {
+    const clone = join(scratch, page.replaceAll('/', '-'), 'keytrail');
+    await copyClone(join(scratch, 'keytrail'), clone);
+    const text = await read(page);
+    for (const pass of ['first', 'second']) {
+      await runPage(text, clone, isRun(page)).catch((error: unknown) => {
+        if (error instanceof Error) error.message = `${page}, ${pass} time, ${error.message}`;
+        throw error;
+      });
+    }
+    await rm(dirname(clone), { recursive: true });
+  });
+});
+
+describe('every block', () => {
+  it('that does not run is on a page', async () => {
+    for (const [page, start] of NOT_RUN) {
+      const blocks = readBlocks(await read(page));
+      expect(
+        blocks.some(({ text }) => text.startsWith(start)),
+        `${page}: ${start}`,
+      ).toBe(true);
+    }
+  });
+
+  it.each(PAGES)('of JSON, JavaScript or TypeScript is output, or a file: %s', async (page) => {
+    for (const { line, language, attributes } of readBlocks(await read(page))) {
+      if (!/^(?:json|js|ts|javascript|typescript)$/.test(language)) continue;
+      expect([...attributes.keys()], `line ${line}`).toContainEqual(
+        expect.stringMatching(/^(?:output|file)$/),
+      );
+    }
+  });
+
+  it.each(PAGES)('of GraphQL fits the schema: %s', async (page) => {
+    const schema = buildSchema(await read('schema.graphql'), { assumeValidSDL: true });
+    for (const { line, language, text } of readBlocks(await read(page))) {
+      if (language !== 'graphql') continue;
+      const document = parse(text);
+      const types = document.definitions.filter(
+        (node) => node.kind === Kind.OBJECT_TYPE_DEFINITION,
+      );
+      if (types.length === 0) expect(validate(schema, document), `line ${line}`).toEqual([]);
+      // A type with a directive is one of another subgraph.
+      for (const { name, fields = [] } of types.filter(({ directives = [] }) => !directives[0])) {
+        const type = schema.getType(name.value);
+        const actual = isObjectType(type) ? type.getFields() : {};
+        for (const field of fields) {
+          const args = actual[field.name.value]?.args.map(({ name, type }) => `${name}: ${type}`);
+          expect(print(field.type), `line ${line}`).toBe(String(actual[field.name.value]?.type));
+          for (const arg of field.arguments ?? [])
+            expect(args).toContain(`${arg.name.value}: ${print(arg.type)}`);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** A reader's shell. Commands see the variables and the working folder that earlier ones left. */
+export type Shell = AsyncDisposable & {
+  /**
+   * Runs commands and returns what they print on both streams.
+   * @throws Error with the output if one fails.
+   */
+  run(commands: string): Promise<string>;
+};
+
+/** A command that runs until it is stopped, in a terminal of its own. Disposing it presses Ctrl-C. */
+export type LongRunning = AsyncDisposable & { readonly output: () => string };
+
+/** Variables that npm and Vitest set for their children. */
+const NOT_OF_THE_USER =
+  /^(?:npm_(?:package|lifecycle|command|execpath|node|config_local)|INIT_CWD|VITEST|TEST$|NODE_(?:ENV|OPTIONS|PATH|COMPILE)|FORCE_COLOR|(?:DEV|PROD|MODE|SSR|BASE_URL)$)/;
+
+/** A reader's environment: Node and npm as installed, without what npm and Vitest add. */
+function userEnvironment(): NodeJS.ProcessEnv {
+  const variables = Object.entries(process.env).filter(([name]) => !NOT_OF_THE_USER.test(name));
+  const folders = (process.env['PATH'] ?? '').split(':');
+  const PATH = folders.filter((folder) => !folder.includes('node_modules')).join(':');
+  return { ...Object.fromEntries(variables), PATH, NO_COLOR: '1' };
+}
+
+function startBash(args: readonly string[], folder: string) {
+  // A process group of its own, so that a signal reaches all of its processes, as from a terminal.
+  const child = spawn('bash', args, { cwd: folder, env: userEnvironment(), detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const closed = once(child, 'close');
+  return { child, closed, output: () => output };
+}
+
+function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, name);
+  } catch {
+    // It has exited.
+  }
+}
+
+const END = '--- end of block ---';
+
+/** Opens a shell in a folder. The first command that fails ends it. */
+export function openShell(folder: string): Shell {
+  const { child, closed, output } = startBash(['-euo', 'pipefail'], folder);
+  child.stdin.on('error', () => {}); // reported as the end of the shell
+  child.stdin.write('exec 2>&1\n');
+  return {
+    run: async (commands) => {
+      const before = output().length;
+      child.stdin.write(`{\n${commands}\n} </dev/null\necho '${END}'\n`);
+      for (;;) {
+        const printed = output().slice(before);
+        const end = printed.indexOf(`${END}\n`);
+        if (end >= 0) return printed.slice(0, end);
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`exit status ${child.exitCode} of\n${commands}\n${printed}`);
+        await wait(20);
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.stdin.end();
+      signal(child, 'SIGKILL');
+      await closed;
+    },
+  };
+}
+
+/**
+ * Starts a command that runs until it is stopped, and waits until it listens on a port that it printed.
+ * @throws Error with the output if it exits instead.
+ */
+export async function startLongRunning(command: string, folder: string): Promise<LongRunning> {
+  const { child, closed, output } = startBash(['-euc', command], folder);
+  const stop = async () => {
+    signal(child, 'SIGINT');
+    const isStopped = await Promise.race([closed.then(() => true), wait(20_000, false)]);
+    signal(child, 'SIGKILL');
+    if (!isStopped) throw new Error(`Ctrl-C does not stop ${command}`);
+  };
+  for (;;) {
+    const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output())?.[1];
+    if (port !== undefined && (await isOpen(Number(port)))) break;
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${command}ended: ${output()}`);
+    await wait(50);
+  }
+  return { output, [Symbol.asyncDispose]: stop };
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
