@@ -255,6 +255,7 @@ export function toSvg({ measurements }: Results): string {
     y += 10;
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" font-family="sans-serif" font-size="12">
+<title>Requests per second of each gateway, relative to L0</title>
 <rect width="100%" height="100%" fill="white"/>
 ${elements.join('\n')}
 </svg>

@@ -111,7 +111,7 @@ function isCommandWord(word: string): boolean {
 function describeUnknownCommand(word: string): string {
   const closest = findClosestName(word, COMMAND_NAMES);
   return closest === undefined
-    ? `The command must be one of ${COMMAND_NAMES.join(', ')}.`
+    ? `The command must be one of ${COMMAND_NAMES.join(', ')}. With npm, options follow --, as in npm start -- --port 4001.`
     : `${word} is not a command. Did you mean ${closest}?`;
 }
 

@@ -85,7 +85,8 @@ export function inferPagination(
     ['page', pages !== null || (page !== null && hasMore)],
     ['offset', hasMore],
   ];
-  const style = configured.style ?? styles.find(([, isDetected]) => isDetected)?.[0] ?? 'none';
+  const inferred = styles.find(([, isDetected]) => isDetected)?.[0] ?? 'none';
+  const style = configured.style ?? styleOf(configured, response) ?? inferred;
   const next = { cursor, 'next-link': link };
   const position = { page, offset: findField(envelope, 'offset', isCount) };
   return {
@@ -98,6 +99,15 @@ export function inferPagination(
     parameter: null,
     size: null,
   };
+}
+
+/** The style of a configured `next`, whose name inference may not know: a link, or a cursor for `parameter`. */
+function styleOf(
+  { next, parameter }: DeepPartial<PagingContract>,
+  response: UpstreamResponse,
+): PagingStyle | null {
+  if (next == null) return null;
+  return parameter == null && isLink(readSource(next, response)) ? 'next-link' : 'cursor';
 }
 
 /** Finds the first field of a kind whose value is accepted, and returns its pointer. */

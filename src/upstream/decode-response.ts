@@ -47,7 +47,7 @@ export function toGatewayError(
 }
 
 const WRONG_CREDENTIAL =
-  'The service did not accept the credential: use the client secret for the first login of a client, and the latest refresh token for every later one.';
+  'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.';
 
 /** Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. */
 export function readRetryAfter(

@@ -146,7 +146,11 @@ describe('keytrail', () => {
   const PORT_FORM = 'a port number, 0 to 65535 (0 picks a free one)';
   const CERT = 'shared/cert.pem';
   it.each([
-    [['nope'], {}, 'The command must be one of serve, sandbox, learn, schema.'],
+    [
+      ['nope'],
+      {},
+      'The command must be one of serve, sandbox, learn, schema. With npm, options follow --, as in npm start -- --port 4001.',
+    ],
     [['lern'], {}, 'lern is not a command. Did you mean learn?'],
     [['help', 'lern'], {}, 'lern is not a command. Did you mean learn?'],
     [['serve', 'sandbox'], {}, 'Only one command'],

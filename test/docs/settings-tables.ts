@@ -17,7 +17,7 @@ function renderGroup(group: string, rows: readonly (readonly [string, Setting])[
   });
   return `### ${group}
 
-| variable | option | default | meaning |
+| variable | in a program | default | meaning |
 |---|---|---|---|
 ${lines.join('\n')}
 `;

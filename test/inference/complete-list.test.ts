@@ -15,6 +15,16 @@ describe('completeList', () => {
     expect(list.paging()).toMatchObject({ style: 'cursor', next: '/next_cursor', parameter: null });
   });
 
+  it.each([
+    ['a cursor', 's2', { next: '/mehr', parameter: 'weiter' }, 'cursor'],
+    ['a cursor without its parameter', 's2', { next: '/mehr' }, 'cursor'],
+    ['a link', '/api/v1/audit?seite=2', { next: '/mehr' }, 'next-link'],
+    ['nothing, on the last page', null, { next: '/mehr', parameter: 'weiter' }, 'cursor'],
+  ])('takes the style from a configured `next` of any name: %s', (_, mehr, paging, style) => {
+    const list = completeList({ ...SECRETS, body: { Blatt: [{ Nr: 1 }], mehr } }, { paging });
+    expect(list.paging()).toMatchObject({ style, ...paging });
+  });
+
   it('keeps configured entries, null included', () => {
     const paging = { parameter: 'cursor', size: 'limit' };
     const list = completeList(SECRETS, { records: '/items', total: null, paging });
