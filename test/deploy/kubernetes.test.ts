@@ -7,6 +7,7 @@ import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Service } from 'kubernetes-models/v1/Service';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
@@ -45,7 +46,13 @@ const pod = only('Deployment').spec?.template.spec;
 const [container, ...others] = pod?.containers ?? [];
 const environment = { ...only('ConfigMap').data };
 for (const { name, value = '' } of container?.env ?? []) environment[name] = value;
-const { config } = loadSettings({ environment, readFile: () => '' });
+const { config } = loadSettings({
+  ...COMMANDS.serve,
+  environment,
+  flags: {},
+  problems: [],
+  readFile: () => '',
+});
 const PROBES = ['startupProbe', 'readinessProbe', 'livenessProbe'] as const;
 
 describe('deploy/kubernetes.yaml', () => {
