@@ -17,7 +17,7 @@ const stopping = new AbortController();
 /** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const REPEAT_MS = 1000;
 let stoppedAt = Number.NEGATIVE_INFINITY;
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // A second signal exits at once. It must be handled here: as PID 1 of a container there is no default action.
     const now = performance.now();

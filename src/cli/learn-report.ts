@@ -5,6 +5,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { wrap } from './wrap.ts';
 
 /** Records per response that are checked for null fields and for fields that are not mapped. */
@@ -63,15 +64,16 @@ export function formatReport(
     ...listUnmapped(fields, contract),
     ...listMissingEntries(trails),
   ];
-  return `${login}${lines.flatMap((line) => wrap(line, INDENT)).join('\n')}\n`;
+  return `${login}${lines.flatMap((line) => wrap(escapeUnprintable(line), INDENT)).join('\n')}\n`;
 }
 
 /** The text of a table cell. */
 function formatValue(value: string | Party | null): string {
-  const text =
+  const shown =
     value !== null && typeof value === 'object'
       ? [value.type, value.name ?? value.identifier].filter((part) => part !== null).join(' ')
       : (value ?? '-');
+  const text = escapeUnprintable(shown);
   return text.length > VALUE_WIDTH ? `${text.slice(0, VALUE_WIDTH - 1)}…` : text;
 }
 

@@ -14,6 +14,7 @@ import { parseJson } from '../upstream/parse-json.ts';
 import { path } from '../upstream/path.ts';
 import { createRestClient } from '../upstream/rest-client.ts';
 import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
+import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatReport } from './learn-report.ts';
@@ -41,7 +42,8 @@ export async function learn(runtime: Runtime, commandLine: CommandLine): Promise
         `Skipped ${files[index]}: it has no list of records and no access token.\n`,
       );
   }
-  runtime.stdout.write(`${JSON.stringify(withoutDefaults(contract, responses), null, 2)}\n`);
+  const lines = JSON.stringify(withoutDefaults(contract, responses), null, 2).split('\n');
+  runtime.stdout.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
   const trails = responses.filter((response) => isTrail(inferContract(response)));
   runtime.stderr.write(formatReport(trails, contract));
 }

@@ -11,6 +11,8 @@ export type Runtime = {
   readonly stdout: {
     write(text: string): unknown;
     readonly isTTY?: boolean;
+    /** Bytes that wait to be written. */
+    readonly writableLength?: number;
     /** Whether a terminal has colours, as its type and NO_COLOR in the environment say. */
     hasColors?(environment: Environment): boolean;
   };

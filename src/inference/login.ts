@@ -25,11 +25,11 @@ export function inferLogin({ body }: UpstreamResponse): LoginContract {
     (field) => countKeys(field) <= MAX_KEYS,
   );
   const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
-  const accessToken = findBest(texts, LOGIN_FIELDS.accessToken);
+  const accessToken = findToken(texts, LOGIN_FIELDS.accessToken);
   const expiryCandidates = fields.filter((field) => detectExpiryFormat(field) !== null);
   return {
     accessToken: accessToken?.pointer ?? null,
-    refreshToken: findBest(texts, LOGIN_FIELDS.refreshToken)?.pointer ?? null,
+    refreshToken: findToken(texts, LOGIN_FIELDS.refreshToken)?.pointer ?? null,
     tokenType: findBest(texts, LOGIN_FIELDS.tokenType)?.pointer ?? null,
     expires: inferExpiry(expiryCandidates, accessToken),
   };
@@ -44,11 +44,27 @@ function findBest(
   fields: readonly FieldProfile[],
   patterns: readonly RegExp[],
 ): FieldProfile | undefined {
-  const [best] = fields
+  return rankFields(fields, patterns)[0]?.field;
+}
+
+/** The same for a token: none if a field that fits equally well has another one. The wrong token would be a guess. */
+function findToken(
+  fields: readonly FieldProfile[],
+  patterns: readonly RegExp[],
+): FieldProfile | undefined {
+  const [best, ...others] = rankFields(fields, patterns);
+  const isAmbiguous = others.some(
+    ({ rank, field }) => rank === best?.rank && field.values[0] !== best.field.values[0],
+  );
+  return isAmbiguous ? undefined : best?.field;
+}
+
+/** The fields that match a pattern, best first. */
+function rankFields(fields: readonly FieldProfile[], patterns: readonly RegExp[]) {
+  return fields
     .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank || countKeys(a.field) - countKeys(b.field));
-  return best?.field;
 }
 
 /** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */

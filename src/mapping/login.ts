@@ -32,7 +32,7 @@ export function readLogin(
   const accessToken = readToken(readSource(contract.accessToken, response));
   if (accessToken === null) {
     throwOnSoftFailure(response);
-    const message = `The service's response has no access token that Keytrail can find. ${CONTRACT_HINT}`;
+    const message = `The service's response has no access token that Keytrail can find, or more than one. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }
   return {

@@ -57,15 +57,15 @@ export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRat
 
   const count: LoginCounter = async (client, address) => {
     if (shared === null) return countInMemory(client, address);
-    const { redis, countInRedis } = await shared;
+    const { reconnect, countInRedis } = await shared;
     try {
       const rejection = await countInRedis(client, address);
       setFallback(false);
       return rejection;
     } catch {
       setFallback(true);
-      // Reconnect, so that the next logins do not wait for a Redis that hangs: without a connection they fail fast.
-      if (redis.status === 'ready') redis.disconnect(true);
+      // So that the next logins do not wait for a Redis that hangs: without a connection they fail fast.
+      reconnect();
       return countInMemory(client, address);
     }
   };
@@ -123,7 +123,17 @@ async function connectRedis(url: string, perMinute: number, onClose: () => void)
       new RateLimiterRedis({ ...bucket, storeClient: redis, rejectIfRedisNotReady: true }),
   );
   await once(redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {});
-  return { redis, countInRedis };
+  // Once per connection: it stays `ready` until it has closed, and every call to `disconnect` adds a listener to it.
+  let isClosing = false;
+  redis.on('close', () => {
+    isClosing = false;
+  });
+  const reconnect = () => {
+    if (redis.status !== 'ready' || isClosing) return;
+    isClosing = true;
+    redis.disconnect(true);
+  };
+  return { redis, reconnect, countInRedis };
 }
 
 function createLoginCounter(

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -440,7 +440,7 @@ describe('keytrail serve', () => {
     expect((await fetch(metricsUrl)).status).toBe(200);
   });
 
-  it.each([[['SIGTERM']], [['SIGINT']], [['SIGINT', 'SIGTERM']]] as const)(
+  it.each([[['SIGTERM']], [['SIGINT']], [['SIGHUP']], [['SIGINT', 'SIGTERM']]] as const)(
     'after %j finishes the requests in flight, closes its connections and exits 0',
     async (signals) => {
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -523,6 +523,21 @@ describe('keytrail serve', () => {
     process.child.kill('SIGTERM');
     await process.status;
     await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('started by npm opens no inspector on SIGUSR1', async () => {
+    await using process = startWithNpm({ PORT: '0' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    const npm = await readFile(
+      `/proc/${process.child.pid}/task/${process.child.pid}/children`,
+      'utf8',
+    );
+    const [pid] = npm.trim().split(' ').map(Number);
+    globalThis.process.kill(pid ?? Number.NaN, 'SIGUSR1');
+    expect((await query(url, '{ __typename }')).data).toEqual({ __typename: 'Query' });
+    expect(process.output.stderr).not.toMatch(/debugger/i);
+    process.child.kill('SIGTERM'); // npm's child would survive a SIGKILL of npm
+    await process.status;
   });
 
   it('survives a service that is down, and malformed requests', async () => {

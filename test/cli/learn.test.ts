@@ -95,6 +95,18 @@ describe('keytrail learn', () => {
     );
   });
 
+  it('prints characters that a terminal obeys as escapes, in values, names and the contract', async () => {
+    const evil = '\u001b[2J\r\n\u202e\u2028\u0085\u200b';
+    const record = { [`who${evil}`]: 'x', id: `1${evil}`, time: `2026${evil}`, action: evil };
+    const file = await save('evil.json', { [`events${evil}`]: [record], next: 'c' });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(stdout + stderr).not.toMatch(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u);
+    expect(stderr).toContain('\\u001b');
+    expect(JSON.parse(stdout).audit.records).toBe(`/events${evil}`);
+  });
+
   it('learns from several files, and the gateway starts with the printed contract', async () => {
     const record = { id: 1, time: '2026-11-21T00:00:00Z', what: 'x' };
     const one = await save('one.json', { items: [record] });

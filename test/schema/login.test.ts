@@ -125,6 +125,16 @@ describe('the response to a login', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
+  it('is read if the response has the same one twice', async () => {
+    const { data } = await read({ access_token: 'a', data: { access_token: 'a' } });
+    expect(data?.login?.accessToken).toBe('a');
+  });
+
+  it('is read without a refresh token if the response has two that differ', async () => {
+    const body = { access_token: 'a', refresh_token: 'b', user: { refresh_token: 'c' } };
+    expect((await read(body)).data?.login).toMatchObject({ accessToken: 'a', refreshToken: null });
+  });
+
   it.each([
     {},
     [],
@@ -144,7 +154,10 @@ describe('the response to a login', () => {
     { pending_token: 't' },
     { session_token: '', intermediate_session_token: 't' },
     { sms_token: 't', setupToken: 'u' },
-  ])('%j contains no token', async (body) => {
+    { access_token: 'a', accessToken: 'b' },
+    { access_token: 'a', user: { access_token: 'b' } },
+    { data: { token: 'a' }, result: { token: 'b' } },
+  ])('%j contains no token, or two that differ', async (body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');

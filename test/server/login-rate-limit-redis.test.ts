@@ -73,6 +73,25 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
     redis.child.kill('SIGCONT');
   });
 
+  it('that hangs while many clients log in is disconnected once, without a warning of Node', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    await using gateway = over(service, redis.url, { perMinute: 100 });
+    await untilShared(redis, gateway);
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', onWarning);
+    redis.child.kill('SIGSTOP');
+    const logins = await Promise.all(Array.from({ length: 50 }, () => codes(gateway, 'b', 1)));
+    expect(logins.flat()).toEqual(Array(50).fill(''));
+    redis.child.kill('SIGCONT');
+    await new Promise((resolve) => setImmediate(resolve)); // warnings are emitted in the next tick
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+    expect(gateway.fallbacks.filter(Boolean)).toHaveLength(1);
+    await untilShared(redis, gateway);
+  }, 30_000);
+
   it('that rejects commands is replaced by the count in memory', async () => {
     await using redis = await startRedis(await freePort());
     await using service = await startService(TOKEN);

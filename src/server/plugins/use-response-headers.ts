@@ -6,12 +6,13 @@ export const RESPONSE_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Adds {@link RESPONSE_HEADERS} to every response of Yoga. */
-export function useResponseHeaders(): Plugin {
+/** Adds {@link RESPONSE_HEADERS} to every response of Yoga; with CORS also `Vary: Origin`, as responses differ by it. */
+export function useResponseHeaders({ hasCors }: { readonly hasCors: boolean }): Plugin {
   return {
     onResponse({ response }) {
       for (const [name, value] of Object.entries(RESPONSE_HEADERS))
         response.headers.set(name, value);
+      if (hasCors) response.headers.append('vary', 'Origin');
     },
   };
 }
