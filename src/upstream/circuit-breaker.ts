@@ -1,6 +1,6 @@
 import type { CircuitState } from './types.ts';
 
-/** What an attempt says about the service; `ignored`: nothing, because the client disconnected. */
+/** What a call says about the service; `ignored`: nothing, because the client disconnected, or its request has spoken already. */
 export type Verdict = 'success' | 'failure' | 'ignored';
 
 /** Permission to make one attempt. */
@@ -25,8 +25,8 @@ export type CircuitBreaker = {
 const COOL_DOWN_MS = 4000;
 
 /**
- * The circuit opens if more than half of the last 20 attempts failed. Not consecutive failures: a working route would
- * hide a failing one, and one client's failures would block all others. Not a time window: a share of few attempts
+ * The circuit opens if more than half of the last 20 verdicts are failures. Not consecutive failures: a working route
+ * would hide a failing one, and one client's failures would block all others. Not a time window: a share of few verdicts
  * means little.
  */
 const SAMPLE_SIZE = 20;
@@ -41,7 +41,7 @@ export function createCircuitBreaker(
   onState: (state: CircuitState) => void,
 ): CircuitBreaker {
   let state: CircuitState = 'closed';
-  let sample: boolean[] = []; // whether each of the last attempts succeeded
+  let sample: boolean[] = []; // whether each of the last verdicts was a success
   let openUntil = 0;
   let generation = 0; // attempts that began before the circuit last opened or closed do not count
 

@@ -6,6 +6,7 @@ import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
 import { type AttemptResult, outcomeOf, verdictOf } from './classify-attempt.ts';
 import { readRetryAfter } from './decode-response.ts';
 import {
+  type ByteBudget,
   type HttpRequest,
   NoResponseError,
   type RawResponse,
@@ -32,8 +33,15 @@ export type CallOptions = {
   readonly aborted: AbortSignal;
 };
 
+/**
+ * What the calls of one GraphQL request share, however many they are: they give the circuit breaker one verdict, and read
+ * a bounded number of bytes.
+ */
+export type CallGroup = ByteBudget & { hasVerdict: boolean };
+
 /** A request with its route and trace. */
-export type UpstreamCall = HttpRequest & {
+export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
+  readonly group: CallGroup;
   readonly route: Route;
   /** OpenTelemetry's `url.template`. */
   readonly template: string;
@@ -85,7 +93,8 @@ export function createResilientCall(
     const { route, method, template } = call;
     const begun = clock();
     const span = call.trace.startAttempt({ method, template, isRetry });
-    const result: AttemptResult = await sendRequest(dispatcher, call, {
+    const request = { ...call, budget: call.group };
+    const result: AttemptResult = await sendRequest(dispatcher, request, {
       headers: span.headers,
       // A trial request is not cancelled: otherwise clients that disconnect could keep the circuit open.
       signal: permit.isTrial ? undefined : call.signal,
@@ -99,13 +108,20 @@ export function createResilientCall(
     const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
     if (wasStoppedByCircuit(result)) return null;
-    permit.record(verdictOf(result));
     observer.onAttempt?.(attempt);
     return result;
   };
 
+  /** Records the verdict of a call: of its last attempt, and of the first call of its group that has one. */
+  const conclude = (permit: Permit, { group }: UpstreamCall, result: AttemptResult) => {
+    const verdict = verdictOf(result);
+    permit.record(group.hasVerdict && !permit.isTrial ? 'ignored' : verdict);
+    if (verdict !== 'ignored') group.hasVerdict = true;
+    return result;
+  };
+
   /** Milliseconds to wait before a retry; null if the request must not be retried. */
-  const retryDelay = ({ method }: HttpRequest, result: AttemptResult): number | null => {
+  const retryDelay = ({ method }: UpstreamCall, result: AttemptResult): number | null => {
     const isRead = method === 'GET';
     const [min, max] = BACKOFF_MS;
     const backoff = min + (max - min) * random();
@@ -128,13 +144,15 @@ export function createResilientCall(
     const first = await makeAttempt(call, { permit, deadline, isRetry: false });
     if (first === null) return rejectWhileOpen(call.route);
     const delayMs = retryDelay(call, first);
-    if (delayMs === null || delayMs >= deadline - clock() || retryBudget < RETRY_COST) return first;
+    const isRetried = delayMs !== null && delayMs < deadline - clock() && retryBudget >= RETRY_COST;
+    if (permit.isTrial || !isRetried) return conclude(permit, call, first);
     retryBudget -= RETRY_COST;
     const isStillWanted = await delay(delayMs, [aborted, call.signal]);
-    if (!isStillWanted || clock() >= deadline) return first;
-    const retryPermit = breaker.tryAcquire(isRead);
-    if (retryPermit === null) return first;
-    return (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true })) ?? first;
+    const isInTime = isStillWanted && clock() < deadline;
+    const retryPermit = isInTime ? breaker.tryAcquire(isRead) : null;
+    const second =
+      retryPermit && (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true }));
+    return second ? conclude(retryPermit, call, second) : conclude(permit, call, first);
   };
 
   return async (call) => {

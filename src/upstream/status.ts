@@ -18,33 +18,36 @@ const NEVER = { retryable: 'none', repeat: false, countsAgainstService: false } 
 /** Never followed: the token could reach another host. */
 const REDIRECT: FailureStatus = { ...NEVER, code: 'UPSTREAM_BAD_RESPONSE', reason: 'REDIRECT' };
 
-/** The service works, and rejects this request. */
-const CLIENT_ERROR: FailureStatus = { ...NEVER, code: 'UPSTREAM_ERROR' };
-
-const SERVER_ERROR: FailureStatus = { ...CLIENT_ERROR, countsAgainstService: true };
+/** The service works, and rejects this request or fails at it: a 500 may be due to what one client sends. */
+const REJECTED: FailureStatus = { ...NEVER, code: 'UPSTREAM_ERROR' };
 
 /** The service is overloaded, or a proxy cannot reach it (RFC 9110, section 15.6). */
-const TEMPORARY: FailureStatus = { ...SERVER_ERROR, retryable: 'reads', repeat: true };
+const TEMPORARY: FailureStatus = {
+  code: 'UPSTREAM_ERROR',
+  retryable: 'reads',
+  repeat: true,
+  countsAgainstService: true,
+};
 
 const FAILURE_BY_STATUS: Readonly<Record<number, FailureStatus>> = {
-  400: { ...CLIENT_ERROR, code: 'BAD_USER_INPUT' },
-  401: { ...CLIENT_ERROR, code: 'UNAUTHENTICATED' },
-  403: { ...CLIENT_ERROR, code: 'FORBIDDEN' },
-  404: { ...CLIENT_ERROR, code: 'NOT_FOUND' },
-  408: { ...CLIENT_ERROR, retryable: 'reads' },
-  409: { ...CLIENT_ERROR, code: 'CONFLICT' },
-  410: { ...CLIENT_ERROR, code: 'NOT_FOUND' },
-  422: { ...CLIENT_ERROR, code: 'BAD_USER_INPUT' },
-  425: { ...CLIENT_ERROR, retryable: 'reads' }, // Too Early (RFC 8470)
-  429: { ...CLIENT_ERROR, code: 'RATE_LIMITED', retryable: 'all' },
+  400: { ...REJECTED, code: 'BAD_USER_INPUT' },
+  401: { ...REJECTED, code: 'UNAUTHENTICATED' },
+  403: { ...REJECTED, code: 'FORBIDDEN' },
+  404: { ...REJECTED, code: 'NOT_FOUND' },
+  408: { ...REJECTED, retryable: 'reads' },
+  409: { ...REJECTED, code: 'CONFLICT' },
+  410: { ...REJECTED, code: 'NOT_FOUND' },
+  422: { ...REJECTED, code: 'BAD_USER_INPUT' },
+  425: { ...REJECTED, retryable: 'reads' }, // Too Early (RFC 8470)
+  429: { ...REJECTED, code: 'RATE_LIMITED', retryable: 'all' },
   502: TEMPORARY,
   503: TEMPORARY,
   504: { ...TEMPORARY, code: 'UPSTREAM_TIMEOUT' },
 };
 
-/** The meaning of a final HTTP status (200 or more); null for 2xx. Unlisted ones go by their class. */
+/** The meaning of a final HTTP status (200 or more); null for 2xx. */
 export function failureOf(status: number): FailureStatus | null {
   if (status < 300) return null;
   if (status < 400) return REDIRECT;
-  return FAILURE_BY_STATUS[status] ?? (status < 500 ? CLIENT_ERROR : SERVER_ERROR);
+  return FAILURE_BY_STATUS[status] ?? REJECTED;
 }

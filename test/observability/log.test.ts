@@ -197,7 +197,7 @@ describe('the circuit breaker', () => {
   const COOL_DOWN_MS = 4000;
 
   it('is logged when it opens and when it closes, not in between, and again at the next outage', async () => {
-    let status = 500;
+    let status = 503;
     await using service = await startService(() => ({ status, body: [] }));
     const time = { ms: 0 };
     const states: string[] = [];
@@ -209,7 +209,7 @@ describe('the circuit breaker', () => {
     const events = () =>
       records(gateway).flatMap(({ level, msg }) => (msg === 'request' ? [] : [[level, msg]]));
     for (let outage = 1; outage <= 2; outage += 1) {
-      status = 500;
+      status = 503;
       for (let round = 0; round < 40; round += 1) await audit();
       for (let trial = 0; trial < 3; trial += 1) {
         time.ms += COOL_DOWN_MS;

@@ -329,7 +329,7 @@ describe('the circuit breaker', () => {
 
   /** A gateway whose circuit is open. The service then sends `current.response`; null: it never responds. */
   async function opened() {
-    const current: { response: ServiceResponse | null } = { response: { status: 500 } };
+    const current: { response: ServiceResponse | null } = { response: { status: 503 } };
     const service = await startService(() => current.response ?? new Promise(() => {}));
     const { gateway, events, time } = observed(service.url);
     await repeat(FAILURES, gateway, DELETE);
@@ -382,12 +382,13 @@ describe('the circuit breaker', () => {
     const { gateway, events } = observed(gone.url);
     await using _gateway = gateway;
     for (let call = 0; call < FAILURES; call += 1) await LOG_IN(gateway);
-    expect(events).toContain('open');
+    expect(events.at(-1)).toBe('open');
+    await LOG_IN(gateway);
     expect(events.at(-1)).toBe('login rejected');
   });
 
   it('rejects calls that were queued for a connection when it opened', async () => {
-    await using service = await startService({ status: 500 });
+    await using service = await startService({ status: 503 });
     const { gateway, events } = observed(service.url, { connections: 1 });
     await using _gateway = gateway;
     await repeat(FAILURES - 5, gateway, DELETE);
@@ -408,7 +409,7 @@ describe('the circuit breaker', () => {
     bed.time.ms += 1;
     expect(codeOf(await READ(bed.gateway))).toBe('');
     for (const [, send] of ALL) expect(codeOf(await send(bed.gateway))).toBe('');
-    expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'closed', 'audit 2xx']);
+    expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'audit 2xx', 'closed']);
     expect(bed.received()).toBe(5);
   });
 
@@ -433,7 +434,7 @@ describe('the circuit breaker', () => {
     expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_ERROR');
     expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
     expect(bed.received()).toBe(1);
-    expect(bed.events).toEqual(['half-open', 'open', 'audit 5xx', 'audit rejected']);
+    expect(bed.events).toEqual(['half-open', 'audit 5xx', 'open', 'audit rejected']);
   });
 
   it('sends another trial request if the first hangs for as long as the cool-down', async () => {
@@ -454,7 +455,7 @@ describe('the circuit breaker', () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     let arrived = false;
     await using service = await startService(async ({ method }) => {
-      if (method !== 'GET') return { status: 500 };
+      if (method !== 'GET') return { status: 503 };
       arrived = true;
       await go;
       return OK;
@@ -469,8 +470,8 @@ describe('the circuit breaker', () => {
     client.abort();
     release();
     await expect(cancelled).rejects.toThrow('aborted');
-    await until(() => events.at(-1) === 'audit 2xx');
-    expect(events.slice(-3)).toEqual(['half-open', 'closed', 'audit 2xx']);
+    await until(() => events.at(-1) === 'closed');
+    expect(events.slice(-3)).toEqual(['half-open', 'audit 2xx', 'closed']);
   });
 
   it.each(WRITES)('sends %s after a cool-down without a read, and stays open', async (_, send) => {
@@ -494,9 +495,9 @@ describe('the circuit breaker', () => {
   it('closes after a successful trial request, although a login sent before it fails', async () => {
     const held = new Map<string, () => void>();
     await using service = await startService(async ({ method }) => {
-      if (method === 'DELETE') return { status: 500 };
+      if (method === 'DELETE') return { status: 503 };
       await new Promise<void>((resolve) => held.set(method, resolve));
-      return method === 'GET' ? OK : { status: 500 };
+      return method === 'GET' ? OK : { status: 503 };
     });
     const { gateway, events, time } = observed(service.url);
     await using _gateway = gateway;
@@ -521,7 +522,7 @@ describe('the circuit breaker', () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     await using service = await startService(async ({ method, headers }) => {
       if (headers.authorization === 'Bearer slow') await go;
-      return method === 'GET' ? OK : { status: 500 };
+      return method === 'GET' ? OK : { status: 503 };
     });
     const { gateway, events, time } = observed(service.url, { connections: 64 });
     await using _gateway = gateway;
@@ -542,7 +543,7 @@ describe('the circuit breaker', () => {
 });
 
 describe('the circuit stays closed', () => {
-  it.each([302, 400, 401, 403, 404, 409, 429])(
+  it.each([302, 400, 401, 403, 404, 409, 429, 500, 501, 505, 507])(
     'however many responses have status %s',
     async (status) => {
       await using service = await startService({ status });
@@ -553,6 +554,57 @@ describe('the circuit stays closed', () => {
       expect(events.filter((event) => /open|rejected/.test(event))).toEqual([]);
     },
   );
+
+  it('while one kind of request fails with 500 for ever, and no other request is affected', async () => {
+    await using service = await startService(({ url }) =>
+      url.includes('poison') ? { status: 500 } : OK,
+    );
+    const { gateway, events } = observed(service.url, { connections: 64 });
+    await using _gateway = gateway;
+    const aliases = Array.from(
+      { length: 10 },
+      (_, at) => `a${at}: audit(parameters: [{ name: "poison", value: "${at}" }]) { totalCount }`,
+    );
+    const poison: Operation = (over) => ask(over, `{ ${aliases.join(' ')} }`, {}, { token: 't' });
+    await repeat(10, gateway, poison);
+    expect(service.seen).toHaveLength(100);
+    for (const [, send] of ALL) expect(codeOf(await send(gateway))).toBe('');
+    expect(events).not.toContain('open');
+  });
+
+  it('after 19 requests of ten reads that all time out, and opens with the twentieth', async () => {
+    await using service = await startService(() => new Promise(() => {}));
+    const { gateway, events } = observed(service.url, {
+      clock: () => performance.now(),
+      timeoutMs: 200,
+      connections: 256,
+    });
+    await using _gateway = gateway;
+    const aliases = Array.from(
+      { length: 10 },
+      (_, at) => `a${at}: audit(parameters: [{ name: "n", value: "${at}" }]) { totalCount }`,
+    );
+    const ten: Operation = (over) => ask(over, `{ ${aliases.join(' ')} }`, {}, { token: 't' });
+    await repeat(19, gateway, ten);
+    expect(service.seen).toHaveLength(190);
+    expect(events).not.toContain('open');
+    await ten(gateway);
+    expect(events).toContain('open');
+  });
+
+  it('if the retry of every failed call succeeds', async () => {
+    let calls = 0;
+    await using service = await startService(() => {
+      calls += 1;
+      return calls % 2 === 1 ? { status: 503 } : OK;
+    });
+    const { gateway, events } = observed(service.url);
+    await using _gateway = gateway;
+    for (let call = 0; call < 10; call += 1) expect(codeOf(await READ(gateway))).toBe('');
+    expect(service.seen).toHaveLength(20);
+    await repeat(10, gateway, LOG_IN);
+    expect(events).not.toContain('open');
+  });
 
   it('however many clients disconnect', async () => {
     await using service = await startService(async () => {
@@ -577,7 +629,7 @@ describe('the circuit stays closed', () => {
 
   it('until 20 attempts have failed, not counting clients that disconnected', async () => {
     await using service = await startService(({ method }) =>
-      method === 'GET' ? new Promise(() => {}) : { status: 500 },
+      method === 'GET' ? new Promise(() => {}) : { status: 503 },
     );
     const { gateway, events } = observed(service.url, { connections: 64 });
     await using _gateway = gateway;
@@ -595,7 +647,7 @@ describe('the circuit stays closed', () => {
 
   it('if half of the calls fail, however many', async () => {
     await using service = await startService(({ method }) =>
-      method === 'DELETE' ? { status: 500 } : OK,
+      method === 'DELETE' ? { status: 503 } : OK,
     );
     const { gateway, events } = observed(service.url);
     await using _gateway = gateway;

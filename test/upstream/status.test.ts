@@ -37,7 +37,7 @@ it.each(statuses.filter((status) => status >= 300))(
       ...(isRedirect && { reason: 'REDIRECT' }),
       retryable: RETRYABLE[status] ?? 'none',
       repeat: REPEATED.includes(status),
-      countsAgainstService: status >= 500,
+      countsAgainstService: REPEATED.includes(status),
     });
   },
 );
