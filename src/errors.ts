@@ -46,7 +46,8 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
  * - `GRAPHQL_PARSE_FAILED`: a syntax error in the document.
  * - `GRAPHQL_VALIDATION_FAILED`: the document does not match the schema.
  * - `BAD_USER_INPUT`: a wrong variable or argument, or the service's 400 or 422.
- * - `OPERATION_TOO_COMPLEX`: the document exceeds a limit, e.g. one field per mutation; split it.
+ * - `OPERATION_TOO_COMPLEX`: the operation exceeds a limit, of its document, its response or what it reads of the service;
+ *   split it, or request smaller pages.
  * - `UNAUTHENTICATED`: no well-formed bearer token (nothing is sent), or the service's 401; log in.
  * - `FORBIDDEN`: the service's 403.
  * - `NOT_FOUND`: the service's 404 or 410.

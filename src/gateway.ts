@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
-import { GatewayError } from './errors.ts';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
 import { createReporter, type OngoingRequest } from './observability/reporter.ts';
 import { createTracing } from './observability/tracing.ts';
@@ -21,49 +19,53 @@ import { useIntrospection } from './server/plugins/use-introspection.ts';
 import { useJsonRequests } from './server/plugins/use-json-requests.ts';
 import { useLimits } from './server/plugins/use-limits.ts';
 import { type PlaygroundOptions, usePlayground } from './server/plugins/use-playground.ts';
+import { usePointerCheck } from './server/plugins/use-pointer-check.ts';
 import { takeRequestId, useRequestId } from './server/plugins/use-request-id.ts';
 import { useRequestReport } from './server/plugins/use-request-report.ts';
 import { RESPONSE_HEADERS, useResponseHeaders } from './server/plugins/use-response-headers.ts';
+import { type ResultLimits, useResultLimit } from './server/plugins/use-result-limit.ts';
 import { useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
-import { GRAPHQL_PATH, toEndpoint } from './server/routes.ts';
+import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './server/request-body.ts';
+import { type Endpoint, GRAPHQL_PATH, targetOf, toEndpoint } from './server/routes.ts';
+import { createSender, type SendLimits } from './server/send-response.ts';
 import { validateHttpHead } from './server/validate-http-head.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
 /** Settings and collaborators of a gateway. */
-export type GatewayDependencies = {
-  readonly upstream: Omit<RestClientOptions, 'now'>;
-  /** Limit on logins per client and per IP address, and where replicas share the count. */
-  readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
-  /** Receives events, for metrics. */
-  readonly observer?: Partial<GatewayObserver> | undefined;
-  /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
-  readonly trustedProxies: number;
-  readonly introspection: boolean;
-  /** Where each field is in the service's responses. What it omits is inferred. */
-  readonly contract: SharedServices['contract'];
-  /** Variables of the playground's tabs; null disables the playground. */
-  readonly playground: PlaygroundOptions | null;
-  /** GraphQL requests in flight above which further ones get 503. */
-  readonly maxInFlight: number;
-  /** Origins that CORS allows to read responses, always without credentials. */
-  readonly corsOrigins: readonly string[];
-  readonly log: GatewayLog;
-  readonly tracer: Tracer;
-  /** Current time. */
-  readonly now: () => Date;
-  /** Monotonic clock, in milliseconds. */
-  readonly clock: () => number;
-  /** Random number from 0 up to, not including, 1: jitter of retries. */
-  readonly random: () => number;
-  /** Creates a request ID. */
-  readonly createId: () => string;
-  /** Aborted when the shutdown begins: the gateway is then live, but not ready. */
-  readonly draining: AbortSignal;
-};
-
-const MAX_BODY_BYTES = 65_536;
+export type GatewayDependencies = BodyLimits &
+  SendLimits &
+  ResultLimits & {
+    readonly upstream: Omit<RestClientOptions, 'now'>;
+    /** Limit on logins per client and per IP address, and where replicas share the count. */
+    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
+    /** Receives events, for metrics. */
+    readonly observer?: Partial<GatewayObserver> | undefined;
+    /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
+    readonly trustedProxies: number;
+    readonly introspection: boolean;
+    /** Where each field is in the service's responses. What it omits is inferred. */
+    readonly contract: SharedServices['contract'];
+    /** Variables of the playground's tabs; null disables the playground. */
+    readonly playground: PlaygroundOptions | null;
+    /** GraphQL requests in flight above which further ones get 503. */
+    readonly maxInFlight: number;
+    /** Origins that CORS allows to read responses, always without credentials. */
+    readonly corsOrigins: readonly string[];
+    readonly log: GatewayLog;
+    readonly tracer: Tracer;
+    /** Current time. */
+    readonly now: () => Date;
+    /** Monotonic clock, in milliseconds. */
+    readonly clock: () => number;
+    /** Random number from 0 up to, not including, 1: jitter of retries. */
+    readonly random: () => number;
+    /** Creates a request ID. */
+    readonly createId: () => string;
+    /** Aborted when the shutdown begins: the gateway is then live, but not ready. */
+    readonly draining: AbortSignal;
+  };
 
 /** Creates a gateway. It connects to the service when the first request needs it. */
 export function assembleGateway(options: GatewayDependencies): Gateway {
@@ -88,6 +90,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     clock,
     maxInFlight: options.maxInFlight,
   });
+  const bodies = createBodyReader(options);
+  const send = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
@@ -117,12 +121,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     // Hooks of the same name run in this order.
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
+      useResultLimit(options), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
       useRequestReport((requestId, { headers }, { pathname }) =>
         reporter.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
       ),
-      useResponseHeaders(),
+      useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
       playground !== null && usePlayground(GRAPHQL_PATH, playground),
       useRoutes(draining, loadShedder.isShedding),
       useJsonRequests(),
@@ -132,6 +137,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       documentCache,
       prepared.plugin, // needs `executed` of useRequestReport, and the document in documentCache
       useValueMasking({ hideSuggestions: !options.introspection }),
+      usePointerCheck(), // after the variables were checked
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
@@ -146,7 +152,6 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   const fastPath = createFastPath({
     find: prepared.find,
-    maxBytes: MAX_BODY_BYTES,
     begin: (request, response) => {
       const clientRequest = toCallerRequest(request, response);
       const { headers, signal } = clientRequest;
@@ -154,33 +159,45 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const report = reporter.begin({ requestId, headers, isGraphql: true });
       return { requestId, context: contextOf(clientRequest, report), report, signal };
     },
+    graphqlMaxBytes: options.graphqlMaxBytes,
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
-    headers: RESPONSE_HEADERS,
+    send,
+    headers: corsOrigins.length > 0 ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
   });
 
   return {
     fetch: async (input, init) => {
       const request = new Request(input, init);
-      const { signal, url } = request;
+      const { signal, url, method, body: stream } = request;
       signal.throwIfAborted();
-      const endpoint = toEndpoint(request.method, new URL(url).pathname);
-      return loadShedder.respond(() => yoga.fetch(request), { ...endpoint, signal });
+      const endpoint = toEndpoint(method, new URL(url).pathname);
+      const readBody = stream && isOperation(endpoint) ? () => bodies.ofFetch(stream) : undefined;
+      const response = await loadShedder.respond({ ...endpoint, signal, readBody }, async (body) =>
+        yoga.fetch(body === undefined ? request : new Request(request, { body })),
+      );
+      if (response !== null) return response;
+      signal.throwIfAborted();
+      throw new TypeError('The body of the request could not be read.');
     },
     handle: async (request, response) => {
-      const { method, url = '' } = request;
-      const endpoint = toEndpoint(method, url);
-      const invalid = validateHttpHead(request);
+      const target = targetOf(request);
+      const endpoint = toEndpoint(request.method, target);
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
-      const work = async () => {
-        if (invalid !== undefined) {
-          const error = new GatewayError('BAD_REQUEST', { message: invalid });
-          return loadShedder.reject(error, 400, endpoint);
+      const invalid = validateHttpHead(request, endpoint);
+      const isWanted = !invalid && isOperation(endpoint) && !request.readableDidRead;
+      const readBody = isWanted ? () => bodies.ofNode(request) : undefined;
+      const result = await loadShedder.respond({ ...endpoint, readBody }, async (body) => {
+        if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
+        if (body !== undefined) {
+          if (target === GRAPHQL_PATH && (await fastPath(request, response, body))) return null;
+          // A stream can be read only once. Yoga takes `request.body`, where body parsers of Express leave it.
+          Object.assign(request, { body });
         }
-        if (url === GRAPHQL_PATH && (await fastPath(request, response))) return null;
         return yoga.handleNodeRequestAndResponse(request, response, { peer });
-      };
-      const result = await loadShedder.respond(work, endpoint);
-      if (result !== null) await send(result, response);
+      });
+      if (result === null) return;
+      const head = { status: result.status, headers: Object.fromEntries(result.headers) };
+      send(response, head, await result.text());
     },
     abort: () => {
       client.abort();
@@ -200,13 +217,11 @@ function allowOrigins(origins: readonly string[]) {
   return (request: Request) => {
     const origin = request.headers.get('origin');
     const isAllowed = origin !== null && origins.includes(origin);
-    return isAllowed ? { origin: [origin], credentials: false } : false;
+    return isAllowed ? { origin: [origin], credentials: false, maxAge: 600 } : false;
   };
 }
 
-/** Replaces Yoga's own request listener, which responds to errors with their stack. */
-async function send(result: Response, response: ServerResponse): Promise<void> {
-  const body = await result.text();
-  if (response.destroyed) return;
-  response.writeHead(result.status, Object.fromEntries(result.headers)).end(body);
+/** Whether a request carries a GraphQL operation in its body. */
+function isOperation({ method, route }: Endpoint): boolean {
+  return method === 'POST' && route === GRAPHQL_PATH;
 }

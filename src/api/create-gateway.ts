@@ -62,6 +62,7 @@ const upstreamSchema = z
       timeoutMs: option(SETTINGS.UPSTREAM_TIMEOUT_MS),
       connections: option(SETTINGS.UPSTREAM_CONNECTIONS),
       maxBytes: option(SETTINGS.UPSTREAM_MAX_BYTES),
+      maxBytesPerRequest: option(SETTINGS.UPSTREAM_MAX_BYTES_PER_REQUEST),
       tls: z
         .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
         .refine(
@@ -89,6 +90,10 @@ const optionsSchema = z.strictObject(
     introspection: option(SETTINGS.INTROSPECTION),
     playground: option(SETTINGS.PLAYGROUND),
     maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
+    maxIncompleteRequests: option(SETTINGS.MAX_INCOMPLETE_REQUESTS),
+    graphqlMaxBytes: option(SETTINGS.GRAPHQL_MAX_BYTES),
+    maxUnreadBytes: option(SETTINGS.MAX_UNREAD_BYTES),
+    writeTimeoutMs: option(SETTINGS.WRITE_TIMEOUT_MS),
     corsOrigins: option(SETTINGS.CORS_ORIGINS),
     log: z
       .custom<GatewayLog>(

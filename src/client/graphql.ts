@@ -6,7 +6,7 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 /** Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition. */
 export type AuditFilter = {
-  /** One of these actions, compared exactly. An empty list matches nothing. */
+  /** One of these actions, at most 100, compared exactly. An empty list matches nothing. */
   actions?: Array<string> | null | undefined;
   /** Identifier or name of the actor, compared exactly. */
   actor?: string | null | undefined;

@@ -67,6 +67,14 @@ export const SETTINGS = {
     description: 'largest response body that is accepted from the service',
     option: 'upstream.maxBytes',
   },
+  UPSTREAM_MAX_BYTES_PER_REQUEST: {
+    group: 'Service',
+    ...integer(1, 2 ** 29, ' of bytes'),
+    default: 2 ** 24,
+    description:
+      'what one GraphQL request may read of the service in all; its first response may be larger',
+    option: 'upstream.maxBytesPerRequest',
+  },
   UPSTREAM_CA_FILE: {
     group: 'Service',
     ...pemFile,
@@ -151,6 +159,35 @@ export const SETTINGS = {
     default: 512,
     description: 'maximum number of concurrent requests; further ones get HTTP 503',
     option: 'maxInFlight',
+  },
+  MAX_INCOMPLETE_REQUESTS: {
+    group: 'Limits',
+    ...integer(1, 65_535),
+    default: 4096,
+    description: 'maximum number of requests whose body has not arrived; further ones get HTTP 503',
+    option: 'maxIncompleteRequests',
+  },
+  GRAPHQL_MAX_BYTES: {
+    group: 'Limits',
+    ...integer(1024, 2 ** 29, ' of bytes'),
+    default: 2 ** 25,
+    description: 'largest GraphQL response; an operation with a larger one fails',
+    option: 'graphqlMaxBytes',
+  },
+  MAX_UNREAD_BYTES: {
+    group: 'Limits',
+    ...integer(1, 2 ** 33, ' of bytes'),
+    default: 2 ** 28,
+    description:
+      'bytes of responses that clients have not read yet; above it those that wait longest are disconnected',
+    option: 'maxUnreadBytes',
+  },
+  WRITE_TIMEOUT_MS: {
+    group: 'Limits',
+    ...milliseconds(1),
+    default: 30_000,
+    description: 'how long a client may read nothing of its response before it is disconnected',
+    option: 'writeTimeoutMs',
   },
   LOGIN_RATE_LIMIT: {
     group: 'Limits',

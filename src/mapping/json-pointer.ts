@@ -14,17 +14,27 @@ export function isPointer(text: string): boolean {
   return GRAMMAR.test(text);
 }
 
+/** Bounds of a pointer that a client sends: the service's responses are at most 64 levels deep. */
+const MAX_LENGTH = 2048;
+const MAX_TOKENS = 64;
+
+/** What is wrong with a client's JSON pointer; null if it is valid. */
+export function describeInvalidPointer(pointer: string): string | null {
+  if (pointer.length > MAX_LENGTH || pointer.split('/', MAX_TOKENS + 2).length > MAX_TOKENS + 1)
+    return `Use a JSON pointer of at most ${MAX_LENGTH} characters and ${MAX_TOKENS} tokens.`;
+  if (isPointer(pointer)) return null;
+  return 'Use a JSON pointer: empty, or with a leading `/` as in `/data/0/id` (RFC 6901).';
+}
+
 /**
- * Resolves a JSON pointer (RFC 6901) against a value; `undefined` if there is nothing.
- * @throws GatewayError BAD_USER_INPUT if it is not a pointer.
+ * Parses a client's JSON pointer into a function that resolves it; `undefined` if there is nothing. It is not compiled:
+ * a client could send a new one with every request.
+ * @throws GatewayError BAD_USER_INPUT if it is not a pointer, or too long.
  */
-export function resolvePointer(value: unknown, pointer: string): unknown {
-  if (!isPointer(pointer)) {
-    throw new GatewayError('BAD_USER_INPUT', {
-      message: 'Use a JSON pointer: empty, or with a leading `/` as in `/data/0/id` (RFC 6901).',
-    });
-  }
-  return interpret(pointer)(value);
+export function parsePointer(pointer: string): PointerReader {
+  const message = describeInvalidPointer(pointer);
+  if (message !== null) throw new GatewayError('BAD_USER_INPUT', { message });
+  return interpret(pointer);
 }
 
 /** Reads a part of a JSON value. */
@@ -56,7 +66,14 @@ function compileToCode(pointer: string): PointerReader | null {
 function interpret(pointer: string): PointerReader {
   const escaped = pointer.split('/').slice(1);
   const tokens = escaped.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return (value) => tokens.reduce(getMember, value);
+  return (value) => {
+    let found = value;
+    for (const token of tokens) {
+      found = getMember(found, token);
+      if (found === undefined) break;
+    }
+    return found;
+  };
 }
 
 /** Reads own members only, so that `__proto__` and `length` are keys like any other. */

@@ -20,23 +20,39 @@ export function findItem(
   page: ListPage,
   { fingerprint: wanted, index, origin }: ItemPosition,
 ): number {
-  const indexOfOrigin = () =>
-    findIndex(page, (candidate) => recordPrint(page, candidate) === origin);
-  const added = typeof origin === 'number' ? page.length - origin : Math.max(0, indexOfOrigin());
+  const added =
+    typeof origin === 'number'
+      ? page.length - origin
+      : (indexPrints(page).records.get(origin) ?? 0);
   // The id is compared last: if ids are those of operations, several records share one.
-  for (const isMatch of [isSameRecord, isSameId]) {
+  for (const { printOf, kind } of COMPARISONS) {
+    const print = printOf(wanted);
     const isFound = (candidate: number) =>
-      candidate >= 0 && candidate < page.length && isMatch(wanted, fingerprint(page, candidate));
-    const found = [index + added, index].find(isFound) ?? findIndex(page, isFound);
-    if (found >= 0) return found;
+      candidate >= 0 &&
+      candidate < page.length &&
+      printOf(fingerprint(page, candidate)) === print &&
+      print !== NO_ID;
+    const found = [index + added, index].find(isFound) ?? indexPrints(page)[kind].get(print);
+    if (found !== undefined) return found;
   }
   return -1;
 }
 
-function findIndex({ length }: ListPage, holds: (index: number) => boolean): number {
-  for (let index = 0; index < length; index += 1) if (holds(index)) return index;
-  return -1;
-}
+const COMPARISONS = [
+  { kind: 'records', printOf: (fingerprint: string) => fingerprint.slice(DIGEST_LENGTH) },
+  { kind: 'ids', printOf: (fingerprint: string) => fingerprint.slice(0, DIGEST_LENGTH) },
+] as const;
+
+/** The first index of each record and of each id. Built once per page, however many cursors are looked up in it. */
+const indexPrints = memoizeByObject((page: ListPage) => {
+  const prints = { records: new Map<string, number>(), ids: new Map<string, number>() };
+  for (let index = page.length - 1; index >= 0; index -= 1) {
+    for (const { kind, printOf } of COMPARISONS)
+      prints[kind].set(printOf(fingerprint(page, index)), index);
+  }
+  prints.ids.delete(NO_ID);
+  return prints;
+});
 
 const fingerprints = memoizeByObject((_: ListPage) => new Map<number, string>());
 
@@ -64,11 +80,3 @@ function digest(text: string): string {
 }
 
 const NO_ID = digest('');
-
-function isSameRecord(one: string, other: string): boolean {
-  return one.slice(DIGEST_LENGTH) === other.slice(DIGEST_LENGTH);
-}
-
-function isSameId(one: string, other: string): boolean {
-  return !one.startsWith(NO_ID) && one.slice(0, DIGEST_LENGTH) === other.slice(0, DIGEST_LENGTH);
-}

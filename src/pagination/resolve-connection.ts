@@ -28,6 +28,8 @@ export type ConnectionArguments<Item extends ListItem> = {
   readonly after?: string | null | undefined;
   /** Default: all items. */
   readonly where?: ItemSelector<Item> | undefined;
+  /** Called with the number of items that were selected of each page of the service. It may throw. */
+  readonly admit?: (items: number) => void;
 };
 
 /** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
@@ -57,7 +59,7 @@ export function pageSizeParameter(paging: { readonly size?: string | null | unde
  */
 export async function resolveConnection<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
-  { first, after, where = selectAllItems }: ConnectionArguments<Item>,
+  { first, after, where = selectAllItems, admit }: ConnectionArguments<Item>,
 ): Promise<Connection<Item>> {
   const size = first ?? DEFAULT_FIRST;
   if (size < 1 || size > MAX_FIRST) {
@@ -69,7 +71,9 @@ export async function resolveConnection<Item extends ListItem>(
   const recordsNeeded = where === selectAllItems && position === null ? size + 1 : undefined;
   const { pages, next } = await fetchPages(fetchPage, position, recordsNeeded, (fetched) => {
     const { page, token, from } = fetched;
+    admit?.(0); // other connections may have exhausted the bound: then nothing is selected
     const indices = where(page, from, size + 1 - selected.length);
+    admit?.(indices.length);
     selected.push(...indices.map((index) => ({ page, token, index })));
     return selected.length < size;
   });

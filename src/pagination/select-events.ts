@@ -29,7 +29,11 @@ export const selectAllItems: ItemSelector<ListItem> = selectWhere(() => true);
 
 /** Selects the events that meet every condition. A field that could not be read meets none. */
 export function selectMatchingEvents(filter: EventFilter): ItemSelector<AuditEvent> {
-  return selectWhere((page, index) => matches(filter, page.item(index)));
+  const conditions = {
+    ...filter,
+    actions: filter.actions == null ? null : new Set(filter.actions),
+  };
+  return selectWhere((page, index) => matches(conditions, page.item(index)));
 }
 
 function selectWhere<Item extends ListItem>(
@@ -74,13 +78,16 @@ export function filterParameters(
   });
 }
 
-function matches(filter: EventFilter, event: AuditEvent): boolean {
+function matches(
+  filter: Omit<EventFilter, 'actions'> & { readonly actions: ReadonlySet<string> | null },
+  event: AuditEvent,
+): boolean {
   const { since, until, actions, actor, target, outcome } = filter;
   const time = since == null && until == null ? null : event.occurredAt;
   return (
     (since == null || (time !== null && time >= since)) &&
     (until == null || (time !== null && time < until)) &&
-    (actions == null || (event.action !== null && actions.includes(event.action))) &&
+    (actions == null || (event.action !== null && actions.has(event.action))) &&
     (actor == null || isNamed(actor, event.actor)) &&
     (target == null || isNamed(target, event.target)) &&
     (outcome == null || event.outcome === outcome)

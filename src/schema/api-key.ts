@@ -4,8 +4,8 @@ import { selectEventsOfParty } from '../pagination/select-events.ts';
 import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';
-import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
-import { connectionArguments } from './connection.ts';
+import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
+import { connectionArguments, countFields } from './connection.ts';
 
 /** Adds the entity `ApiKey`, and `Mutation.deleteApiKey`. Forwards to DELETE /api/v1/secrets/{client_id}. */
 export function addApiKey(builder: Builder): void {
@@ -21,9 +21,11 @@ export function addApiKey(builder: Builder): void {
         description:
           'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. Null if it fails, with the codes of `Query.audit`.',
         args: connectionArguments(builder),
-        resolve: ({ clientId }, { first, after }, context) => {
+        resolve: ({ clientId }, { first, after }, context, info) => {
           const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));
-          return resolveConnection(trail, { first, after, where: selectEventsOfParty(clientId) });
+          const where = selectEventsOfParty(clientId);
+          const admit = (items: number) => context.admitValues(items, countFields(info));
+          return resolveConnection(trail, { first, after, where, admit });
         },
       }),
     }),
@@ -73,12 +75,11 @@ export function addApiKey(builder: Builder): void {
           description: 'The client ID of the key, 1 to 256 characters.',
         }),
       },
-      resolve: async (_, { clientId }, { authorized }) => ({
-        clientId,
-        ...readDeletion(
-          await authorized.delete('secrets', path`/api/v1/secrets/${{ client_id: clientId }}`),
-        ),
-      }),
+      resolve: async (_, { clientId }, { authorized, admitValues }) => {
+        admitValues(1, FIELDS_OF_PAYLOAD);
+        const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
+        return { clientId, ...readDeletion(await authorized.delete('secrets', target)) };
+      },
     }),
   );
 }

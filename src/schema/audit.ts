@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
 import { readAuditPage } from '../mapping/audit-page.ts';
@@ -6,7 +7,7 @@ import { pageSizeParameter, resolveConnection } from '../pagination/resolve-conn
 import { filterParameters, selectMatchingEvents } from '../pagination/select-events.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
-import { addConnection, connectionArguments, needsOnlyItems } from './connection.ts';
+import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
@@ -105,7 +106,8 @@ export function addAudit(builder: Builder): void {
       since: t.field({ type: 'DateTime', description: 'At or after this instant.' }),
       until: t.field({ type: 'DateTime', description: 'Before this instant.' }),
       actions: t.stringList({
-        description: 'One of these actions, compared exactly. An empty list matches nothing.',
+        description:
+          'One of these actions, at most 100, compared exactly. An empty list matches nothing.',
       }),
       actor: t.string({ description: 'Identifier or name of the actor, compared exactly.' }),
       target: t.string({ description: 'Identifier or name of the target, compared exactly.' }),
@@ -125,7 +127,7 @@ export function addAudit(builder: Builder): void {
     t.field({
       type: 'AuditEventConnection',
       nullable: true,
-      description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}.`,
+      description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}, and OPERATION_TOO_COMPLEX: request smaller pages.`,
       args: {
         ...connectionArguments(builder),
         filter: t.arg({
@@ -135,13 +137,14 @@ export function addAudit(builder: Builder): void {
         parameters: t.arg({
           type: [UpstreamParameter],
           description:
-            'Query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
+            'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
         }),
       },
       resolve: (_, { first, after, filter, parameters }, context, info) => {
         const { audit } = context.contract;
         const given = parameters ?? [];
         const conditions = filter ?? {};
+        for (const list of [given, conditions.actions ?? []]) requireShortList(list);
         const own = [
           ...pageSizeParameter(audit?.paging),
           ...filterParameters(conditions, audit?.parameters),
@@ -150,10 +153,20 @@ export function addAudit(builder: Builder): void {
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
         const trail = listAudit(context, [...given, ...added], needsOnlyItems(info));
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
-        return resolveConnection(trail, { first, after, where });
+        const admit = (items: number) => context.admitValues(items, countFields(info));
+        return resolveConnection(trail, { first, after, where, admit });
       },
     }),
   );
+}
+
+/** Items of a list in the arguments. The bound is far above what people write, and below what costs anything. */
+const MAX_ITEMS = 100;
+
+function requireShortList({ length }: readonly unknown[]): void {
+  if (length <= MAX_ITEMS) return;
+  const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
+  throw new GatewayError('BAD_USER_INPUT', { message });
 }
 
 /** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */

@@ -1,6 +1,5 @@
 import SchemaBuilder from '@pothos/core';
 import type { AuditEvent } from '../mapping/event.ts';
-import { resolvePointer } from '../mapping/json-pointer.ts';
 import { type Instant, parseIso } from '../mapping/time.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
 import type { Context } from './context.ts';
@@ -70,6 +69,9 @@ export function createBuilder() {
 export const UPSTREAM_CODES =
   'BAD_USER_INPUT, UNAUTHENTICATED, FORBIDDEN, NOT_FOUND, CONFLICT, RATE_LIMITED, OVERLOADED, UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, UPSTREAM_ERROR, UPSTREAM_BAD_RESPONSE';
 
+/** Fields of the payload of a mutation, at most: 50 aliases of `raw`, and the others. */
+export const FIELDS_OF_PAYLOAD = 60;
+
 /** The options of a field `raw`, which returns what the service sent or the part at a pointer. */
 export function rawField(builder: Builder, description: string) {
   return {
@@ -80,12 +82,13 @@ export function rawField(builder: Builder, description: string) {
       pointer: t.string({
         defaultValue: '',
         description:
-          'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`. Empty or null: the whole.',
+          'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`, of at most 64 tokens. Empty or null: the whole.',
       }),
     })),
     resolve: (
       { raw }: { readonly raw: unknown },
       args: { readonly pointer?: string | null | undefined },
-    ) => resolvePointer(raw, args.pointer ?? '') ?? null,
+      { readPointer }: Context,
+    ) => (args.pointer ? (readPointer(args.pointer)(raw) ?? null) : (raw ?? null)),
   } as const;
 }

@@ -1,6 +1,12 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import type { ObjectRef } from '@pothos/core';
-import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
+import {
+  type GraphQLResolveInfo,
+  getNamedType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
 import { memoizeByObject } from '../util/memoize.ts';
@@ -99,6 +105,32 @@ export function addConnection(
     }),
   });
 }
+
+/**
+ * Number of fields below a field, with fragments expanded; of a connection, about that of the values per item. `raw`, a
+ * whole record, counts as ten. It counts regardless of `@include` and `@skip`, as the limits of documents do. Memoized by `fieldNodes`, which graphql-js creates
+ * once per selection.
+ */
+export function countFields({ fieldNodes, fragments }: GraphQLResolveInfo): number {
+  let count = fieldCounts.get(fieldNodes);
+  if (count === undefined) {
+    const countIn = (set: SelectionSetNode | undefined): number => {
+      let sum = 0;
+      for (const selection of set?.selections ?? []) {
+        if (selection.kind === Kind.FIELD)
+          sum += (selection.name.value === 'raw' ? 10 : 1) + countIn(selection.selectionSet);
+        else if (selection.kind === Kind.INLINE_FRAGMENT) sum += countIn(selection.selectionSet);
+        else sum += countIn(fragments[selection.name.value]?.selectionSet);
+      }
+      return sum;
+    };
+    count = fieldNodes.reduce((sum, { selectionSet }) => sum + countIn(selectionSet), 0);
+    fieldCounts.set(fieldNodes, count);
+  }
+  return count;
+}
+
+const fieldCounts = new WeakMap<object, number>();
 
 /**
  * Whether a connection field is the only one of its operation besides `__typename`, and selects neither `totalCount` nor

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import { type PointerReader, parsePointer } from '../mapping/json-pointer.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
@@ -17,6 +18,15 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
     readonly list: PageLoader['list'];
     delete(route: Route, path: Path): Promise<UpstreamResponse>;
   };
+  /** Parses a JSON pointer: each one once, however many records it is resolved against. */
+  readonly readPointer: (pointer: string) => PointerReader;
+  /**
+   * Counts values of the response, before they are read: items with so many fields each. Throws OPERATION_TOO_COMPLEX for
+   * more than 50,000.
+   */
+  readonly admitValues: (items: number, fields: number) => void;
+  /** An upper bound of the length of the result as JSON without escapes, given that of the longest key. */
+  readonly maxResultLength: (longestKey: number) => number;
   /** Counts the fields of entities that a router requests. Throws OPERATION_TOO_COMPLEX for more than 2000. */
   readonly admitEntityFields: (count: number) => void;
   readonly release: PageLoader['release'];
@@ -36,6 +46,12 @@ export type SharedServices = {
 /** Representations are not part of the document, so none of its limits bounds what may fail once for each of them. */
 const MAX_ENTITY_FIELDS = 2000;
 
+/** Fields that are in no item, at most: the limit on the fields of a document. */
+const MAX_FIELDS = 500;
+
+/** Items times selected fields. Executed and serialized, they take 50 ms; no limit of a document bounds the items. */
+const MAX_VALUES = 50_000;
+
 /**
  * Creates the context of one request.
  * @param request `signal` is aborted when the client disconnects.
@@ -49,6 +65,9 @@ export function createContext(
   const authorized = () => calls.authorized(parseBearer(request.headers.get('authorization')));
 
   const { list, release } = createPageLoader(client, authorized, request.signal);
+  const pointers = new Map<string, PointerReader>();
+  let values = 0;
+  let fieldsOfItems = 0;
   let entityFields = 0;
 
   return {
@@ -58,6 +77,21 @@ export function createContext(
       list,
       delete: (route, path) => authorized().delete(route, path),
     },
+    readPointer: (pointer) => {
+      const reader = pointers.get(pointer) ?? parsePointer(pointer);
+      pointers.set(pointer, reader);
+      return reader;
+    },
+    admitValues: (items, fields) => {
+      values += items * fields;
+      if (items > 0) fieldsOfItems += fields;
+      if (values <= MAX_VALUES) return;
+      const message = `The response would have more than ${MAX_VALUES} values. Select fewer fields, or request smaller pages.`;
+      throw new GatewayError('OPERATION_TOO_COMPLEX', { message });
+    },
+    // A field has at most all that was read, in all items together. The 16 are punctuation and short literals.
+    maxResultLength: (longestKey) =>
+      fieldsOfItems * calls.bytesRead() + (values + MAX_FIELDS) * (longestKey + 16),
     admitEntityFields: (count) => {
       entityFields += count;
       if (entityFields <= MAX_ENTITY_FIELDS) return;

@@ -9,6 +9,7 @@ import {
   visit,
 } from 'graphql';
 import { GatewayError } from '../errors.ts';
+import { isPathSegment } from '../upstream/path.ts';
 import type { Builder } from './builder.ts';
 
 /** Links the schema to Apollo Federation 2. */
@@ -99,11 +100,12 @@ function toApiKey(representation: unknown): { readonly clientId: string } {
       message: 'A representation needs a `__typename`: ApiKey.',
     });
   }
-  const isId = typeof clientId === 'string' || Number.isSafeInteger(clientId);
-  if (!isId) {
+  const id = Number.isSafeInteger(clientId) ? String(clientId) : clientId;
+  if (typeof id !== 'string' || !isPathSegment(id)) {
     throw new GatewayError('BAD_USER_INPUT', {
-      message: 'A representation of ApiKey needs a `clientId` that is an ID.',
+      message:
+        'A representation of ApiKey needs a `clientId` of 1 to 256 characters, as `deleteApiKey` takes it.',
     });
   }
-  return { clientId: String(clientId) };
+  return { clientId: id };
 }

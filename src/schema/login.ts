@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { completeLogin } from '../inference/login.ts';
 import { type LoginTokens, readLogin } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
-import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
+import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
 
 /** Adds `Mutation.login`. Forwards to POST /api/v1/auth/login, without the caller's Authorization header. */
 export function addLogin(builder: Builder): void {
@@ -61,8 +61,9 @@ export function addLogin(builder: Builder): void {
         }),
       },
       resolve: async (_, { clientId, credential }, context) => {
-        const { admitLogin, unauthenticated, contract, now } = context;
+        const { admitLogin, admitValues, unauthenticated, contract, now } = context;
         await admitLogin(clientId);
+        admitValues(1, FIELDS_OF_PAYLOAD);
         const response = await unauthenticated.post('login', path`/api/v1/auth/login`, {
           client_id: clientId,
           ...toRest(credential),

@@ -1,6 +1,7 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
+import type { Body, ReadBody } from './request-body.ts';
 import { type Endpoint, GRAPHQL_PATH } from './routes.ts';
 
 /** Limits and collaborators of {@link createLoadShedder}. */
@@ -13,17 +14,24 @@ export type LoadSheddingOptions = {
   readonly maxInFlight: number;
 };
 
+/** A request that is to be admitted. Only GraphQL requests are shed; health checks are not. */
+export type AdmissionRequest = Endpoint & {
+  /** Reads the body. Until it has arrived, the request takes no place from others. Omitted if `work` needs none. */
+  readonly readBody?: (() => Promise<ReadBody>) | undefined;
+  readonly signal?: AbortSignal;
+};
+
 /** Admits or rejects requests. Disposing it waits for the requests in flight. */
 export type LoadShedder = AsyncDisposable & {
   /**
-   * Runs `work`, which returns null if it has written the response itself. Responds with 503 instead when overloaded or
-   * disposed, and with 500 if `work` throws. Rejects only with the reason of an aborted `signal`.
+   * Reads the body, then runs `work` with it, which returns null if it has written the response itself. Responds with 503
+   * instead when overloaded or disposed, and with 500 if `work` throws. Returns null if the client disconnected before
+   * it had sent the body. Rejects only with the reason of an aborted `signal`.
    */
-  respond<Result extends Response | null>(
-    work: () => Promise<Result> | Result,
-    /** Only GraphQL requests are shed; health checks are not. */
-    request: Endpoint & { readonly signal?: AbortSignal },
-  ): Promise<Result | Response>;
+  respond(
+    request: AdmissionRequest,
+    work: (body: Body | undefined) => Promise<Response | null>,
+  ): Promise<Response | null>;
   /** Logs a request that is wrong at the HTTP level, and returns its response. */
   reject(error: GatewayError, status: number, endpoint: Endpoint): Response;
   /** Whether GraphQL requests are currently rejected. */
@@ -43,8 +51,8 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   const idle = Promise.withResolvers<void>();
   const eventLoop = monitorEventLoop(clock);
   let isClosed = false;
-  let inFlight = 0;
-  let graphqlRequests = 0;
+  let open = 0; // requests that have no response yet, those without their bodies included
+  let graphqlRequests = 0; // those in flight
   const isShedding = () => graphqlRequests >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
 
   const reject: LoadShedder['reject'] = (error, status, { method, route }) => {
@@ -54,28 +62,34 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   };
 
   return {
-    respond: async (work, request) => {
-      const isGraphql = request.route === GRAPHQL_PATH;
+    respond: async (request, work) => {
       if (isClosed)
         return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503, request);
-      if (isGraphql && isShedding()) {
-        return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
-      }
-      inFlight += 1;
-      graphqlRequests += Number(isGraphql);
-      reporter.inFlight(1);
+      open += 1;
+      let isAdmitted = false;
+      const isGraphql = request.route === GRAPHQL_PATH;
       try {
-        return await work();
+        const read = request.readBody && (await request.readBody());
+        if (read === null) return null;
+        if (read !== undefined && 'error' in read) return reject(read.error, read.status, request);
+        if (isGraphql && isShedding())
+          return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
+        isAdmitted = true;
+        graphqlRequests += Number(isGraphql);
+        reporter.inFlight(1);
+        return await work(read?.body);
       } catch (bug) {
         request.signal?.throwIfAborted(); // as the global `fetch` does
         const requestId = createId();
         reporter.bug(bug, requestId);
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
-        inFlight -= 1;
-        graphqlRequests -= Number(isGraphql);
-        reporter.inFlight(-1);
-        if (isClosed && inFlight === 0) idle.resolve();
+        open -= 1;
+        if (isAdmitted) {
+          graphqlRequests -= Number(isGraphql);
+          reporter.inFlight(-1);
+        }
+        if (isClosed && open === 0) idle.resolve();
       }
     },
     reject,
@@ -84,7 +98,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
     [Symbol.asyncDispose]: async () => {
       isClosed = true;
       eventLoop[Symbol.dispose]();
-      if (inFlight > 0) await idle.promise;
+      if (open > 0) await idle.promise;
     },
   };
 }

@@ -1,14 +1,31 @@
 import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors.ts';
+import { type Endpoint, NOT_FOUND, OTHER_ROUTE, targetOf, toEndpoint } from './routes.ts';
 
 /** A host and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
  * Checks what Node's parser accepts but Yoga misreads or throws at: the Host header, the request target, and that there
- * is at most one Authorization header. Returns what is wrong, undefined if the request is valid.
+ * is at most one Authorization header. Other spellings of a route are not found: Yoga would take `/./graphql` for
+ * `/graphql`, of which nothing else in the gateway knows. Returns what is wrong, undefined if the request is valid.
  */
-export function validateHttpHead(request: IncomingMessage): string | undefined {
-  const { url = '', httpVersion, headers, rawHeaders } = request;
+export function validateHttpHead(
+  request: IncomingMessage,
+  { method, route }: Endpoint,
+): { readonly error: GatewayError; readonly status: 400 | 404 } | undefined {
+  const message = describeInvalidHead(request);
+  if (message !== undefined)
+    return { error: new GatewayError('BAD_REQUEST', { message }), status: 400 };
+  if (route !== OTHER_ROUTE) return undefined;
+  const { pathname } = new URL(`http://localhost${targetOf(request)}`);
+  if (toEndpoint(method, pathname).route === OTHER_ROUTE) return undefined;
+  return { error: new GatewayError('BAD_REQUEST', { message: NOT_FOUND }), status: 404 };
+}
+
+function describeInvalidHead(request: IncomingMessage): string | undefined {
+  const { httpVersion, headers, rawHeaders } = request;
+  const url = targetOf(request);
   const { host = 'localhost' } = headers;
   const hosts = countHeader(rawHeaders, 'host');
   const isMissing = hosts === 0 && httpVersion === '1.1';

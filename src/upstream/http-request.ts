@@ -15,6 +15,12 @@ import {
 import type { EncodedPath } from './path.ts';
 import type { Attempt } from './types.ts';
 
+/**
+ * What several requests may read together. Each adds its `content-length`, or what arrives. The first response is not
+ * refused, so that it may be as large as any.
+ */
+export type ByteBudget = { bytesRead: number; hasResponse: boolean; readonly maxBytes: number };
+
 /** One request to the service. */
 export type HttpRequest = {
   readonly method: Attempt['method'];
@@ -23,6 +29,8 @@ export type HttpRequest = {
   readonly body?: string;
   /** The largest response body that is accepted, in bytes. */
   readonly maxBytes: number;
+  /** What all requests of one group may read. */
+  readonly budget: ByteBudget;
   /** The sufficient part of a large response; the whole body if omitted. */
   readonly prefix?: PrefixRequest | undefined;
 };
@@ -75,6 +83,13 @@ const EMPTY = Buffer.alloc(0);
 
 const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity' };
 
+function exhausted(): GatewayError {
+  return new GatewayError('OPERATION_TOO_COMPLEX', {
+    message:
+      'The operation reads more of the service than one request may (UPSTREAM_MAX_BYTES_PER_REQUEST): split it into several requests.',
+  });
+}
+
 /** Aborts a response whose rest is not needed. Shared, because capturing a stack trace costs more than parsing a page. */
 const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
 
@@ -82,14 +97,15 @@ const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
  * Sends one request and reads its response, or the requested prefix of it. Uses undici's dispatcher instead of `fetch`,
  * because only its handler learns when a request is assigned to a connection: until then it is safe to retry.
  * @throws NoResponseError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response is malformed, truncated, too large or compressed.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response is malformed, truncated, too large or compressed;
+ * OPERATION_TOO_COMPLEX if the budget is exhausted.
  */
 export function sendRequest(
   dispatcher: Dispatcher,
   request: HttpRequest,
   { timeoutMs, maySend, signal, headers: traceHeaders }: SendOptions,
 ): Promise<RawResponse> {
-  const { method, path, maxBytes, prefix, body = null } = request;
+  const { method, path, maxBytes, budget, prefix, body = null } = request;
   const headers = { ...HEADERS, ...request.headers, ...traceHeaders };
   return new Promise((resolve, reject) => {
     const isRead = method === 'GET';
@@ -101,6 +117,8 @@ export function sendRequest(
     let contentLength = Number.NaN;
     let scan: BodyScanner | undefined;
     let isComplete = false; // the requested prefix
+    let isExempt = false; // from the budget
+    let isReserved = false; // the length of the body, in the budget
     let discarded = 0;
     let controller: Dispatcher.DispatchController | undefined;
 
@@ -143,6 +161,11 @@ export function sendRequest(
           if (!/^\s*(?:identity\s*)?$/i.test(encoding)) return refuse('CONTENT_ENCODING');
           contentLength = Number(responseHeaders['content-length']);
           if (contentLength > maxBytes) return refuse('TOO_LARGE');
+          isExempt = !budget.hasResponse;
+          budget.hasResponse = true;
+          isReserved = prefix === undefined && contentLength >= 0;
+          if (isReserved) budget.bytesRead += contentLength;
+          if (!isExempt && budget.bytesRead > budget.maxBytes) return fail(exhausted());
           // A body of unknown length may turn out to be too large, so it is read whole.
           if (prefix !== undefined) scan = createBodyScanner(prefix, contentLength);
         },
@@ -155,6 +178,8 @@ export function sendRequest(
           }
           size += chunk.length;
           if (size > maxBytes) return refuse('TOO_LARGE');
+          if (!isReserved) budget.bytesRead += chunk.length;
+          if (!isExempt && budget.bytesRead > budget.maxBytes) return fail(exhausted());
           chunks.push(chunk);
           let partialBody: PartialBody | undefined;
           try {

@@ -19,6 +19,11 @@ export type QueryParameter = { readonly name: string; readonly value: string };
 /** Without control characters, and neither `.` nor `..`, which a URL parser resolves, encoded or not (WHATWG URL, 4.1). */
 const SEGMENT = /^(?!\.{1,2}$)\P{Cc}{1,256}$/u;
 
+/** Whether a text can be sent as one segment of a path: 1 to 256 characters, see `path`. */
+export function isPathSegment(text: string): boolean {
+  return SEGMENT.test(text) && text.isWellFormed();
+}
+
 /**
  * A template tag for paths. The text stays as written; the value of each placeholder becomes one percent-encoded segment.
  * @throws GatewayError BAD_USER_INPUT for a value that is empty, `.`, `..`, longer than 256 characters,
@@ -77,7 +82,7 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
 }
 
 function encodeSegment(value: string): string {
-  if (!SEGMENT.test(value) || !value.isWellFormed()) {
+  if (!isPathSegment(value)) {
     throw new GatewayError('BAD_USER_INPUT', {
       message:
         'This client id cannot be sent in a path: use 1 to 256 characters without control characters, and neither `.` nor `..`.',

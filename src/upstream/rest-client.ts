@@ -1,6 +1,8 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTickBarrier } from '../util/tick-barrier.ts';
+import { createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import type { PrefixRequest } from './partial-json.ts';
@@ -16,6 +18,8 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 
     readonly url: URL;
     /** The largest response body that is accepted, in bytes. */
     readonly maxBytes: number;
+    /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
+    readonly maxBytesPerRequest?: number;
     /** PEM texts: the CA certificates to trust instead of Node's, and the client certificate with its key. */
     readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
   };
@@ -40,6 +44,8 @@ export type AuthorizedCalls = {
 
 /** The calls of one GraphQL request. */
 export type Calls = {
+  /** Bytes of the bodies that were read so far. */
+  bytesRead(): number;
   readonly unauthenticated: UnauthenticatedCalls;
   authorized(bearer: Bearer): AuthorizedCalls;
 };
@@ -60,12 +66,16 @@ export type RestClient = AsyncDisposable & {
 /** Responses up to this size wait for the tick barrier and are parsed together. Many large ones would need too much memory. */
 const MAX_BATCHED_BYTES = 65_536;
 
+/** Larger responses are parsed one per iteration of the event loop: 1 MB takes about 10 ms. */
+const MIN_TURN_BYTES = 2 ** 20;
+
 /**
  * Creates a client with one pool of HTTP/1.1 connections to one origin. Redirects are never followed.
  * Every call resolves with a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
+  const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
   const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
   const pool = new Pool(url.origin, {
     connections,
@@ -88,6 +98,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const defaults = { clock: now, random: () => 0.5, observer: {} };
   const send = createResilientCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
   const tickBarrier = createTickBarrier();
+  const turns = createTurns();
   const call = async (
     path: Path,
     request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
@@ -95,30 +106,47 @@ export function createRestClient(options: RestClientOptions): RestClient {
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
     const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
-    if (response.body.length <= MAX_BATCHED_BYTES) await tickBarrier();
+    const { length } = response.body;
+    if (length <= MAX_BATCHED_BYTES) await tickBarrier();
+    else if (length > MIN_TURN_BYTES) await turns();
     const failure = failureOf(response.status);
-    if (failure === null) return decodeResponse(response, kind);
+    if (failure === null) {
+      const decoded = decodeResponse(response, kind);
+      if (length > MIN_TURN_BYTES) await nextIteration(); // for the caller to use it
+      return decoded;
+    }
     throw toGatewayError(response, failure, request, now);
   };
 
   return {
-    of: (trace) => ({
-      unauthenticated: {
-        post: (route, path, object) => {
-          const headers = { 'content-type': 'application/json' };
-          const body = JSON.stringify(object);
-          return call(path, { method: 'POST', route, headers, trace, body }, 'json');
+    of: (trace) => {
+      const group = {
+        hasVerdict: false,
+        hasResponse: false,
+        bytesRead: 0,
+        maxBytes: maxBytesPerRequest,
+      };
+      const shared = { trace, group };
+      return {
+        bytesRead: () => group.bytesRead,
+        unauthenticated: {
+          post: (route, path, object) => {
+            const headers = { 'content-type': 'application/json' };
+            const body = JSON.stringify(object);
+            return call(path, { ...shared, method: 'POST', route, headers, body }, 'json');
+          },
         },
-      },
-      authorized: (authorization) => {
-        const headers = { authorization };
-        return {
-          get: (route, path, { signal, prefix } = {}) =>
-            call(path, { method: 'GET', route, headers, trace, signal, prefix }, 'json'),
-          delete: (route, path) => call(path, { method: 'DELETE', route, headers, trace }, 'any'),
-        };
-      },
-    }),
+        authorized: (authorization) => {
+          const headers = { authorization };
+          return {
+            get: (route, path, { signal, prefix } = {}) =>
+              call(path, { ...shared, method: 'GET', route, headers, signal, prefix }, 'json'),
+            delete: (route, path) =>
+              call(path, { ...shared, method: 'DELETE', route, headers }, 'any'),
+          };
+        },
+      };
+    },
     follow: (link, from) => followLink(link, from, url),
     abort: () => {
       shutdown.abort();

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { GeneratedRequest } from './documents.ts';
-import { gatewayOver, onPort, type TestGateway } from './gateway.ts';
+import { gatewayOver, type Overrides, onPort, type TestGateway } from './gateway.ts';
 import { type Handler, startService } from './service.ts';
 import { createTelemetry } from './telemetry.ts';
 
@@ -59,12 +59,16 @@ type Observed = {
 const HEADERS = ['content-type', 'cache-control', 'x-content-type-options', 'x-request-id'];
 
 /** Sends each request through `fetch` (Yoga) and to a port until it takes the fast path, and expects equal results. Returns how many took the fast path. */
-export async function compareBothPaths(requests: Iterable<GeneratedRequest>): Promise<number> {
+export async function compareBothPaths(
+  requests: Iterable<GeneratedRequest>,
+  overrides: Overrides = {},
+): Promise<number> {
   await using service = await startService(behave);
   const telemetry = createTelemetry();
   await using gateway: TestGateway = gatewayOver(service.url, {
     ...telemetry.parts,
     now: () => NOW,
+    ...overrides,
   });
   await using server = await onPort(gateway);
   const ask = async (

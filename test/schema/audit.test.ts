@@ -314,7 +314,8 @@ describe('raw', () => {
     const query = 'query ($p: String) { audit { totalCount raw(pointer: $p) } }';
     const result = await ask(gateway, query, { p: pointer }, { token: 't' });
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
-    expect(result.data).toEqual({ audit: { totalCount: 1, raw: null } });
+    expect(result.errors?.[0]?.message).toContain('JSON pointer');
+    expect(service.seen).toEqual([]);
   });
 });
 

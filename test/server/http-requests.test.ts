@@ -613,6 +613,24 @@ describe('every response', () => {
     expect(headers.has('access-control-allow-credentials')).toBe(false);
   });
 
+  it('varies by Origin if CORS is configured, with and without an origin, on both paths', async () => {
+    await using closed = gatewayOver(NOWHERE);
+    await using open = gatewayOver(NOWHERE, { corsOrigins: ['https://a.example'] });
+    await using server = await onPort(open);
+    const vary = async (url: string, headers: Readonly<Record<string, string>> = {}) => {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{"query": "{ __typename }"}',
+      });
+      return response.headers.get('vary');
+    };
+    for (const _ of [1, 2, 3]) expect(await vary(server.url)).toBe('Origin');
+    for (const origin of ['https://a.example', 'https://b.example'])
+      expect(await vary(server.url, { origin })).toBe('Origin');
+    expect((await ask(closed, '{ __typename }')).headers.get('vary')).toBeNull();
+  });
+
   it('allows the preflight of an allowed origin', async () => {
     await using gateway = gatewayOver(NOWHERE, { corsOrigins: ['https://a.example'] });
     const response = await gateway.fetch(
@@ -627,6 +645,7 @@ describe('every response', () => {
     );
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-headers')).toBe('content-type,authorization');
+    expect(response.headers.get('access-control-max-age')).toBe('600');
     expect(response.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(gateway.logged).toEqual([]);
   });

@@ -18,6 +18,7 @@ import {
   Kind,
   print,
 } from 'graphql';
+import { findInvalidPointer } from '../../schema/pointer-arguments.ts';
 
 /** A valid operation, and the document it belongs to. */
 type ValidOperation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
@@ -68,7 +69,7 @@ export function compileOperation(valid: ValidOperation): CompiledOperation {
     if (coerced && variants.size < MAX_VARIANTS && !variants.has(variant))
       variants.set(variant, compileRoot(valid, Object.fromEntries(flags))); // caches no other value of the client
     const fields = variants.get(variant);
-    if (!coerced || !fields) return null;
+    if (!coerced || !fields || findInvalidPointer(document, coerced) !== null) return null;
     return async (context) => {
       const run = { context, coerced };
       const resolving = fields.map(async ({ read }) => read(undefined, run));

@@ -18,6 +18,10 @@ export type OperationRequest = {
 export type PreparedOperation = {
   readonly outcome: RequestOutcome;
   readonly contentType: string;
+  /** Length of the longest name in the document. */
+  readonly longestKey: number;
+  /** Whether the result has values that are in no response of the service: cursors, or the schema for a router. */
+  readonly hasOwnValues: boolean;
   /** Compiles the operation at its second request: many are never requested again. */
   readonly compile: () => CompiledOperation;
 };
@@ -55,6 +59,8 @@ export function createPreparedOperations(
       operations.set(key, {
         outcome: { ...executed, status: 200, prepared: true },
         contentType,
+        longestKey: Math.max(...(query.match(/\w+/g) ?? []).map(({ length }) => length)),
+        hasOwnValues: /\b(?:cursor|_service)\b/.test(query),
         compile: lazy(() => compileOperation({ schema, document, operation })),
       });
     },

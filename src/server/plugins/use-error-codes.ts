@@ -77,7 +77,7 @@ function toCoded(error: GraphQLError, requestId: string, reportBug: ReportBug): 
     path,
     originalError,
     // Without a path the whole request failed, not a field.
-    extensions: { ...extensions, requestId, ...(path === undefined && http && { http }) },
+    extensions: { ...extensions, requestId, ...(path === undefined && http?.status && { http }) },
   });
 }
 
@@ -91,7 +91,8 @@ function toFailure(error: GraphQLError, report: (bug: unknown) => void): CodedFa
   const cause = rootOf(error);
   if (cause instanceof GatewayError) {
     const { message, extensions } = cause;
-    return { message, extensions, http: BAD_INPUT_HTTP, originalError: cause };
+    const { http = BAD_INPUT_HTTP } = error.extensions; // without a status if the operation was executed
+    return { message, extensions, http, originalError: cause };
   }
   const code = cause === error ? YOGA_CODES[String(error.extensions['code'])] : undefined;
   if (code !== undefined) {

@@ -1,6 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-import { GRAPHQL_PATH } from '../routes.ts';
+import { GRAPHQL_PATH, NOT_FOUND } from '../routes.ts';
 import { toErrorResponse } from './use-error-codes.ts';
 import type { RequestLogContext } from './use-request-report.ts';
 
@@ -28,8 +28,7 @@ export function useRoutes(
             ? respond(503, { status: 'overloaded' })
             : respond(200, { status: 'ready' });
         default: {
-          const message = `Not found: GraphQL is at ${GRAPHQL_PATH}.`;
-          const error = new GatewayError('BAD_REQUEST', { message });
+          const error = new GatewayError('BAD_REQUEST', { message: NOT_FOUND });
           return endResponse(toErrorResponse(error, { status: 404 }, hook));
         }
       }

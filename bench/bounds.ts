@@ -1,0 +1,265 @@
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { keytrail, ROOT } from './peers.ts';
+import { PEER_CORE, pinThisProcess, type Running, start, startService } from './processes.ts';
+import { formatMegabytes, toTable } from './results.ts';
+
+// One request at every bound of what a client controls, against a trail of 20,000 records. Measures how long the event
+// loop was blocked, the CPU time and how much the memory grew. Exits with 1 if a request is above the targets.
+
+const MAX_TICK_MS = 250;
+const MAX_GROWTH_BYTES = 100e6;
+const TIMES = 3;
+const METRICS_PORT = '19464';
+
+type Case = {
+  readonly name: string;
+  readonly query?: string;
+  readonly variables?: object;
+  /** Bytes to send instead of a query. */
+  readonly raw?: string;
+};
+
+const aliases = (count: number, field: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => `a${index}: ${field(index)}`).join(' ');
+const repeat = (count: number, text: string) => Array(count).fill(text).join(' ');
+const FIELDS = 'id occurredAt action outcome ipAddress userAgent actor { identifier name type }';
+const long = (length: number) => 'x'.repeat(length);
+
+const CASES: readonly Case[] = [
+  { name: 'nothing: 10 records', query: '{ audit(first: 10) { nodes { id } } }' },
+  { name: 'head: 16 KB of headers', raw: headers(15_000) },
+  {
+    name: 'body: 64 KB of JSON members',
+    raw: post(`{"query":"{__typename}","variables":{${members(6000)}}}`),
+  },
+  {
+    name: 'body: 64 KB of nested JSON',
+    raw: post(
+      `{"query":"{__typename}","variables":{"a":${'['.repeat(32_000)}${']'.repeat(32_000)}}}`,
+    ),
+  },
+  {
+    name: 'document: 2,000 tokens in 50 aliases',
+    query: `{ audit(first: 1000) { ${aliases(50, () => 'totalCount')} nodes { ${repeat(440, 'id')} } } }`,
+  },
+  { name: 'document: 64 KB of syntax errors', query: '{'.repeat(60_000) },
+  {
+    name: 'document: 500 unknown fields',
+    query: `{ ${Array.from({ length: 900 }, (_, at) => `f${at}`).join(' ')} }`,
+  },
+  {
+    name: 'document: 1,000 nodes with 48 aliases of fields',
+    query: `{ audit(first: 1000) { nodes { ${aliases(48, (at) => ['occurredAt', 'outcome', 'action'][at % 3] ?? '')} } } }`,
+  },
+  {
+    name: 'document: ten root fields of 1,000 nodes with 45 fields',
+    query: `{ ${aliases(10, (at) => `audit(first: ${1000 - at}) { nodes { ${FIELDS} ${aliases(3, () => 'occurredAt')} } edges { cursor node { ${FIELDS} ${FIELDS} } } }`)} }`,
+  },
+  {
+    name: 'document: 1,000 raw records in 4 aliases',
+    query: `{ audit(first: 1000) { nodes { ${aliases(4, () => 'raw')} } } }`,
+  },
+  {
+    name: 'document: 40 aliases of the whole response',
+    query: `{ audit { ${aliases(40, () => 'raw')} } }`,
+  },
+  { name: 'document: one whole response', query: '{ audit { raw } }' },
+  {
+    name: 'pointer: 64 tokens, 1,000 records, 4 aliases',
+    query: `query ($p: String) { audit(first: 1000) { nodes { ${aliases(4, () => 'raw(pointer: $p)')} } } }`,
+    variables: { p: '/a'.repeat(64) },
+  },
+  {
+    name: 'pointer: existing, 1,000 records, 4 aliases',
+    query: `query ($p: String) { audit(first: 1000) { nodes { ${aliases(4, () => 'raw(pointer: $p)')} } } }`,
+    variables: { p: '/actor/name' },
+  },
+  {
+    name: 'pointer: 30,000 tokens',
+    query: 'query ($p: String) { audit(first: 1000) { nodes { raw(pointer: $p) } } }',
+    variables: { p: '/a'.repeat(30_000) },
+  },
+  {
+    name: 'filter.actions: 100 of 500 characters, ten aliases',
+    query: `query ($l: [String!]) { ${aliases(10, (at) => `audit(first: ${at + 1}, filter: { actions: $l }) { totalCount }`)} }`,
+    variables: { l: Array.from({ length: 100 }, (_, at) => `${at}${long(500)}`) },
+  },
+  {
+    name: 'filter: ten different ones that match nothing',
+    query: `{ ${aliases(10, (at) => `audit(filter: { since: "20${20 + at}-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z", actor: "n${at}", target: "x", outcome: SUCCESS }) { totalCount nodes { id } }`)} }`,
+  },
+  {
+    name: 'filter: ten different ones that match all',
+    query: `{ ${aliases(10, (at) => `audit(filter: { since: "20${10 + at}-01-01T00:00:00Z", until: "2099-01-01T00:00:00Z" }) { totalCount nodes { id } }`)} }`,
+  },
+  {
+    name: 'parameters: ten different ones (ten pages)',
+    query: `{ ${aliases(10, (at) => `audit(parameters: [{ name: "n", value: "${at}" }]) { totalCount }`)} }`,
+  },
+  {
+    name: 'parameters: two different ones (two pages)',
+    query: `{ ${aliases(2, (at) => `audit(parameters: [{ name: "n", value: "${at}" }]) { totalCount }`)} }`,
+  },
+  {
+    name: 'parameters: 100 of 600 characters',
+    query: 'query ($l: [UpstreamParameter!]) { audit(parameters: $l) { totalCount } }',
+    variables: { l: Array(100).fill({ name: 'n', value: long(580) }) },
+  },
+  {
+    name: 'after: a cursor of no item, ten aliases',
+    query: `{ ${aliases(10, (at) => `audit(first: ${at + 1}, after: $c$) { totalCount }`)} }`,
+  },
+  {
+    name: 'first: the last page of 1,000',
+    query: '{ audit(first: 1000, after: $last$) { nodes { id } } }',
+  },
+  {
+    name: '_entities: 2,000 with a trail each',
+    query:
+      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on ApiKey { audit(first: 1000) { totalCount } } } }',
+    variables: {
+      r: Array.from({ length: 1400 }, (_, at) => ({ __typename: 'ApiKey', clientId: `k${at}` })),
+    },
+  },
+  {
+    name: '_entities: one with 1,000 events, 20 keys',
+    query:
+      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on ApiKey { audit(first: 1000) { nodes { id action occurredAt } } } } }',
+    variables: {
+      r: Array.from({ length: 20 }, (_, at) => ({
+        __typename: 'ApiKey',
+        clientId: `key_${1000 + at}`,
+      })),
+    },
+  },
+  {
+    name: '_entities: 3 users with 1,000 events',
+    query:
+      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on ApiKey { audit(first: 1000) { nodes { id action occurredAt } } } } }',
+    variables: {
+      r: Array.from({ length: 1200 }, (_, at) => ({
+        __typename: 'ApiKey',
+        clientId: `usr_${118 + (at % 3)}`,
+      })),
+    },
+  },
+];
+
+function members(count: number): string {
+  return Array.from({ length: count }, (_, at) => `"k${at}":1`).join();
+}
+
+function headers(bytes: number): string {
+  return post('{"query":"{__typename}"}', `x-a: ${long(bytes)}\r\n`);
+}
+
+function post(body: string, more = ''): string {
+  return `POST /graphql HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${more}authorization: Bearer 20000-1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+async function send(port: string, bytes: string): Promise<string> {
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write(bytes);
+  return text(socket);
+}
+
+async function readLag(): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`);
+  const metrics = await response.text();
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(metrics)?.[1]) * 1000;
+}
+
+const peak = (pid: number | undefined) =>
+  Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+
+async function measureCase({ query, variables, raw }: Case) {
+  const port = String(20_000 + Math.floor(Math.random() * 8_000));
+  const command = peer.command(port, service.url);
+  const environment = { ...command.environment, METRICS_PORT };
+  await using process: Running = start({ ...command, environment }, PEER_CORE, log);
+  const small = post(
+    '{"query":"{ audit(first: 10) { nodes { id action } pageInfo { endCursor } } }"}',
+  ).replace('20000-', '10-');
+  for (;;) {
+    const isUp = await send(port, small).then(
+      (response) => response.includes('"data"'),
+      () => false,
+    );
+    if (isUp) break;
+    await wait(20);
+  }
+  for (let warmUp = 0; warmUp < 500; warmUp += 1) await send(port, small);
+  const bytes =
+    raw ?? post(JSON.stringify({ query: await withCursors(port, query ?? ''), variables }));
+  await wait(300);
+  const cpuBefore = process.cpuMicros();
+  const rssBefore = process.rssBytes();
+  writeFileSync(`/proc/${process.child.pid}/clear_refs`, '5'); // resets VmHWM
+  await readLag();
+  // At the second time the document is compiled, at the third it runs on the fast path.
+  let response = await send(port, bytes);
+  const growth = peak(process.child.pid) - rssBefore; // of one request
+  for (let time = 1; time < TIMES; time += 1) response = await send(port, bytes);
+  const tickMs = await readLag();
+  const code = /"code":"(\w+)"/.exec(response)?.[1] ?? '';
+  return {
+    tickMs,
+    cpuMs: (process.cpuMicros() - cpuBefore) / 1000 / TIMES,
+    growth,
+    outcome: `${/^HTTP\/1.1 (\d+)/.exec(response)?.[1]} ${code}`,
+    bytes: response.length,
+  };
+}
+
+/** Replaces `$c$` by the cursor of an item that no trail has, `$last$` by that of the 19,000th item. */
+async function withCursors(port: string, query: string): Promise<string> {
+  if (!query.includes('$c$') && !query.includes('$last$')) return query;
+  const cursorOf = async (token: string, first: number, after: string) => {
+    const response = await send(
+      port,
+      post(
+        JSON.stringify({ query: `{ audit(first: ${first}${after}) { pageInfo { endCursor } } }` }),
+      ).replace('20000-', token),
+    );
+    return String(/"endCursor":"([^"]+)"/.exec(response)?.[1]);
+  };
+  if (query.includes('$c$')) {
+    const cursor = await cursorOf('10-', 10, '');
+    return query.replaceAll('$c$', JSON.stringify(cursor));
+  }
+  let after = '';
+  for (let page = 0; page < 19; page += 1)
+    after = `, after: "${await cursorOf('20000-', 1000, after)}"`;
+  return query.replaceAll('$last$', after.slice(9));
+}
+
+const log = openSync('/dev/null', 'w');
+pinThisProcess();
+await using service = await startService();
+const peer = keytrail('keytrail', 'Keytrail', ROOT);
+await peer.prepare?.();
+const wanted = process.argv.slice(2);
+const rows: string[][] = [];
+let isFailed = false;
+for (const each of CASES) {
+  if (wanted.length > 0 && !wanted.some((word) => each.name.includes(word))) continue;
+  const { tickMs, cpuMs, growth, outcome, bytes } = await measureCase(each);
+  const isOver = tickMs > MAX_TICK_MS || growth > MAX_GROWTH_BYTES;
+  isFailed ||= isOver;
+  rows.push([
+    each.name,
+    outcome,
+    String(bytes),
+    tickMs.toFixed(0),
+    cpuMs.toFixed(0),
+    formatMegabytes(growth),
+    isOver ? 'over' : '',
+  ]);
+  process.stderr.write(`${rows.at(-1)?.join(' | ')}\n`);
+}
+const HEAD = ['request', 'outcome', 'bytes', 'longest tick, ms', 'CPU, ms', 'memory, MB', ''];
+process.stdout.write(toTable([HEAD, ...rows]));
+process.exit(Number(isFailed));

@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors.ts';
+import { createTickBarrier } from '../util/tick-barrier.ts';
+
+/** Limits of {@link createBodyReader}. */
+export type BodyLimits = {
+  /** Requests that may wait for the rest of their bodies at the same time. */
+  readonly maxIncompleteRequests: number;
+};
+
+/** The bytes of a body. */
+export type Body = Buffer<ArrayBuffer>;
+
+/** A body, why the request must be rejected, or null if the client disconnected before it had sent the whole body. */
+export type ReadBody = { readonly body: Body } | BodyRejection | null;
+
+/** Why a request must be rejected, with the HTTP status. */
+export type BodyRejection = { readonly error: GatewayError; readonly status: 413 | 503 };
+
+/** Largest body of a request, in bytes. */
+export const MAX_BODY_BYTES = 65_536;
+
+const TOO_LARGE: BodyRejection = {
+  error: new GatewayError('BAD_REQUEST', {
+    message: 'The body is larger than 64 KiB: send a smaller one.',
+  }),
+  status: 413,
+};
+
+/**
+ * Creates a reader of request bodies, up to {@link MAX_BODY_BYTES}. A body is read before its request counts as in flight,
+ * so that clients that send slowly take no place from others. Requests that wait have a bound of their own; a body that
+ * arrived together with its head never waits.
+ */
+export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
+  const tickBarrier = createTickBarrier();
+  let incomplete = 0;
+  const read = async (chunks: AsyncIterable<Uint8Array>): Promise<ReadBody> => {
+    if (incomplete >= maxIncompleteRequests)
+      return { error: new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), status: 503 };
+    incomplete += 1;
+    try {
+      const parts: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of chunks) {
+        size += chunk.length;
+        if (size > MAX_BODY_BYTES) return TOO_LARGE;
+        parts.push(chunk);
+      }
+      return { body: Buffer.concat(parts) };
+    } catch {
+      return null;
+    } finally {
+      incomplete -= 1;
+    }
+  };
+  return {
+    /** Reads the body of a request of a Node server. Its rest stays unread if it is too large. */
+    ofNode: async (request: IncomingMessage): Promise<ReadBody> => {
+      if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return TOO_LARGE;
+      await tickBarrier();
+      // Most bodies arrive together with their heads: `read` then saves the stream's events.
+      if (request.complete && request.readableLength <= MAX_BODY_BYTES)
+        return { body: request.read() ?? EMPTY };
+      // Not destroyed after a part of it: the client still has to get its response.
+      return read(request.iterator({ destroyOnReturn: false }));
+    },
+    /** Reads the body of a `Request`. */
+    ofFetch: (body: ReadableStream<Uint8Array>) => read(body),
+  };
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,47 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** Limits of {@link createSender}. */
+export type SendLimits = {
+  /** Bytes of all responses that wait for their clients to read them. */
+  readonly maxUnreadBytes: number;
+  /** How long a client may read nothing of its response; milliseconds. */
+  readonly writeTimeoutMs: number;
+};
+
+/** Sends a whole response. Does nothing if the client has disconnected. */
+export type Send = (
+  response: ServerResponse,
+  head: { readonly status: number; readonly headers: OutgoingHttpHeaders },
+  body: string | Buffer,
+  encoding?: 'latin1' | 'utf8',
+) => void;
+
+/**
+ * Creates a sender. A response is complete for the gateway once it is written, but stays in memory until its client has
+ * read it. A client that reads nothing for `writeTimeoutMs` is disconnected, and above `maxUnreadBytes` those that have
+ * waited longest.
+ */
+export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): Send {
+  const unread = new Map<ServerResponse, number>(); // bytes, longest waiting first
+  let total = 0;
+  const forget = (response: ServerResponse) => {
+    total -= unread.get(response) ?? 0;
+    unread.delete(response);
+  };
+  return (response, { status, headers }, body, encoding = 'utf8') => {
+    if (response.destroyed) return;
+    response.writeHead(status, headers).end(body, encoding);
+    const waiting = response.writableLength;
+    if (waiting === 0) return; // the kernel has taken it, as nearly always
+    unread.set(response, waiting);
+    total += waiting;
+    response.once('close', () => forget(response));
+    // Node restarts this timer whenever the kernel takes a part of the response.
+    response.setTimeout(writeTimeoutMs, () => response.destroy());
+    for (const oldest of unread.keys()) {
+      if (total <= maxUnreadBytes || oldest === response) break;
+      forget(oldest);
+      oldest.destroy();
+    }
+  };
+}
