@@ -6,6 +6,8 @@ import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
 
 const AUDIT = '{ audit { totalCount } }';
+/** On a busy machine, everything may take seconds. */
+const WAIT = { timeout: 10_000 };
 const NOWHERE = 'http://127.0.0.1:9';
 
 async function openSockets(url: string, count: number, bytes: string): Promise<readonly Socket[]> {
@@ -81,7 +83,7 @@ describe('clients that send a part of their bodies', () => {
         ]);
         next?.destroy();
         return refused;
-      })
+      }, WAIT)
       .toBe(false);
   });
 
@@ -125,35 +127,35 @@ describe('clients that send a part of their bodies', () => {
 });
 
 describe('clients that never read', () => {
-  const LARGE = [{ id: 'x'.repeat(4_000_000) }];
+  const LARGE = [{ id: 'x'.repeat(12_000_000) }]; // more than the kernel takes for a socket
   const body = JSON.stringify({ query: '{ audit { nodes { id } } }' });
 
   it('are disconnected after the write timeout', async () => {
-    await using bed = await serve(LARGE, { upstream: { maxBytes: 2 ** 23 }, writeTimeoutMs: 100 });
+    await using bed = await serve(LARGE, { upstream: { maxBytes: 2 ** 24 }, writeTimeoutMs: 100 });
     const [socket] = await openSockets(bed.server.url, 1, request(body));
     socket?.pause();
-    await expect.poll(() => bed.service.seen.length).toBe(1);
-    await expect.poll(() => isClosed(socket as Socket)).toBe(true);
+    await expect.poll(() => bed.service.seen.length, WAIT).toBe(1);
+    await expect.poll(() => isClosed(socket as Socket), WAIT).toBe(true);
   });
 
   it('are disconnected, longest waiting first, when too much waits for them', async () => {
     await using bed = await serve(LARGE, {
-      upstream: { maxBytes: 2 ** 23 },
-      maxUnreadBytes: 6_000_000,
+      upstream: { maxBytes: 2 ** 24 },
+      maxUnreadBytes: 8_000_000,
     });
     const [first] = await openSockets(bed.server.url, 1, request(body));
     first?.pause();
-    await expect.poll(() => bed.service.seen.length).toBe(1);
+    await expect.poll(() => bed.service.seen.length, WAIT).toBe(1);
     const [second] = await openSockets(bed.server.url, 1, request(body));
     second?.pause();
-    await expect.poll(() => bed.service.seen.length).toBe(2);
-    await expect.poll(() => isClosed(first as Socket)).toBe(true);
+    await expect.poll(() => bed.service.seen.length, WAIT).toBe(2);
+    await expect.poll(() => isClosed(first as Socket), WAIT).toBe(true);
     second?.resume();
     let received = 0;
     second?.on('data', ({ length }) => {
       received += length;
     });
-    await expect.poll(() => received).toBeGreaterThan(4_000_000);
+    await expect.poll(() => received, WAIT).toBeGreaterThan(12_000_000);
     second?.destroy();
   });
 
