@@ -69,18 +69,15 @@ export async function show(page: Page, tool: 'variables' | 'headers'): Promise<v
   await page.waitForTimeout(500);
 }
 
-/** The text of an editor: its visible lines from top to bottom, which is not their order in the page. A long line is several. */
+/** The text of an editor, as it copies it: the page shows only visible lines, and a long one as several. */
 export async function read(page: Page, part: keyof typeof PARTS): Promise<string> {
-  const lines = await page.locator(`${PARTS[part]} .view-line`).evaluateAll((elements) =>
-    elements.map((line) => ({
-      top: Number.parseFloat(/top:\s*(\d+)/.exec(line.getAttribute('style') ?? '')?.[1] ?? ''),
-      text: line.textContent ?? '',
-    })),
-  );
-  return lines
-    .toSorted((a, b) => a.top - b.top)
-    .map(({ text }) => text.replaceAll('\u00a0', ' '))
-    .join('\n');
+  await page.locator(`${PARTS[part]} .view-lines`).click();
+  await page.keyboard.press('Control+A');
+  return page.locator(`${PARTS[part]} textarea.inputarea`).evaluate((area) => {
+    const clipboardData = new DataTransfer();
+    area.dispatchEvent(new ClipboardEvent('copy', { clipboardData }));
+    return clipboardData.getData('text/plain');
+  });
 }
 
 /** Replaces the text of an editor by pasting: while one types, it closes brackets. */
