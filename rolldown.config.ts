@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
 
@@ -19,10 +20,19 @@ function toStart([, ...source]: SourceMapSegment): SourceMapSegment {
   return [0, ...source] as SourceMapSegment; // same number of elements
 }
 
+/** Adds the licenses of what is copied from packages that are not installed with this one. */
+const addLicenses: Plugin = {
+  name: 'add-licenses',
+  generateBundle() {
+    const source = readFileSync('node_modules/@opentelemetry/api/LICENSE', 'utf8');
+    this.emitFile({ type: 'asset', fileName: 'LICENSE.opentelemetry-api', source });
+  },
+};
+
 /** Options of both builds. */
 const shared: RolldownOptions = {
   platform: 'node',
-  plugins: [mapLines],
+  plugins: [mapLines, addLicenses],
   output: {
     cleanDir: true,
     sourcemap: true,
@@ -47,7 +57,9 @@ export default defineConfig([
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },
-    external: /^[a-z@](?!oxc-project\/)/, // dependencies are installed; only the helper for `using` is copied
+    // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, which few programs have. An SDK
+    // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
+    external: /^[a-z@](?!oxc-project\/|opentelemetry\/)/,
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },
