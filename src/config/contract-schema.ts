@@ -28,7 +28,12 @@ const parameter = z.string().min(1).nullable();
 const party = section({ identifier: pointers, name: pointers, type: pointers });
 
 const list = {
-  records: pointer.nullable(),
+  records: pointer
+    .refine(
+      (text) => text.split('/').filter((token) => token === '*').length <= 1,
+      'may have one token `*`',
+    )
+    .nullable(),
   total: source,
   paging: section({
     style: z.enum(PAGING_STYLES),
@@ -39,6 +44,9 @@ const list = {
     start: z.int().nonnegative(),
     parameter,
     size: parameter,
+    follow: z.literal('query').nullable(),
+    last: pointers,
+    inclusive: z.boolean().nullable(),
   }),
 };
 

@@ -168,11 +168,16 @@ export const LIST_NAMES = {
 /** The fields around the list of records, see `ListContract`. */
 export const ENVELOPE_FIELDS = {
   total:
-    /^(?!.*\b(?:quota|rate|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
-  count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt)\b)(?:.* )?count$/,
+    /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+  count:
+    /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt|remaining)\b)(?:.* )?count$/,
+  remaining:
+    /^(?!.*\b(?:quota|rate|limit|retry|attempt|second|time)\b)(?:.* )?remaining(?: (?:count|item|record|event|entry|result|total))*$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
+  /** Flags that are false on every page but the last. */
+  last: /\b(?:last|final|done|complete|completed|no more)(?: page)?$/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,

@@ -2,7 +2,7 @@ import type { EventContract, Lazy, PartyContract } from './contract.ts';
 import { type EventOutcome, parseOutcome } from './outcome.ts';
 import { compilePointers } from './read-source.ts';
 import { type Instant, parseTime } from './time.ts';
-import { toText } from './values.ts';
+import { isObject, toText } from './values.ts';
 
 /** The actor or the target of an event. */
 export type Party = Readonly<Record<keyof PartyContract, string | null>>;
@@ -16,6 +16,15 @@ export class AuditEvent {
   constructor(raw: unknown, read: EventReaders) {
     this.raw = raw;
     this.#read = read;
+  }
+
+  /**
+   * Whether a field can be read: it was found in the records, or is configured. A time must also have a known format, unless
+   * there is none.
+   */
+  isReadable(field: FilterField): boolean {
+    if (!this.#read.isLocated(field)) return false;
+    return field !== 'occurredAt' || this.occurredAt !== null || this.#read.time(this.raw) == null;
   }
 
   get id(): string | null {
@@ -44,6 +53,9 @@ export class AuditEvent {
   }
 }
 
+/** Fields that a filter may need. */
+export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
+
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
@@ -60,6 +72,7 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
     userAgent: compilePointers(contract.userAgent),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
+    isLocated: (field: FilterField) => isLocated(contract[field]),
   };
 }
 
@@ -74,4 +87,11 @@ function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) =>
     const isEmpty = identifier === null && name === null && type === null;
     return isEmpty ? null : { identifier, name, type };
   };
+}
+
+/** Whether an entry has a pointer; of a party, its identifier or its name. */
+function isLocated(entry: unknown): boolean {
+  if (typeof entry === 'function') return isLocated(entry());
+  if (!isObject(entry)) return entry != null;
+  return isLocated(entry['at']) || isLocated(entry['identifier']) || isLocated(entry['name']);
 }

@@ -20,6 +20,14 @@ function readerOf(pointers: Pointers): PointerReader {
     : () => null;
 }
 
+/** Whether a response has no such field or header, not even one that is null. */
+export function isAbsent(source: Source, { headers, body }: UpstreamResponse): boolean {
+  if (source === null) return true;
+  if (typeof source === 'string' || !('header' in source))
+    return compilePointers(source)(body) === undefined;
+  return headers[source.header.toLowerCase()] === undefined;
+}
+
 /** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
   if (source === null || typeof source === 'string' || !('header' in source))
