@@ -115,8 +115,8 @@ function findParty(path: string): PartyPath | null {
   return null;
 }
 
-/** A flag (`is admin`) or a time (`last login`), although it contains a word for a role. */
-const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
+/** A flag (`is admin`), a time (`last login`) or a token (`auth accessor`), although it contains a word for a role. */
+const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$|^\w+ accessor$/;
 
 /** Words after a role that name something related to the party: `actor/country`. */
 const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, RegExp>> = {

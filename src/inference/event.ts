@@ -98,8 +98,8 @@ function isMajority(values: readonly unknown[], holds: (value: unknown) => boole
   });
 }
 
-/** Index of the last pattern: names such as `uid` or `sequence`, which may identify something else than the record. */
-const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 1;
+/** Index of the first pattern of names such as `uid` or `txid`, which may identify something else than the record. */
+const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 2;
 
 /** Accepts text and numbers that vary between records. With an ambiguous name, no two may be equal. */
 function isId({ values, meaning }: ClassifiedField, rank: number): boolean {

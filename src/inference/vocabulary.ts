@@ -8,15 +8,15 @@
 export const WRAPPERS =
   /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
 
-/** Paths that never describe the event itself: states before and after a change, links, parents. */
+/** Paths that never describe the event itself: states before and after a change, links, parents. Not `change type`. */
 export const EXCLUDED =
-  /\b(?:old|new|prev|previous|before|after|change|changed|diff|delta|impersonated|link|href|parent)\b/;
+  /\b(?:old|new|prev|previous|before|after|change(?! type$)|changed|diff|delta|impersonated|link|href|parent)\b/;
 
-const ID_WORD = '(?:id|uuid|guid|[gosu]id|urn|arn)';
+const ID_WORD = '(?:id|uuid|guid|[gosu]id|pk|urn|arn)';
 
 /** Words that may precede a verb in the name of an event time. With others it is another time: `key created`. */
 const EVENT_WORDS =
-  '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
+  '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|when|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
 /** The fields of an event, see `EventContract`. */
 export const EVENT_FIELDS = {
@@ -27,10 +27,11 @@ export const EVENT_FIELDS = {
     ),
     new RegExp(`^(?:event |audit |log )?document ${ID_WORD}$`),
     new RegExp(`^(?:${ID_WORD}|identifier|sequence|sequence (?:no|num|number))$`),
+    /^txid$/,
   ],
   occurredAt: [
     /\b(?:occurred|occurrence|happened)\b/,
-    /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
+    /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|clock|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
     new RegExp(
       `^${EVENT_WORDS}(?:published|performed|executed|issued|requested|initiated|started?)\\b`,
     ),
@@ -43,8 +44,9 @@ export const EVENT_FIELDS = {
   action: [
     /^action$/,
     /^action (?:name|type|code|key|value|verb|identifier|performed|taken|display name)$/,
-    /^event (?:name|action)$/,
-    /^event (?:type|code|key)(?: name| id)?$/,
+    /^event (?:name|action|operation)$/,
+    /^event (?:type|code|key)(?: name| title)?$/,
+    /^event (?:type|code|key) id$/,
     /^(?:audit )?event$/,
     /^(?:operation|activity|command|verb|what)(?: (?:name|type|code|key|display name))?$/,
     /(?:^| )(?:action|operation|activity)(?: (?:name|type))?$/,
@@ -75,7 +77,7 @@ export const EVENT_FIELDS = {
 export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, number>> = {
   id: 2,
   occurredAt: 5,
-  action: 7,
+  action: 8,
   outcome: EVENT_FIELDS.outcome.length,
   ipAddress: 2,
   userAgent: 2,
@@ -92,7 +94,7 @@ export const OTHER_ADDRESSES =
 /** Words for the actor and the target, best first. A field belongs to the role whose word comes first in its path. */
 export const ROLES = {
   actor: splitWords(
-    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee creator email',
+    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator email',
   ),
   target: splitWords(
     'target affected auditable model resource object entity asset item subject record',

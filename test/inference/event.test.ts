@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { AuditDocument } from '../../src/client/graphql.ts';
+import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+
+/** The events that a gateway without a contract reads from records. */
+async function read(records: readonly object[]) {
+  await using service = await startService({ body: records });
+  await using gateway = gatewayOver(service.url);
+  const { data } = await ask(gateway, AuditDocument, {}, { token: 't' });
+  return data?.audit?.nodes;
+}
+
+/** A fact, records, and what is read from them. */
+type Row = readonly [string, readonly object[], readonly object[]];
+
+const time = '2026-11-21T10:00:00Z';
+const occurredAt = '2026-11-21T10:00:00.000Z';
+
+describe('the words of an event', () => {
+  it.each<Row>([
+    ['the time is when it was created', [{ whenCreated: time }], [{ occurredAt }]],
+    ['a clock has the time', [{ clock: 1_795_255_200 }], [{ occurredAt }]],
+    [
+      'a primary key is an ID',
+      [{ pk: 7, object_pk: 5 }],
+      [{ id: '7', target: { identifier: '5' } }],
+    ],
+    ['a transaction ID is an ID', [{ txid: 'a' }, { txid: 'b' }], [{ id: 'a' }, { id: 'b' }]],
+    ['a repeated transaction ID is none', [{ txid: 'a' }, { txid: 'a' }], [{ id: null }, {}]],
+    ['any other ID comes before a transaction ID', [{ txid: 'a', uid: 'b' }], [{ id: 'b' }]],
+    [
+      'the operation of an event is its action, before its type',
+      [{ event_type: 'data', event_operation: 'export' }],
+      [{ action: 'export' }],
+    ],
+    [
+      'the title of a type is an action, before its ID',
+      [{ event_type_id: 4, event_type_title: 'Export' }],
+      [{ action: 'Export' }],
+    ],
+    ['the type of a change is an action', [{ change_type: 'publish' }], [{ action: 'publish' }]],
+    ['what a change contains is not', [{ change: { type: 'publish' } }], [{ action: null }]],
+    ['an editor is the actor', [{ editor: { id: 'u1' } }], [{ actor: { identifier: 'u1' } }]],
+    ['an accessor is the actor', [{ accessor_name: 'Ann' }], [{ actor: { name: 'Ann' } }]],
+    ['the accessor of a token is not', [{ auth: { accessor: 'a' } }], [{ actor: null }]],
+  ])('%s', async (_, records, expected) => {
+    expect(await read(records)).toMatchObject(expected);
+  });
+});
