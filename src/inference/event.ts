@@ -50,9 +50,9 @@ export function inferEventLazily(records: readonly unknown[]) {
       : allFields();
   });
   const id = lazy(() => {
-    const record = parentOf(occurredAt()[0] ?? '');
-    const isInRecord = ({ pointer, depth }: ClassifiedField) =>
-      depth === 1 || parentOf(pointer) === record;
+    const records = ['', objectOf(occurredAt()[0] ?? '')];
+    const isInRecord = ({ pointer, path }: ClassifiedField) =>
+      path === 'event/id' || records.includes(objectOf(pointer));
     return rankFields(fields().filter(isInRecord), 'id', isId);
   });
   const fieldsButId = lazy(() => fields().filter(({ pointer }) => !id().includes(pointer)));
@@ -74,6 +74,11 @@ export function inferEventLazily(records: readonly unknown[]) {
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
     userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
+}
+
+/** The pointer of the object that has a field. In MongoDB Extended JSON, a value is wrapped: `{"$oid": …}`. */
+function objectOf(pointer: string): string {
+  return parentOf(pointer.replace(/\/\$\w+$/, ''));
 }
 
 function resolveParty(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {

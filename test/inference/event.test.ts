@@ -29,6 +29,14 @@ describe('the words of an event', () => {
     ['a transaction ID is an ID', [{ txid: 'a' }, { txid: 'b' }], [{ id: 'a' }, { id: 'b' }]],
     ['a repeated transaction ID is none', [{ txid: 'a' }, { txid: 'a' }], [{ id: null }, {}]],
     ['any other ID comes before a transaction ID', [{ txid: 'a', uid: 'b' }], [{ id: 'b' }]],
+    ['an ID of MongoDB is an ID', [{ _id: { $oid: 'a' } }], [{ id: 'a' }]],
+    [
+      'an ID of MongoDB is an ID next to a time of MongoDB',
+      [{ doc: { _id: { $oid: 'a' }, timestamp: { $date: time } } }],
+      [{ id: 'a' }],
+    ],
+    ['the ID of a nested event is an ID', [{ time, event: { id: 'a' } }], [{ id: 'a' }]],
+    ['the ID of anything else is not', [{ time, key: { id: 'a' } }], [{ id: null }]],
     [
       'the operation of an event is its action, before its type',
       [{ event_type: 'data', event_operation: 'export' }],
