@@ -1,5 +1,5 @@
 import type { EventContract, PartyContract, Pointers } from '../mapping/contract.ts';
-import { parseOutcome } from '../mapping/outcome.ts';
+import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { parseTime } from '../mapping/time.ts';
 import { lazy } from '../util/memoize.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './classify-paths.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN } from './vocabulary.ts';
+import { EVENT_FIELDS, FIRST_WEAK_PATTERN, HTTP_STATUS } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -68,7 +68,11 @@ export function inferEventLazily(records: readonly unknown[]) {
     id: () => toPointers(id()),
     occurredAt: () => toPointers(occurredAt()),
     action: () => toPointers(rankFields(fields(), 'action', isAction)),
-    outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
+    outcome: () =>
+      toPointers([
+        ...rankFields(fields(), 'outcome', isOutcome),
+        ...rankFields(fields(), 'outcome', isHttpStatus),
+      ]),
     actor: inferPartyLazily('actor'),
     target: inferPartyLazily('target'),
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
@@ -132,6 +136,12 @@ function isVaried(values: readonly unknown[]): boolean {
 
 function isOutcome({ values, meaning }: ClassifiedField): boolean {
   return !meaning.isInParty && values.some((value) => parseOutcome(value) !== null);
+}
+
+/** Accepts HTTP statuses, if the name says so: another number is a code of the service. */
+function isHttpStatus({ values, meaning: { words, isInParty } }: ClassifiedField): boolean {
+  const areAllStatuses = values.every((value) => parseHttpStatus(value) !== null);
+  return !isInParty && HTTP_STATUS.test(words) && areAllStatuses;
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;

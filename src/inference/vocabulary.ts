@@ -60,6 +60,7 @@ export const EVENT_FIELDS = {
     /^(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
     /\b(?:outcome|result|success|successful|succeeded)$/,
     /\b(?:login|auth|authentication|authorization|access|api|call|request|response|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt|http) status$/,
+    /\b(?:http|response) status code$/,
   ],
   // The last pattern matches any name: then every value must be an IP address.
   ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
@@ -82,6 +83,9 @@ export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, numb
   ipAddress: 2,
   userAgent: 2,
 };
+
+/** Outcomes whose numbers are HTTP statuses. */
+export const HTTP_STATUS = /\b(?:status code|(?:http|response) status)$/;
 
 /** Times that are never the time of the event. */
 export const OTHER_TIMES =

@@ -1,5 +1,5 @@
 import type { EventContract, Lazy, PartyContract } from './contract.ts';
-import { type EventOutcome, parseOutcome } from './outcome.ts';
+import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { compilePointers } from './read-source.ts';
 import { type Instant, parseTime } from './time.ts';
 import { toText } from './values.ts';
@@ -34,7 +34,8 @@ export class AuditEvent {
     return this.#read.target(this.raw);
   }
   get outcome(): EventOutcome | null {
-    return parseOutcome(this.#read.outcome(this.raw));
+    const value = this.#read.outcome(this.raw);
+    return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
     return toText(this.#read.ipAddress(this.raw));

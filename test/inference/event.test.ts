@@ -56,3 +56,33 @@ describe('the words of an event', () => {
     expect(await read(records)).toMatchObject(expected);
   });
 });
+
+describe('an HTTP status', () => {
+  it.each<Row>([
+    [
+      'is an outcome as a status code',
+      [{ statusCode: 204 }, { statusCode: '301' }, { statusCode: 404 }, { statusCode: '503' }],
+      [
+        { outcome: 'SUCCESS' },
+        { outcome: 'SUCCESS' },
+        { outcome: 'FAILURE' },
+        { outcome: 'FAILURE' },
+      ],
+    ],
+    [
+      'is an outcome as the status of a response',
+      [{ http: { response: { status_code: 403 } } }, { response: { status: 200 } }],
+      [{ outcome: 'FAILURE' }, { outcome: 'SUCCESS' }],
+    ],
+    [
+      'comes after an outcome in words',
+      [{ status_code: 200, outcome: 'denied' }, { status_code: 200 }],
+      [{ outcome: 'FAILURE' }, { outcome: 'SUCCESS' }],
+    ],
+    ['is none among other codes', [{ status_code: 200 }, { status_code: 7 }], [{ outcome: null }]],
+    ['is none under another name', [{ status: 200, result: 404 }], [{ outcome: null }]],
+    ['is none in a party', [{ resource: { status_code: 404 } }], [{ outcome: null }]],
+  ])('%s', async (_, records, expected) => {
+    expect((await read(records))?.slice(0, expected.length)).toMatchObject(expected);
+  });
+});
