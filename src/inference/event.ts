@@ -1,4 +1,5 @@
 import type { EventContract, PartyContract, Pointers } from '../mapping/contract.ts';
+import { firstOfList } from '../mapping/event.ts';
 import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { parseTime } from '../mapping/time.ts';
 import { lazy } from '../util/memoize.ts';
@@ -153,9 +154,9 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-/** Accepts IP addresses. With a strong name, one of them is sufficient: the other values may be host names. */
+/** Accepts IP addresses, and lists of them. With a strong name, one is sufficient: other values may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isAddress = (value: unknown) => ADDRESS.test(String(value));
+  const isAddress = (value: unknown) => ADDRESS.test(firstOfList(String(value)));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;
   return !meaning.isOtherAddress && (isStrong ? values.some(isAddress) : values.every(isAddress));
 }

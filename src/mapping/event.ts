@@ -38,11 +38,17 @@ export class AuditEvent {
     return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
-    return toText(this.#read.ipAddress(this.raw));
+    const text = toText(this.#read.ipAddress(this.raw));
+    return text && toText(firstOfList(text));
   }
   get userAgent(): string | null {
     return toText(this.#read.userAgent(this.raw));
   }
+}
+
+/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
+export function firstOfList(text: string): string {
+  return text.includes(',') ? text.slice(0, text.indexOf(',')).trim() : text;
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { AuditDocument } from '../../src/client/graphql.ts';
+import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
-/** The events that a gateway without a contract reads from records. */
-async function read(records: readonly object[]) {
+/** The events that a gateway reads from records. */
+async function read(records: readonly object[], contract: ConfiguredContract = {}) {
   await using service = await startService({ body: records });
-  await using gateway = gatewayOver(service.url);
+  await using gateway = gatewayOver(service.url, { contract });
   const { data } = await ask(gateway, AuditDocument, {}, { token: 't' });
   return data?.audit?.nodes;
 }
@@ -84,5 +85,25 @@ describe('an HTTP status', () => {
     ['is none in a party', [{ resource: { status_code: 404 } }], [{ outcome: null }]],
   ])('%s', async (_, records, expected) => {
     expect((await read(records))?.slice(0, expected.length)).toMatchObject(expected);
+  });
+});
+
+describe('an address', () => {
+  const first = { ipAddress: '192.0.2.1' };
+
+  it.each<Row>([
+    ['is the first of a list', [{ ip: '192.0.2.1, 10.0.0.1' }], [first]],
+    ['is the first of a list without spaces', [{ ip: '192.0.2.1,2001:db8::1' }], [first]],
+    ['is the first of a list of any name', [{ forwarded: '192.0.2.1, 10.0.0.1' }], [first]],
+    ['is not in a list of other things', [{ forwarded: 'a, 10.0.0.1' }], [{ ipAddress: null }]],
+    ['is not empty', [{ ip: '192.0.2.1' }, { ip: ', 10.0.0.1' }], [first, { ipAddress: null }]],
+  ])('%s', async (_, records, expected) => {
+    expect(await read(records)).toMatchObject(expected);
+  });
+
+  it('is the first of a list where a contract specifies it', async () => {
+    const contract = { audit: { event: { ipAddress: '/via' } } };
+    const records = [{ via: '192.0.2.1, 10.0.0.1' }];
+    expect(await read(records, contract)).toMatchObject([first]);
   });
 });
