@@ -8,6 +8,7 @@ import {
   OTHER_ADDRESSES,
   OTHER_TIMES,
   ROLES,
+  SOURCE,
   WRAPPERS,
 } from './vocabulary.ts';
 
@@ -81,8 +82,14 @@ const classifyPath = memoize((fullPath): PathMeaning => {
   };
 });
 
+/** The rank of a source, which is the target only if nothing else is. */
+export const SOURCE_RANK = ROLES.target.length + 1;
+
 /** Finds the first word for a role. Later ones are ignored: `actor/user/id` is the ID of the actor. */
 function findParty(path: string): PartyPath | null {
+  const sourceAttribute = SOURCE.exec(path)?.[1];
+  if (sourceAttribute !== undefined)
+    return { role: 'target', roleRank: SOURCE_RANK, attribute: sourceAttribute };
   const words = path.split(/[ /]/);
   const firstKeyLength = path.split('/', 1).join().split(' ').length;
   for (const [index, word] of words.entries()) {
@@ -91,6 +98,7 @@ function findParty(path: string): PartyPath | null {
       if (!roleWords.includes(word)) continue;
       const previous = words[index - 1] ?? '';
       if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
+      if (word === 'model' && PRODUCT_MODEL.test(path)) return null;
       const isReference = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const following = words.slice(index + 1, isReference ? -1 : undefined);
       // `user session user id`: the user of the session is the actor.
@@ -115,8 +123,12 @@ function findParty(path: string): PartyPath | null {
   return null;
 }
 
-/** A flag (`is admin`), a time (`last login`) or a token (`auth accessor`), although it contains a word for a role. */
-const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$|^\w+ accessor$/;
+/** A flag (`is admin`), a time (`last login`) or a credential (`auth entity`), although it has a word for a role. */
+const NOT_A_PARTY =
+  /^(?:is|has|was|can) |^(?:last|next|first|previous) login$|^\w+ accessor$|^auth entity$/;
+
+/** The model of a product: `device/model`, `device model name`. */
+const PRODUCT_MODEL = /\/model$|[ /]model name$/;
 
 /** Words after a role that name something related to the party: `actor/country`. */
 const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, RegExp>> = {
@@ -181,4 +193,4 @@ export function parentOf(pointer: string): string {
 }
 
 /** Values of a `type` that only mean "audit record". */
-export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s_-]?)+$/i;
+export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s._-]?){1,4}$/i;

@@ -13,7 +13,7 @@ import {
 } from './classify-paths.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN, HTTP_STATUS } from './vocabulary.ts';
+import { EVENT_FIELDS, FIRST_WEAK_PATTERN } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -52,9 +52,10 @@ export function inferEventLazily(records: readonly unknown[]) {
   });
   const id = lazy(() => {
     const records = ['', objectOf(occurredAt()[0] ?? '')];
-    const isInRecord = ({ pointer, path }: ClassifiedField) =>
-      path === 'event/id' || records.includes(objectOf(pointer));
-    return rankFields(fields().filter(isInRecord), 'id', isId);
+    const own = fields().filter(({ pointer }) => records.includes(objectOf(pointer)));
+    const ofEvent = fields().filter(({ path }) => path === 'event/id');
+    const ranked = rankFields(own, 'id', isId);
+    return ranked.length > 0 ? ranked : rankFields(ofEvent, 'id', isId);
   });
   const fieldsButId = lazy(() => fields().filter(({ pointer }) => !id().includes(pointer)));
   const inferPartyLazily = (role: 'actor' | 'target') => {
@@ -69,11 +70,7 @@ export function inferEventLazily(records: readonly unknown[]) {
     id: () => toPointers(id()),
     occurredAt: () => toPointers(occurredAt()),
     action: () => toPointers(rankFields(fields(), 'action', isAction)),
-    outcome: () =>
-      toPointers([
-        ...rankFields(fields(), 'outcome', isOutcome),
-        ...rankFields(fields(), 'outcome', isHttpStatus),
-      ]),
+    outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
     actor: inferPartyLazily('actor'),
     target: inferPartyLazily('target'),
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
@@ -117,13 +114,14 @@ function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
   return rank < AMBIGUOUS_ID ? isVaried(values) : new Set(values).size === values.length;
 }
 
-/** Accepts text and numbers. A `type` or `kind` must vary, and say more than "audit event". */
+/** Accepts text and numbers that say more than "audit event". A `type` or `kind` must vary. */
 function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
   if (isInParty && !words.endsWith(' action')) return false;
   if (!values.every(isTextOrNumber)) return false;
-  const isType = /^(?:type|kind)$/.test(words);
-  return !isType || (isVaried(values) && !values.some((value) => GENERIC_TYPE.test(String(value))));
+  const isGeneric = (value: unknown) => GENERIC_TYPE.test(String(value));
+  if (/^(?:type|kind)$/.test(words)) return isVaried(values) && !values.some(isGeneric);
+  return words.startsWith('action') || !values.every(isGeneric);
 }
 
 function isTextOrNumber(value: unknown): boolean {
@@ -135,14 +133,13 @@ function isVaried(values: readonly unknown[]): boolean {
   return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
-function isOutcome({ values, meaning }: ClassifiedField): boolean {
-  return !meaning.isInParty && values.some((value) => parseOutcome(value) !== null);
-}
+/** Index of the pattern of an HTTP status. It is the last, because words say more than a status. */
+const HTTP_STATUS = EVENT_FIELDS.outcome.length - 1;
 
-/** Accepts HTTP statuses, if the name says so: another number is a code of the service. */
-function isHttpStatus({ values, meaning: { words, isInParty } }: ClassifiedField): boolean {
-  const areAllStatuses = values.every((value) => parseHttpStatus(value) !== null);
-  return !isInParty && HTTP_STATUS.test(words) && areAllStatuses;
+/** Accepts outcomes in words. Numbers must all be HTTP statuses: others are codes of the service. */
+function isOutcome({ values, meaning }: ClassifiedField, rank: number): boolean {
+  const isHttp = rank === HTTP_STATUS && values.every((value) => parseHttpStatus(value) !== null);
+  return !meaning.isInParty && (isHttp || values.some((value) => parseOutcome(value) !== null));
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
@@ -156,7 +153,7 @@ const ADDRESS = new RegExp(
 
 /** Accepts IP addresses, and lists of them. With a strong name, one is sufficient: other values may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isAddress = (value: unknown) => ADDRESS.test(firstOfList(String(value)));
+  const isAddress = (value: unknown) => ADDRESS.test(String(firstOfList(value)));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;
   return !meaning.isOtherAddress && (isStrong ? values.some(isAddress) : values.every(isAddress));
 }

@@ -6,7 +6,7 @@
 
 /** Objects that only wrap the fields of a record. */
 export const WRAPPERS =
-  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
+  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source(?!\/(?:id|uuid|type|name|label)$)|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
 
 /** Paths that never describe the event itself: states before and after a change, links, parents. Not `change type`. */
 export const EXCLUDED =
@@ -57,10 +57,11 @@ export const EVENT_FIELDS = {
     /^(?:summary|title|message|description|display message|text|event description|comment|detail|note)$/,
   ],
   outcome: [
-    /^(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
+    /^(?!.*(?:response status|status code)$)(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
     /\b(?:outcome|result|success|successful|succeeded)$/,
-    /\b(?:login|auth|authentication|authorization|access|api|call|request|response|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt|http) status$/,
-    /\b(?:http|response) status code$/,
+    /\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt) status$/,
+    // The last pattern: numbers are HTTP statuses.
+    /^(?:(?:action|event|operation|request) )?status code$|\b(?:http|response) status(?: code)?$/,
   ],
   // The last pattern matches any name: then every value must be an IP address.
   ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
@@ -84,9 +85,6 @@ export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, numb
   userAgent: 2,
 };
 
-/** Outcomes whose numbers are HTTP statuses. */
-export const HTTP_STATUS = /\b(?:status code|(?:http|response) status)$/;
-
 /** Times that are never the time of the event. */
 export const OTHER_TIMES =
   /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
@@ -96,18 +94,18 @@ export const OTHER_ADDRESSES =
   /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
 
 /** Words for the actor and the target, best first. A field belongs to the role whose word comes first in its path. */
-export const ROLES = {
-  actor: splitWords(
-    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator email',
-  ),
-  target: splitWords(
-    'target affected auditable model resource object entity asset item subject record',
+export const ROLES: Readonly<Record<'actor' | 'target', readonly string[]>> = {
+  actor:
+    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator email'.split(
+      ' ',
+    ),
+  target: 'target affected auditable model resource object entity asset item subject record'.split(
+    ' ',
   ),
 };
 
-function splitWords(words: string): readonly string[] {
-  return words.split(' ');
-}
+/** A source is the target if the record has no other word for it. `source ip` and `source user id` are not its fields. */
+export const SOURCE = /^source[ /](id|uuid|type|name|label)$/;
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
 export const PARTY_FIELDS = {

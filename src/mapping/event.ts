@@ -38,8 +38,7 @@ export class AuditEvent {
     return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
-    const text = toText(this.#read.ipAddress(this.raw));
-    return text && toText(firstOfList(text));
+    return toText(firstOfList(this.#read.ipAddress(this.raw)));
   }
   get userAgent(): string | null {
     return toText(this.#read.userAgent(this.raw));
@@ -47,8 +46,8 @@ export class AuditEvent {
 }
 
 /** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
-export function firstOfList(text: string): string {
-  return text.includes(',') ? text.slice(0, text.indexOf(',')).trim() : text;
+export function firstOfList(value: unknown): unknown {
+  return typeof value === 'string' ? value.split(',', 1).join().trim() : value;
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;

@@ -37,6 +37,11 @@ describe('the words of an event', () => {
       [{ id: 'a' }],
     ],
     ['the ID of a nested event is an ID', [{ time, event: { id: 'a' } }], [{ id: 'a' }]],
+    [
+      'the ID of a nested event comes last',
+      [{ log_id: 7, event: { id: 'a', name: 'Concert' } }],
+      [{ id: '7' }],
+    ],
     ['the ID of anything else is not', [{ time, key: { id: 'a' } }], [{ id: null }]],
     [
       'the operation of an event is its action, before its type',
@@ -50,9 +55,114 @@ describe('the words of an event', () => {
     ],
     ['the type of a change is an action', [{ change_type: 'publish' }], [{ action: 'publish' }]],
     ['what a change contains is not', [{ change: { type: 'publish' } }], [{ action: null }]],
+    [
+      'the kind of the record is no action',
+      [{ event: 'audit_event', operation: 'rotate' }],
+      [{ action: 'rotate' }],
+    ],
+    [
+      'the kind of the record is no action in words either',
+      [{ log_type: 'audit', message: 'key rotated' }],
+      [{ action: 'key rotated' }],
+    ],
+    ['an action may be called so', [{ action: 'record' }], [{ action: 'record' }]],
     ['an editor is the actor', [{ editor: { id: 'u1' } }], [{ actor: { identifier: 'u1' } }]],
     ['an accessor is the actor', [{ accessor_name: 'Ann' }], [{ actor: { name: 'Ann' } }]],
     ['the accessor of a token is not', [{ auth: { accessor: 'a' } }], [{ actor: null }]],
+  ])('%s', async (_, records, expected) => {
+    expect(await read(records)).toMatchObject(expected);
+  });
+});
+
+describe('the target', () => {
+  const party = (identifier: unknown, name: unknown = null, type: unknown = null) => ({
+    target: { identifier, name, type },
+  });
+  const none = { target: null };
+
+  it.each<Row>([
+    [
+      'is a source with an ID, a type and a label',
+      [{ source_id: 7, source_type: 'feed', source_label: 'News' }],
+      [party('7', 'News', 'feed')],
+    ],
+    [
+      'is a source with a name and a type',
+      [{ data: { source: { name: 'News', type: 'feed' } } }],
+      [party(null, 'News', 'feed')],
+    ],
+    ['is no source without fields', [{ source: 'web' }], [none]],
+    ['is no source with a type only', [{ source_type: 'web' }], [none]],
+    ['is no address of a source', [{ source: { ip: '192.0.2.1', name: 'a' } }], [none]],
+    ['is no user of a source', [{ source_user_id: 'u1' }], [none]],
+    [
+      'is no source beside another target',
+      [{ source_id: 7, source_type: 'feed', resource: 'all rules' }],
+      [party(null, 'all rules')],
+    ],
+    [
+      'is what has an ID, before what has only a text',
+      [{ target: 'file', object: { id: 'f1', name: 'Plan', type: 'doc' } }],
+      [party('f1', 'Plan', 'doc')],
+    ],
+    [
+      'is what has an ID, before what has only a name',
+      [{ target: { name: 'Production' }, entity_id: 'e1', entity_type: 'server' }],
+      [party('e1', null, 'server')],
+    ],
+    [
+      'is not a subject only because it has an ID',
+      [{ target: { name: 'Production' }, subject: { id: 'u1' } }],
+      [party(null, 'Production')],
+    ],
+    [
+      'has the kind of object that is beside an ID as its type',
+      [{ object: 'customer', object_id: 'c1' }, { data: { object: { id: 'i1', object: 'bill' } } }],
+      [party('c1', null, 'customer'), party('i1', null, 'bill')],
+    ],
+    [
+      'has the name that is beside an ID as its name',
+      [{ object: 'Bill 7 of May', object_id: 'b7' }],
+      [party('b7', 'Bill 7 of May')],
+    ],
+    ['is an object without an ID by its name', [{ object: 'customer' }], [party(null, 'customer')]],
+    [
+      'has no type that only says that it is a record',
+      [{ record_type: 'audit.event' }, { record_type: 'log' }],
+      [none, none],
+    ],
+    [
+      'has such a type if that varies, or is beside an ID',
+      [{ entity_type: 'log' }, { entity_type: 'key', resource_id: 7, resource_type: 'record' }],
+      [party(null, null, 'log'), party('7', null, 'record')],
+    ],
+    ['is no model of a device', [{ device: { model_name: 'X1', model: 'X' } }], [none]],
+    ['is nothing of a credential', [{ auth: { entity_id: 'e1' } }], [none]],
+  ])('%s', async (_, records, expected) => {
+    expect(await read(records)).toMatchObject(expected);
+  });
+});
+
+describe('an e-mail address', () => {
+  it.each<Row>([
+    [
+      'that identifies a party is its name',
+      [{ user_id: 'ann@example.com' }],
+      [{ actor: { identifier: 'ann@example.com', name: 'ann@example.com' } }],
+    ],
+    [
+      'is its name only without another one',
+      [
+        { actor: { id: 'ann@example.com', name: 'Ann' } },
+        { actor: { id: 'bob@example.com', name: null } },
+      ],
+      [{ actor: { name: 'Ann' } }, { actor: { name: 'bob@example.com' } }],
+    ],
+    [
+      'is not expected of other identifiers',
+      [{ user_id: 'ann@example.com' }, { user_id: 'system' }],
+      [{ actor: { name: null } }, { actor: { name: null } }],
+    ],
   ])('%s', async (_, records, expected) => {
     expect(await read(records)).toMatchObject(expected);
   });
