@@ -58,6 +58,9 @@ export function inferEventLazily(records: readonly unknown[]) {
     return ranked.length > 0 ? ranked : rankFields(ofEvent, 'id', isId);
   });
   const fieldsButId = lazy(() => fields().filter(({ pointer }) => !id().includes(pointer)));
+  // An event that has a type and a name is named after the action: `{"type": "user", "name": "user_created"}`.
+  const isNamed = lazy(() => fields().some(({ path }) => path === 'event/name'));
+  const fieldsOfAction = () => fields().filter(({ path }) => path !== 'event/type' || !isNamed());
   const inferPartyLazily = (role: 'actor' | 'target') => {
     const party = lazy(() => inferParty(fieldsButId(), role));
     return {
@@ -69,7 +72,7 @@ export function inferEventLazily(records: readonly unknown[]) {
   return {
     id: () => toPointers(id()),
     occurredAt: () => toPointers(occurredAt()),
-    action: () => toPointers(rankFields(fields(), 'action', isAction)),
+    action: () => toPointers(rankFields(fieldsOfAction(), 'action', isAction)),
     outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
     actor: inferPartyLazily('actor'),
     target: inferPartyLazily('target'),

@@ -154,7 +154,7 @@ export const LOGIN_FIELDS = {
   expires: [
     /\bexpir\w*[ /]in\b/,
     /\bexpir/,
-    /\b(?:lifetime|ttl|valid[ /]until|valid[ /]for|validity)\b/,
+    /\b(?:lifetime|ttl|lease[ /]duration|valid[ /]until|valid[ /]for|validity)\b/,
   ],
   /** Other things that expire: an expiry named after one is not that of the access token. */
   otherExpiry:

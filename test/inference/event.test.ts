@@ -65,6 +65,16 @@ describe('the words of an event', () => {
       [{ log_type: 'audit', message: 'key rotated' }],
       [{ action: 'key rotated' }],
     ],
+    [
+      'the name of a nested event is the action, before its type',
+      [{ events: [{ type: 'user_settings', name: 'create_user' }] }],
+      [{ action: 'create_user' }],
+    ],
+    [
+      'the name of what happened to an event is not',
+      [{ type: 'ticket.sold', event: { name: 'Concert', type: 'music' } }],
+      [{ action: 'ticket.sold' }],
+    ],
     ['an action may be called so', [{ action: 'record' }], [{ action: 'record' }]],
     ['an editor is the actor', [{ editor: { id: 'u1' } }], [{ actor: { identifier: 'u1' } }]],
     ['an accessor is the actor', [{ accessor_name: 'Ann' }], [{ actor: { name: 'Ann' } }]],
