@@ -82,20 +82,14 @@ const classifyPath = memoize((fullPath): PathMeaning => {
   };
 });
 
-/** The rank of a source, which is the target only if nothing else is. */
-export const SOURCE_RANK = ROLES.target.length + 1;
-
 /** Finds the first word for a role. Later ones are ignored: `actor/user/id` is the ID of the actor. */
 function findParty(path: string): PartyPath | null {
-  const sourceAttribute = SOURCE.exec(path)?.[1];
-  if (sourceAttribute !== undefined)
-    return { role: 'target', roleRank: SOURCE_RANK, attribute: sourceAttribute };
   const words = path.split(/[ /]/);
   const firstKeyLength = path.split('/', 1).join().split(' ').length;
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
       const roleWords = ROLES[role];
-      if (!roleWords.includes(word)) continue;
+      if (!roleWords.includes(word) || (word === 'source' && !SOURCE.test(path))) continue;
       const previous = words[index - 1] ?? '';
       if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
       if (word === 'model' && PRODUCT_MODEL.test(path)) return null;
@@ -153,7 +147,7 @@ const FILLERS = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 
 const ROLE_WORDS: ReadonlySet<string> = new Set([...ROLES.actor, ...ROLES.target]);
 
 const IGNORED_WORDS: ReadonlySet<string> = new Set(
-  [...ROLE_WORDS, ...FILLERS].filter((word) => word !== 'email' && word !== 'login'),
+  [...ROLE_WORDS, ...FILLERS].filter((word) => !/^(?:email|login|source)$/.test(word)),
 );
 
 /**

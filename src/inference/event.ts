@@ -51,6 +51,8 @@ export function inferEventLazily(records: readonly unknown[]) {
       : allFields();
   });
   const id = lazy(() => {
+    // In MongoDB Extended JSON, a value is wrapped: `{"$oid": …}`.
+    const objectOf = (pointer: string) => parentOf(pointer.replace(/\/\$\w+$/, ''));
     const records = ['', objectOf(occurredAt()[0] ?? '')];
     const own = fields().filter(({ pointer }) => records.includes(objectOf(pointer)));
     const ofEvent = fields().filter(({ path }) => path === 'event/id');
@@ -79,11 +81,6 @@ export function inferEventLazily(records: readonly unknown[]) {
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
     userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
-}
-
-/** The pointer of the object that has a field. In MongoDB Extended JSON, a value is wrapped: `{"$oid": …}`. */
-function objectOf(pointer: string): string {
-  return parentOf(pointer.replace(/\/\$\w+$/, ''));
 }
 
 function resolveParty(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {
@@ -136,13 +133,11 @@ function isVaried(values: readonly unknown[]): boolean {
   return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
-/** Index of the pattern of an HTTP status. It is the last, because words say more than a status. */
-const HTTP_STATUS = EVENT_FIELDS.outcome.length - 1;
-
-/** Accepts outcomes in words. Numbers must all be HTTP statuses: others are codes of the service. */
+/** Accepts outcomes in words and, with the last pattern, HTTP statuses. Any other number is a code of the service. */
 function isOutcome({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isHttp = rank === HTTP_STATUS && values.every((value) => parseHttpStatus(value) !== null);
-  return !meaning.isInParty && (isHttp || values.some((value) => parseOutcome(value) !== null));
+  const isNamed = rank === EVENT_FIELDS.outcome.length - 1;
+  const isStatus = isNamed && values.every((value) => parseHttpStatus(value) !== null);
+  return !meaning.isInParty && (isStatus || values.some((value) => parseOutcome(value) !== null));
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;

@@ -99,7 +99,7 @@ const MAX_WITHOUT_UNIT = 300_000;
 /** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
 function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  const isLifetime = /\b(?:in|ttl|lifetime|lease|second|sec)\b/.test(lastKey(path));
+  const isLifetime = /\b(?:in|ttl|lifetime|lease duration|second|sec)\b/.test(lastKey(path));
   if (!isLifetime && parseTime(value) !== null)
     return INSTANTS.find((format) => parseTime(value) === parseTime(value, format)) ?? null;
   if (!/^(?!0+$)\d+(?:\.\d+)?$/.test(String(value))) return null; // 0 means "never", or "expired"

@@ -5,7 +5,6 @@ import {
   type ClassifiedField,
   GENERIC_TYPE,
   type PartyPath,
-  SOURCE_RANK,
   toPointers,
 } from './classify-paths.ts';
 import { PARTY_FIELDS, ROLES } from './vocabulary.ts';
@@ -18,9 +17,9 @@ export function inferParty(
   fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const found = fields.flatMap((field) => toPartyField(field, role) ?? []).sort(byQuality);
-  const few = found.slice(0, MAX_FIELDS);
-  const all = role === 'target' ? correctTarget(few) : few;
+  const found = fields.flatMap((field) => toPartyField(field, role) ?? []);
+  found.sort(byQuality).splice(MAX_FIELDS);
+  const all = role === 'target' ? correctTarget(found) : found;
   const first = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
   const withId = role === 'target' ? all.filter(isCertainId) : [];
   const best = withId.find(({ isDirect }) => isDirect === first?.isDirect) ?? first;
@@ -40,20 +39,19 @@ export function inferParty(
   };
 }
 
-/** Corrects the fields of a target by the other fields of the same word. */
+/** Corrects the fields of a target by the others of the same word: `{"object": "customer", "object_id": 7}`. */
 function correctTarget(fields: readonly PartyField[]): readonly PartyField[] {
   return fields.flatMap((field): PartyField | [] => {
     const { roleRank, attribute, attributeRank, values } = field;
+    const word = ROLES.target[roleRank] ?? '';
     const ofWord = fields.filter((other) => other.roleRank === roleRank);
     const has = (name: keyof PartyContract) => ofWord.some((other) => other.attribute === name);
     const hasId = has('identifier');
-    const isSource = roleRank === SOURCE_RANK;
-    if (isSource && (ofWord.length < fields.length || !(hasId || (has('name') && has('type')))))
-      return [];
+    const isSourceOnly = word === 'source' && ofWord.length === fields.length;
+    if (word === 'source' && !(isSourceOnly && (hasId || (has('name') && has('type'))))) return [];
     if (attribute === 'type' && !hasId && areAll(values, GENERIC_TYPE)) return [];
-    // `{"object": "customer", "object_id": 7}`
-    const isKind = attributeRank === LAST && hasId && KIND_WORDS.test(ROLES.target[roleRank] ?? '');
-    return isKind && areAll(values, KIND) ? { ...field, attribute: 'type' } : field;
+    const isKind = attributeRank === LAST && hasId && KIND_WORDS.test(word) && areAll(values, KIND);
+    return isKind ? { ...field, attribute: 'type' } : field;
   });
 }
 

@@ -60,7 +60,7 @@ export const EVENT_FIELDS = {
     /^(?!.*(?:response status|status code)$)(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
     /\b(?:outcome|result|success|successful|succeeded)$/,
     /\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt) status$/,
-    // The last pattern: numbers are HTTP statuses.
+    // The last pattern is that of HTTP statuses, because words say more.
     /^(?:(?:action|event|operation|request) )?status code$|\b(?:http|response) status(?: code)?$/,
   ],
   // The last pattern matches any name: then every value must be an IP address.
@@ -99,13 +99,14 @@ export const ROLES: Readonly<Record<'actor' | 'target', readonly string[]>> = {
     'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator email'.split(
       ' ',
     ),
-  target: 'target affected auditable model resource object entity asset item subject record'.split(
-    ' ',
-  ),
+  target:
+    'target affected auditable model resource object entity asset item subject record source'.split(
+      ' ',
+    ),
 };
 
-/** A source is the target if the record has no other word for it. `source ip` and `source user id` are not its fields. */
-export const SOURCE = /^source[ /](id|uuid|type|name|label)$/;
+/** The fields of a source that may be the target. `source ip` and `source user id` are fields of something else. */
+export const SOURCE = /^source[ /](?:id|uuid|type|name|label)$/;
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
 export const PARTY_FIELDS = {
