@@ -48,8 +48,10 @@ export type PartyPath = {
 const MAX_ALTERNATIVES = 3;
 
 /** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
-export function classifyField(field: FieldProfile, recordPath = ''): ClassifiedField {
-  const { pointer, path, depth, values } = field;
+export function classifyField(
+  { pointer, path, depth, values }: FieldProfile,
+  recordPath = pointer.startsWith('/_source/') ? 'source' : '', // of a search hit, unlike `source`
+): ClassifiedField {
   const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
   const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);
   return { pointer, path, depth, values, meaning };
@@ -92,7 +94,7 @@ function findParty(path: string): PartyPath | null {
       if (!roleWords.includes(word) || (word === 'source' && !SOURCE.test(path))) continue;
       const previous = words[index - 1] ?? '';
       if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
-      if (word === 'model' && PRODUCT_MODEL.test(path)) return null;
+      if (word === 'model' && /[ /]model name$|\/model$/.test(path)) return null; // of a product
       const isReference = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const following = words.slice(index + 1, isReference ? -1 : undefined);
       // `user session user id`: the user of the session is the actor.
@@ -120,9 +122,6 @@ function findParty(path: string): PartyPath | null {
 /** A flag (`is admin`), a time (`last login`) or a credential (`auth entity`), although it has a word for a role. */
 const NOT_A_PARTY =
   /^(?:is|has|was|can) |^(?:last|next|first|previous) login$|^\w+ accessor$|^auth entity$/;
-
-/** The model of a product: `device/model`, `device model name`. */
-const PRODUCT_MODEL = /\/model$|[ /]model name$/;
 
 /** Words after a role that name something related to the party: `actor/country`. */
 const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, RegExp>> = {

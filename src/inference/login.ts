@@ -106,8 +106,8 @@ function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryForm
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
   const isOtherUnit = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
-  const max = isLifetime ? MAX_SECONDS : MAX_WITHOUT_UNIT;
-  return isOtherUnit || Number(value) >= max ? null : 'seconds';
+  const isTooLarge = Number(value) >= (isLifetime ? MAX_SECONDS : MAX_WITHOUT_UNIT);
+  return isOtherUnit || isTooLarge ? null : 'seconds';
 }
 
 const INSTANTS = [

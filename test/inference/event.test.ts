@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument } from '../../src/client/graphql.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { firstOfList } from '../../src/mapping/event.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -78,6 +80,7 @@ describe('the words of an event', () => {
     ['an action may be called so', [{ action: 'record' }], [{ action: 'record' }]],
     ['an editor is the actor', [{ editor: { id: 'u1' } }], [{ actor: { identifier: 'u1' } }]],
     ['an accessor is the actor', [{ accessor_name: 'Ann' }], [{ actor: { name: 'Ann' } }]],
+    ['the source of a user is not', [{ user_source: 'directory' }], [{ actor: null }]],
     ['the accessor of a token is not', [{ auth: { accessor: 'a' } }], [{ actor: null }]],
   ])('%s', async (_, records, expected) => {
     expect(await read(records)).toMatchObject(expected);
@@ -100,6 +103,11 @@ describe('the target', () => {
       'is a source with a name and a type',
       [{ data: { source: { name: 'News', type: 'feed' } } }],
       [party(null, 'News', 'feed')],
+    ],
+    [
+      'is not the source of a search hit',
+      [{ _source: { id: 7, type: 'key', name: 'a' } }, { _source: { id: 8, type: 'log' } }],
+      [none, none],
     ],
     ['is no source without fields', [{ source: 'web' }], [none]],
     ['is no source with a type only', [{ source_type: 'web' }], [none]],
@@ -134,6 +142,11 @@ describe('the target', () => {
       'has the name that is beside an ID as its name',
       [{ object: 'Bill 7 of May', object_id: 'b7' }],
       [party('b7', 'Bill 7 of May')],
+    ],
+    [
+      'has the word that is beside an ID as its name, if things are usually called so',
+      [{ asset: 'pump', asset_id: 'p7' }],
+      [party('p7', 'pump')],
     ],
     ['is an object without an ID by its name', [{ object: 'customer' }], [party(null, 'customer')]],
     [
@@ -215,10 +228,24 @@ describe('an address', () => {
     ['is the first of a list', [{ ip: '192.0.2.1, 10.0.0.1' }], [first]],
     ['is the first of a list without spaces', [{ ip: '192.0.2.1,2001:db8::1' }], [first]],
     ['is the first of a list of any name', [{ forwarded: '192.0.2.1, 10.0.0.1' }], [first]],
+    ['is read without spaces', [{ ip: '192.0.2.1 , 10.0.0.1' }], [first]],
     ['is not in a list of other things', [{ forwarded: 'a, 10.0.0.1' }], [{ ipAddress: null }]],
     ['is not empty', [{ ip: '192.0.2.1' }, { ip: ', 10.0.0.1' }], [first, { ipAddress: null }]],
   ])('%s', async (_, records, expected) => {
     expect(await read(records)).toMatchObject(expected);
+  });
+
+  it('is the first of any list', () => {
+    const item = fc.string().filter((text) => !text.includes(',') && text === text.trim());
+    fc.assert(
+      fc.property(
+        fc.array(item, { minLength: 1 }),
+        fc.constantFrom(',', ', '),
+        (items, separator) => {
+          expect(firstOfList(items.join(separator))).toBe(items[0]);
+        },
+      ),
+    );
   });
 
   it('is the first of a list where a contract specifies it', async () => {
