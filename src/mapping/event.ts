@@ -1,5 +1,5 @@
 import type { EventContract, Lazy, PartyContract } from './contract.ts';
-import { type EventOutcome, parseOutcome } from './outcome.ts';
+import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { compilePointers } from './read-source.ts';
 import { type Instant, parseTime } from './time.ts';
 import { isObject, toText } from './values.ts';
@@ -43,10 +43,11 @@ export class AuditEvent {
     return this.#read.target(this.raw);
   }
   get outcome(): EventOutcome | null {
-    return parseOutcome(this.#read.outcome(this.raw));
+    const value = this.#read.outcome(this.raw);
+    return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
-    return toText(this.#read.ipAddress(this.raw));
+    return toText(firstOfList(this.#read.ipAddress(this.raw)));
   }
   get userAgent(): string | null {
     return toText(this.#read.userAgent(this.raw));
@@ -55,6 +56,10 @@ export class AuditEvent {
 
 /** Fields that a filter may need. */
 export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
+/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
+export function firstOfList(value: unknown): unknown {
+  return typeof value === 'string' ? value.split(',', 1).join().trim() : value;
+}
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
 

@@ -25,3 +25,10 @@ export function parseOutcome(value: unknown): EventOutcome | null {
   if (isSuccess === FAILURE.test(text)) return null;
   return isSuccess ? 'SUCCESS' : 'FAILURE';
 }
+
+/** Parses an HTTP status: 2xx and 3xx are success, 4xx and 5xx failure (RFC 9110, section 15). Null for anything else. */
+export function parseHttpStatus(value: unknown): EventOutcome | null {
+  if (typeof value !== 'number' && typeof value !== 'string') return null;
+  if (!/^[2-5]\d\d$/.test(String(value))) return null;
+  return Number(value) < 400 ? 'SUCCESS' : 'FAILURE';
+}
