@@ -128,7 +128,8 @@ export function listAnnouncements(
   const firstValue = (kind: EnvelopeKind, accepts: (value: unknown) => boolean) =>
     envelope.find((field) => field.kinds.has(kind) && accepts(field.value))?.value;
   const more = paging.more === null ? undefined : firstValue('more', isFlag);
-  const isNotLast = paging.more !== null && firstValue('last', isFalse) !== undefined;
+  const isNotLast =
+    paging.more !== null && firstValue('last', (value) => String(value) === 'false') !== undefined;
   const pages = paging.pages === null ? undefined : firstValue('pages', isCount);
   const stated =
     total === null ? null : readSource(inferTotal(envelope, response, length), response);
@@ -153,8 +154,7 @@ export function listAnnouncements(
 }
 
 /** Names of headers with the next page or its cursor, if they have a value. */
-const NEXT_HEADER =
-  /^(?!.*\b(?:prev|previous)\b)(?:.*\b)?(?:next-page|next|cursor|continuation(?:-token)?)$/;
+const NEXT_HEADER = /^(?!.*\bprev)(?:.*-)?(?:next-(?:page|cursor|token)|cursor|continuation.*)$/;
 
 function findNextHeader({ headers }: UpstreamResponse): Source {
   const header = Object.keys(headers).find((name) => NEXT_HEADER.test(name) && headers[name]);
@@ -199,10 +199,6 @@ function isLink(value: unknown): boolean {
 
 function isFlag(value: unknown): boolean {
   return /^(?:true|false)$/.test(String(value));
-}
-
-function isFalse(value: unknown): boolean {
-  return String(value) === 'false';
 }
 
 function isCursor(value: unknown): boolean {

@@ -5,7 +5,7 @@ import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN, LIST_NAMES } from './vocabulary.ts';
+import { EVENT_FIELDS, LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
 type BodyNode = {
@@ -45,48 +45,36 @@ export function inferRecords(body: unknown): string | null {
 export function inferCertainRecords(body: unknown): string | null {
   const [best] = rankByTier(listNodes(body).filter(isList));
   const isCertain =
-    best?.depth === 0 ||
-    (best?.depth === 1 && best.tier === 0 && UNQUALIFIED_NAME.test(best.words));
+    best?.depth === 0 || (best?.depth === 1 && best.tier === 0 && isUnqualified(best.words));
   return isCertain ? pointerOfRecords(best) : null;
 }
 
-/** Names such as `audit logs`, without words that tell one of several lists from the others, such as `login events`. */
-const UNQUALIFIED_NAME = new RegExp(
-  `^(?:(?:${LIST_NAMES.strong.source}|${LIST_NAMES.weak.source.replace(/^\^|\$$/g, '')}) ?)+$`,
-);
+/** Whether a name such as `audit logs` has no word that tells one list from others, as in `login events`. */
+function isUnqualified(words: string): boolean {
+  return words.split(' ').every((word) => classifyName(word).isStrong || classifyName(word).isWeak);
+}
 
 function pointerOfRecords(list: BodyNode | undefined): string | null {
   return list === undefined || areGroups(itemsOf(list.value)) ? null : list.pointer;
 }
 
 function isAlike(one: RankedList, other: RankedList): boolean {
-  return (
-    one.tier === other.tier &&
-    one.isStrong === other.isStrong &&
-    parentOf(one.pointer) === parentOf(other.pointer)
-  );
+  const isSameRank = one.tier === other.tier && one.isStrong === other.isStrong;
+  return isSameRank && parentOf(one.pointer) === parentOf(other.pointer);
 }
 
-/**
- * Whether the items are groups of records: they contain lists of objects with times, and have no time or no action of their
- * own.
- */
+/** Whether the items are groups of records: what happened, and when, is in lists that they contain. */
 function areGroups(items: readonly unknown[]): boolean {
-  const groups = items.slice(0, TIME_SAMPLE).filter(isObject);
-  const members = groups.flatMap(listNodes);
-  const hasRecords = members.some(({ value }) => {
+  const members = items.slice(0, TIME_SAMPLE).filter(isObject).flatMap(listNodes);
+  const lists = members.filter(({ value }) => {
     const list = itemsOf(value);
     return list.length > 0 && list.every(isObject) && containTime(list);
   });
-  if (!hasRecords) return false;
   const own = members.filter(({ value }) => typeof value !== 'object');
-  return !own.some(({ value, words }) => isTime(value, words)) || !own.some(isNamedAsAction);
-}
-
-function isNamedAsAction({ words }: BodyNode): boolean {
-  return EVENT_FIELDS.action
-    .slice(0, FIRST_WEAK_PATTERN.action)
-    .some((pattern) => pattern.test(words));
+  if (lists.length === 0 || !own.some(({ value, words }) => isTime(value, words)))
+    return lists.length > 0;
+  const isAction = ({ words }: BodyNode) => EVENT_FIELDS.action.some((name) => name.test(words));
+  return !own.some(isAction) && lists.some(({ words }) => classifyName(words).isStrong);
 }
 
 /**
