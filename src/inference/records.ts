@@ -171,6 +171,6 @@ function isTime(value: unknown, path: string): boolean {
 }
 
 /** Required in the path of a number, because other numbers look like epochs too. */
-const TIME_WORDS = /\b(?:time|timestamp|date|at|on|when|created|ts)\b/;
+const TIME_WORDS = /\b(?:time|clock|timestamp|date|at|on|when|created|ts)\b/;
 
 const ZONELESS = INSTANT_FORMATS.filter((format) => format.endsWith('-utc'));
