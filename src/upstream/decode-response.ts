@@ -27,7 +27,8 @@ function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
   try {
     text = decodeUtf8(body);
     if (kind !== 'json' && text.trim() === '') return undefined;
-    return parseJson(text);
+    const json = parseJson(text);
+    return kind === 'any' && typeof json === 'number' ? text : json; // a token may consist of digits
   } catch (error) {
     if (kind === 'json') throw error;
     // Plain text, unless it looks like markup or truncated JSON.
