@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
+import { createContractJsonSchema } from './src/config/contract-json-schema.ts';
 
 /** Removes indentation and file names, and maps lines instead of tokens: stack traces keep file and line, and the package is a third smaller. */
 const mapLines: Plugin = {
@@ -26,6 +27,15 @@ const addLicenses: Plugin = {
   generateBundle() {
     const source = readFileSync('node_modules/@opentelemetry/api/LICENSE', 'utf8');
     this.emitFile({ type: 'asset', fileName: 'LICENSE.opentelemetry-api', source });
+  },
+};
+
+/** Adds the JSON Schema of the contract, for editors. */
+const addContractSchema: Plugin = {
+  name: 'add-contract-schema',
+  generateBundle() {
+    const source = `${JSON.stringify(createContractJsonSchema())}\n`;
+    this.emitFile({ type: 'asset', fileName: 'contract.schema.json', source });
   },
 };
 
@@ -60,6 +70,7 @@ export default defineConfig([
     // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, which few programs have. An SDK
     // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
     external: /^[a-z@](?!oxc-project\/|opentelemetry\/)/,
+    plugins: [mapLines, addLicenses, addContractSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },

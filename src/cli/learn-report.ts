@@ -3,7 +3,7 @@ import { type FieldProfile, profileFields } from '../inference/profile-fields.ts
 import { type AuditPage, readAuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
-import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
+import { parseIso, parseTime } from '../mapping/time.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { wrap } from './wrap.ts';
@@ -92,15 +92,13 @@ function formatTable(events: readonly AuditEvent[]): readonly string[] {
 
 /** A time without a zone is never guessed: a contract can specify that it is in UTC. */
 function suggestTimeFormats(fields: readonly FieldProfile[]): readonly string[] {
-  return fields.flatMap(({ pointer, values: [value] }) => {
-    const as = INSTANT_FORMATS.find(
-      (format) =>
-        format.endsWith('-utc') && typeof value === 'string' && parseTime(value, format) !== null,
-    );
-    return as === undefined
-      ? []
-      : [`  If ${pointer} is in UTC, set "occurredAt": {"at": "${pointer}", "as": "${as}"}.`];
-  });
+  return fields.flatMap(({ pointer, values: [value] }) =>
+    typeof value === 'string' && parseTime(value) === null && parseIso(`${value}Z`) !== null
+      ? [
+          `  If ${pointer} is in UTC, set "occurredAt": {"at": "${pointer}", "as": "iso8601", "zone": "UTC"}.`,
+        ]
+      : [],
+  );
 }
 
 function listUnmapped(fields: readonly FieldProfile[], { audit }: ConfiguredContract) {

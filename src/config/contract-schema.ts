@@ -1,31 +1,155 @@
 import { z } from 'zod';
 import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
-import { isPointer } from '../mapping/json-pointer.ts';
+import { POINTER } from '../mapping/json-pointer.ts';
+import { isFailureFlag } from '../mapping/outcome.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
+import { compileTimePattern } from '../mapping/time-pattern.ts';
+import { isTimeZone } from '../mapping/time-zone.ts';
 
 /** An object in which every key is optional and no other is allowed. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
 
 const pointer = z
   .string('must be an RFC 6901 pointer such as "/data/0/id"')
-  .refine(isPointer, 'must be an RFC 6901 pointer: empty, or starting with "/"');
+  .regex(POINTER, 'must be an RFC 6901 pointer: empty, or starting with "/"');
+const POINTERS = [pointer, z.array(pointer).min(1), z.null()] as const;
 const pointers = z.union(
-  [pointer, z.array(pointer).min(1), z.null()],
+  POINTERS,
   'must be an RFC 6901 pointer such as "/data/id", a list of them, or null',
 );
-const header = z.strictObject({ header: z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/) });
+const header = z.strictObject({
+  header: z
+    .string('must be the name of a header')
+    .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header')
+    .describe('The name of a response header.'),
+});
 const source = z.union(
-  [pointer, z.array(pointer).min(1), z.null(), header],
+  [...POINTERS, header],
   'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
 );
-const expiryFormat = z.enum(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]);
+
+/** A record of zod drops this key without an issue. */
+const withoutProto = z
+  .unknown()
+  .refine((map) => !Object.hasOwn(Object(map), '__proto__'), 'must not have the key __proto__');
+
+/** Pointers, or pointers and a text for each value. */
+const mapped = <Text extends z.ZodType<string>>(text: Text, example: string) =>
+  z.union(
+    [
+      ...POINTERS,
+      z.strictObject({
+        at: pointers.describe('Where the value is.'),
+        map: withoutProto
+          .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
+          .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
+          .meta({ minProperties: 1 })
+          .describe(
+            'A text for each value; the keys for true, 0 and 403 are "true", "0" and "403". Any other value gives null.',
+          ),
+      }),
+    ],
+    `must be an RFC 6901 pointer, a list of them, {"at": pointer, "map": ${example}} or null`,
+  );
+const mappedText = mapped(z.string('must be a text'), '{"D": "key.delete"}');
+const outcome = mapped(
+  z.enum(['SUCCESS', 'FAILURE']),
+  '{"A": "SUCCESS", "D": "FAILURE"}',
+).superRefine((entry, context) => {
+  const isList = Array.isArray(entry);
+  for (const [index, pointer] of [entry].flat().entries()) {
+    if (typeof pointer !== 'string' || !isFailureFlag(pointer)) continue;
+    const message =
+      'has the name of a flag that is true if the action failed. Say so with a map: {"at": pointer, "map": {"false": "SUCCESS", "true": "FAILURE"}}';
+    context.addIssue({ code: 'custom', message, path: isList ? [index] : [] });
+  }
+});
+
+const timeFormats = INSTANT_FORMATS.join(', ');
+const pattern = z.strictObject({
+  pattern: z
+    .string('must be a text such as "dd.MM.yyyy HH:mm:ss"')
+    .refine(
+      (text) => compileTimePattern(text) !== null,
+      'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d), an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
+    )
+    .describe(
+      'Letters of Unicode TR35, such as "dd.MM.yyyy HH:mm:ss". Two letters need two digits, one letter has no leading zero. Other letters are in single quotes.',
+    ),
+});
+/** The format of a time, and the zone of times without one. */
+const notation = <const Formats extends readonly [string, ...string[]]>(formats: Formats) => ({
+  as: z
+    .union(
+      [z.enum(formats), pattern],
+      `must be one of ${formats.join(', ')}, or {"pattern": "dd.MM.yyyy HH:mm:ss"}`,
+    )
+    .describe('How the value is written.'),
+  zone: z
+    .string('must be a time zone')
+    .refine(
+      isTimeZone,
+      'must be a time zone: "UTC", a name such as "Europe/Berlin", or an offset such as "+09:00"',
+    )
+    .describe(
+      'The zone of times that have none: "UTC", a name such as "Europe/Berlin", or an offset such as "+09:00".',
+    )
+    .optional(),
+});
 const occurredAt = z.union(
-  [pointers, z.strictObject({ at: pointers, as: z.enum(INSTANT_FORMATS) })],
-  `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${INSTANT_FORMATS.join(', ')}`,
+  [
+    ...POINTERS,
+    z
+      .strictObject({
+        at: pointers.describe('Where the time is.'),
+        ...notation(INSTANT_FORMATS),
+        join: z
+          .string('must be a text')
+          .describe(
+            'Joins the values of all pointers with this text, such as a date and a time of day with "T".',
+          )
+          .optional(),
+      })
+      .superRefine((entry, context) => {
+        checkZone(entry, context);
+        if (entry.join !== undefined && !Array.isArray(entry.at)) {
+          context.addIssue({
+            code: 'custom',
+            path: ['join'],
+            message: 'needs a list of pointers in `at`',
+          });
+        }
+      }),
+  ],
+  `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${timeFormats}, or {"pattern": "dd.MM.yyyy HH:mm:ss"}`,
 );
+const expires = z
+  .strictObject({
+    at: source.describe('Where the expiry is.'),
+    ...notation(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]),
+  })
+  .superRefine(checkZone);
+
+/** A pattern without a zone needs one. The other formats but ISO 8601 have their own. */
+function checkZone(
+  {
+    as,
+    zone,
+  }: { readonly as: string | { readonly pattern: string }; readonly zone?: string | undefined },
+  context: z.RefinementCtx,
+): void {
+  const addIssue = (message: string) =>
+    context.addIssue({ code: 'custom', path: ['zone'], message });
+  if (typeof as === 'string') {
+    if (zone !== undefined && as !== 'iso8601')
+      addIssue('is only for iso8601 and patterns: the other formats have no zone, or their own');
+  } else if (zone === undefined && compileTimePattern(as.pattern)?.hasZone === false)
+    addIssue('must be set, such as "UTC", because the pattern has no zone');
+}
+
 /** The name of a query parameter. */
 const parameter = z.string().min(1).nullable();
-const party = section({ identifier: pointers, name: pointers, type: pointers });
+const party = section({ identifier: pointers, name: pointers, type: mappedText });
 
 const list = {
   records: pointer
@@ -50,12 +174,14 @@ const list = {
   }),
 };
 
-const schema: z.ZodType<ConfiguredContract> = section({
+/** The schema of a contract file. */
+export const contractSchema: z.ZodType<ConfiguredContract> = section({
+  $schema: z.string('must be the path or the URL of a JSON Schema'),
   login: section({
     accessToken: source,
     refreshToken: source,
     tokenType: source,
-    expires: z.strictObject({ at: source, as: expiryFormat }).nullable(),
+    expires: expires.nullable(),
   }),
   audit: section({
     ...list,
@@ -68,8 +194,8 @@ const schema: z.ZodType<ConfiguredContract> = section({
     event: section({
       id: pointers,
       occurredAt,
-      action: pointers,
-      outcome: pointers,
+      action: mappedText,
+      outcome,
       actor: party,
       target: party,
       ipAddress: pointers,
@@ -96,17 +222,32 @@ export function parseContract(text: string): ParsedContract {
 
 /** Checks a contract that is already parsed. */
 export function checkContract(value: unknown): ParsedContract {
-  const { data, error } = schema.safeParse(value);
+  const { data, error } = contractSchema.safeParse(value);
   if (data !== undefined) return { contract: data };
-  return { problems: (error?.issues ?? []).flatMap(describe) };
+  return { problems: (error?.issues ?? []).flatMap((issue) => describe(issue)) };
 }
 
-function describe(issue: z.core.$ZodIssue): readonly string[] {
-  const path = issue.path.map((name) => `/${String(name)}`).join('');
+function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[] = []): readonly string[] {
+  const names = [...parent, ...issue.path];
+  const path = names.map((name) => `/${String(name)}`).join('');
+  const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : [];
+  if (closest.length > 0) return closest.flatMap((inner) => describe(inner, names));
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${path}/${key} is not an entry of a contract.`);
   const entry = path || 'the top level';
   if (issue.code === 'invalid_value')
     return [`${entry} must be one of ${issue.values.join(', ')}.`];
   return [`${entry}: ${issue.message}.`];
+}
+
+type Issues = readonly z.core.$ZodIssue[];
+
+/** The issues of the alternative that a value is meant to be: the one of which a member is wrong, not the whole. */
+function closestOf(alternatives: readonly Issues[]): Issues {
+  return alternatives.find((issues) => issues.some(isOfMember)) ?? [];
+}
+
+function isOfMember(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0 || issue.code === 'unrecognized_keys') return true;
+  return issue.code === 'invalid_union' && issue.errors.flat().some(isOfMember);
 }

@@ -31,7 +31,7 @@ export function findDrift(
   const missing = readersOf(record ?? {}).filter(([, read]) => isMissing(read));
   const isTotalMissing =
     !response.isPartial && total != null && readSource(total, response) === null;
-  const entries = missing.map(([entry]) => `${names.record}.${entry}`);
+  const entries = [...new Set(missing.map(([entry]) => `${names.record}.${entry}`))];
   return isTotalMissing ? [names.total, ...entries] : entries;
 }
 
@@ -41,6 +41,9 @@ const readersOf = memoizeByObject((record: object) =>
 
 /** Lists the entries of a part of the contract, with their full names. */
 function listEntries(part: unknown, name = ''): readonly (readonly [string, Pointers])[] {
+  // All pointers of joined texts must resolve; of a list without `join`, one is sufficient.
+  if (isObject(part) && 'join' in part && Array.isArray(part['at']))
+    return part['at'].flatMap((pointer) => listEntries(pointer, name));
   if (isObject(part) && 'at' in part) return listEntries(part['at'], name);
   if (isObject(part))
     return Object.entries(part).flatMap(([key, value]) =>

@@ -1,4 +1,4 @@
-import type { EventContract, PartyContract, Pointers } from '../mapping/contract.ts';
+import type { EventContract, PartyContract } from '../mapping/contract.ts';
 import { firstOfList } from '../mapping/event.ts';
 import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { parseTime } from '../mapping/time.ts';
@@ -83,7 +83,11 @@ export function inferEventLazily(records: readonly unknown[]) {
   };
 }
 
-function resolveParty(party: Readonly<Record<keyof PartyContract, () => Pointers>>): PartyContract {
+function resolveParty(
+  party: {
+    readonly [Name in keyof PartyContract]: () => PartyContract[Name];
+  },
+): PartyContract {
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 

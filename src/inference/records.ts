@@ -1,6 +1,6 @@
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { splitMemberName } from '../mapping/member-names.ts';
-import { INSTANT_FORMATS, parseTime } from '../mapping/time.ts';
+import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
@@ -167,10 +167,8 @@ function containTime(records: readonly unknown[]): boolean {
 
 function isTime(value: unknown, path: string): boolean {
   if (parseTime(value) !== null) return typeof value === 'string' || TIME_WORDS.test(path);
-  return typeof value === 'string' && ZONELESS.some((format) => parseTime(value, format) !== null);
+  return typeof value === 'string' && isLocalTime(value);
 }
 
 /** Required in the path of a number, because other numbers look like epochs too. */
 const TIME_WORDS = /\b(?:time|clock|timestamp|date|at|on|when|created|ts)\b/;
-
-const ZONELESS = INSTANT_FORMATS.filter((format) => format.endsWith('-utc'));

@@ -1,4 +1,5 @@
-import type { InstantFormat } from './time.ts';
+import type { EventOutcome } from './outcome.ts';
+import type { TimeFormat } from './time.ts';
 
 /**
  * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
@@ -10,26 +11,49 @@ export type Pointers = string | readonly string[] | null;
 export type Source = Pointers | { readonly header: string };
 
 /** Format of an expiry: a lifetime, the `exp` claim of a JWT (RFC 7519, section 4.1.4), or an instant. */
-export type ExpiryFormat = 'seconds' | 'milliseconds' | 'jwt' | InstantFormat;
+export type ExpiryFormat = 'seconds' | 'milliseconds' | 'jwt' | TimeFormat;
+
+/** How a time is written. */
+export type TimeNotation<Format> = {
+  readonly as: Format;
+  /** The zone of values that have none: a name of the IANA database, `UTC`, or an offset such as `+09:00`. */
+  readonly zone?: string | undefined;
+};
+
+/** Pointers of a field, and the text for each of its values. A value that is not in the map is null. */
+export type Mapped<Text extends string = string> = {
+  readonly at: Pointers;
+  readonly map: Readonly<Record<string, Text>>;
+};
 
 /** Maps the response of a login. */
 export type LoginContract = {
   readonly accessToken: Source;
   readonly refreshToken: Source;
   readonly tokenType: Source;
-  readonly expires: { readonly at: Source; readonly as: ExpiryFormat } | null;
+  readonly expires: ({ readonly at: Source } & TimeNotation<ExpiryFormat>) | null;
 };
 
 /** Maps the actor or the target of a record. Pointers are relative to the record. */
-export type PartyContract = Readonly<Record<'identifier' | 'name' | 'type', Pointers>>;
+export type PartyContract = {
+  readonly identifier: Pointers;
+  readonly name: Pointers;
+  readonly type: Pointers | Mapped;
+};
+
+/** A time with the format of its values. With `join`, the values of all pointers are joined by this text. */
+export type FormattedTime = TimeNotation<TimeFormat> & {
+  readonly at: Pointers;
+  readonly join?: string | undefined;
+};
 
 /** Maps one record of the audit trail. Pointers are relative to the record. */
 export type EventContract = {
   readonly id: Pointers;
   /** Without `as`, the format is detected from each value. */
-  readonly occurredAt: Pointers | { readonly at: Pointers; readonly as: InstantFormat };
-  readonly action: Pointers;
-  readonly outcome: Pointers;
+  readonly occurredAt: Pointers | FormattedTime;
+  readonly action: Pointers | Mapped;
+  readonly outcome: Pointers | Mapped<EventOutcome>;
   readonly actor: PartyContract;
   readonly target: PartyContract;
   readonly ipAddress: Pointers;
@@ -117,14 +141,14 @@ export type LazyAuditContract = LazyListContract &
 
 /** A part of a contract in which each entry may be a function that infers it. */
 export type Lazy<T> = [T] extends [Entry]
-  ? T | (() => Pointers)
+  ? T | (() => T)
   : { readonly [Name in keyof T]: Lazy<T[Name]> };
 
 /** Specifies where each field is in the responses of the service. */
 export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
 
 /** An entry that is configured as a whole or not at all. */
-type Entry = Source | number | { readonly at: Source; readonly as: string };
+type Entry = Source | number | { readonly at: Source };
 
 /** A contract in which every entry is optional. Missing entries are inferred from each response. */
 export type DeepPartial<T> = T extends Entry
@@ -132,4 +156,7 @@ export type DeepPartial<T> = T extends Entry
   : { readonly [Name in keyof T]?: DeepPartial<T[Name]> | undefined };
 
 /** A contract as configured, by a file or an option. Missing entries are inferred from each response. */
-export type ConfiguredContract = DeepPartial<Contract>;
+export type ConfiguredContract = DeepPartial<Contract> & {
+  /** The JSON Schema of the file, for editors. */
+  readonly $schema?: string | undefined;
+};

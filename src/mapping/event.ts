@@ -1,7 +1,14 @@
-import type { EventContract, Lazy, PartyContract } from './contract.ts';
+import type {
+  EventContract,
+  FormattedTime,
+  Lazy,
+  Mapped,
+  PartyContract,
+  Pointers,
+} from './contract.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
-import { compilePointers } from './read-source.ts';
-import { type Instant, parseTime } from './time.ts';
+import { compilePointers, isPointers } from './read-source.ts';
+import { compileTime, type Instant, parseTime } from './time.ts';
 import { isObject, toText } from './values.ts';
 
 /** The actor or the target of an event. */
@@ -28,13 +35,13 @@ export class AuditEvent {
   }
 
   get id(): string | null {
-    return toText(this.#read.id(this.raw));
+    return this.#read.id(this.raw);
   }
   get occurredAt(): Instant | null {
-    return parseTime(this.#read.time(this.raw), this.#read.format);
+    return this.#read.occurredAt(this.raw);
   }
   get action(): string | null {
-    return toText(this.#read.action(this.raw));
+    return this.#read.action(this.raw);
   }
   get actor(): Party | null {
     return this.#read.actor(this.raw);
@@ -43,14 +50,13 @@ export class AuditEvent {
     return this.#read.target(this.raw);
   }
   get outcome(): EventOutcome | null {
-    const value = this.#read.outcome(this.raw);
-    return parseOutcome(value) ?? parseHttpStatus(value);
+    return this.#read.outcome(this.raw);
   }
   get ipAddress(): string | null {
-    return toText(firstOfList(this.#read.ipAddress(this.raw)));
+    return this.#read.ipAddress(this.raw);
   }
   get userAgent(): string | null {
-    return toText(this.#read.userAgent(this.raw));
+    return this.#read.userAgent(this.raw);
   }
 }
 
@@ -65,30 +71,31 @@ type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: Lazy<EventContract>) {
-  const { occurredAt } = contract;
-  const hasFormat = occurredAt !== null && typeof occurredAt === 'object' && 'as' in occurredAt;
   return {
-    id: compilePointers(contract.id),
-    time: compilePointers(hasFormat ? occurredAt.at : occurredAt),
-    format: hasFormat ? occurredAt.as : undefined,
-    action: compilePointers(contract.action),
-    outcome: compilePointers(contract.outcome),
-    ipAddress: compilePointers(contract.ipAddress),
-    userAgent: compilePointers(contract.userAgent),
+    id: compileLazily(contract.id, compileText),
+    occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
+    action: compileLazily(contract.action, compileText),
+    outcome: compileLazily(contract.outcome, (entry) => compileMapped(entry, parseOutcomeOrStatus)),
+    ipAddress: compileLazily(contract.ipAddress, (entry) => compileMapped(entry, toAddress)),
+    userAgent: compileLazily(contract.userAgent, compileText),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
+    /** The time as the service sent it. */
+    time: compileLazily(contract.occurredAt, (entry) =>
+      compilePointers(isPointers(entry) ? entry : entry.at),
+    ),
     isLocated: (field: FilterField) => isLocated(contract[field]),
   };
 }
 
 function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const readIdentifier = compilePointers(contract.identifier);
-  const readName = compilePointers(contract.name);
-  const readType = compilePointers(contract.type);
+  const readIdentifier = compileLazily(contract.identifier, compileText);
+  const readName = compileLazily(contract.name, compileText);
+  const readType = compileLazily(contract.type, compileText);
   return (record) => {
-    const identifier = toText(readIdentifier(record));
-    const name = toText(readName(record));
-    const type = toText(readType(record));
+    const identifier = readIdentifier(record);
+    const name = readName(record);
+    const type = readType(record);
     const isEmpty = identifier === null && name === null && type === null;
     return isEmpty ? null : { identifier, name, type };
   };
@@ -99,4 +106,65 @@ function isLocated(entry: unknown): boolean {
   if (typeof entry === 'function') return isLocated(entry());
   if (!isObject(entry)) return entry != null;
   return isLocated(entry['at']) || isLocated(entry['identifier']) || isLocated(entry['name']);
+}
+
+/** Reads a field of a record. */
+type Reader<Value> = (record: unknown) => Value | null;
+
+/** Compiles an entry when it is first used: only then it is inferred, if it is not configured. */
+function compileLazily<Entry extends string | object | null, Value>(
+  entry: Entry | (() => Entry),
+  compile: (entry: Entry) => Reader<Value>,
+): Reader<Value> {
+  let read: Reader<Value> | undefined;
+  return (record) => {
+    read ??= compile(typeof entry === 'function' ? entry() : entry);
+    return read(record);
+  };
+}
+
+function parseOutcomeOrStatus(value: unknown): EventOutcome | null {
+  return parseOutcome(value) ?? parseHttpStatus(value);
+}
+
+function toAddress(value: unknown): string | null {
+  return toText(firstOfList(value));
+}
+
+function compileText(entry: Pointers | Mapped): Reader<string> {
+  return compileMapped(entry, toText);
+}
+
+/** Reads a value: the text for it in the map of the entry, or without a map the result of `parse`. */
+function compileMapped<Text extends string>(
+  entry: Pointers | Mapped<Text>,
+  parse: (value: unknown) => Text | null,
+): Reader<Text> {
+  const read = compilePointers(isPointers(entry) ? entry : entry.at);
+  if (isPointers(entry)) return (record) => parse(read(record));
+  const texts = new Map(Object.entries(entry.map));
+  return (record) => {
+    const value = read(record);
+    return typeof value === 'object' ? null : (texts.get(String(value)) ?? null);
+  };
+}
+
+function compileOccurredAt(entry: Pointers | FormattedTime): Reader<Instant> {
+  if (isPointers(entry)) {
+    const read = compilePointers(entry);
+    return (record) => parseTime(read(record));
+  }
+  const { at, as, zone, join } = entry;
+  const parse = compileTime(as, zone);
+  const read = join === undefined ? compilePointers(at) : compileJoined(at, join);
+  return (record) => parse(read(record));
+}
+
+/** Joins the values of all pointers. Null if one of them is missing. */
+function compileJoined(pointers: Pointers, separator: string): Reader<string> {
+  const readers = [pointers ?? []].flat().map(compilePointers);
+  return (record) => {
+    const texts = readers.map((read) => toText(read(record)));
+    return texts.includes(null) ? null : texts.join(separator);
+  };
 }

@@ -3,16 +3,14 @@ import { GatewayError } from '../errors.ts';
 import { isCacheableKey, memoize } from '../util/memoize.ts';
 import { isObject } from './values.ts';
 
-/** Empty, or tokens with a leading slash each. A `~` must be part of `~0` or `~1` (RFC 6901, section 3). */
-const GRAMMAR = /^(?:\/(?:[^~/]|~[01])*)*$/;
+/**
+ * The grammar of a JSON pointer: empty, or tokens with a leading slash each. A `~` must be part of `~0` or `~1` (RFC
+ * 6901, section 3).
+ */
+export const POINTER = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
 /** An array index, without leading zeros (RFC 6901, section 4). */
 const INDEX = /^(?:0|[1-9]\d*)$/;
-
-/** Whether a text is a JSON pointer (RFC 6901). */
-export function isPointer(text: string): boolean {
-  return GRAMMAR.test(text);
-}
 
 /** Bounds of a pointer that a client sends: the service's responses are at most 64 levels deep. */
 const MAX_LENGTH = 2048;
@@ -22,7 +20,7 @@ const MAX_TOKENS = 64;
 export function describeInvalidPointer(pointer: string): string | null {
   if (pointer.length > MAX_LENGTH || pointer.split('/', MAX_TOKENS + 2).length > MAX_TOKENS + 1)
     return `Use a JSON pointer of at most ${MAX_LENGTH} characters and ${MAX_TOKENS} tokens.`;
-  if (isPointer(pointer)) return null;
+  if (POINTER.test(pointer)) return null;
   return 'Use a JSON pointer: empty, or with a leading `/` as in `/data/0/id` (RFC 6901).';
 }
 

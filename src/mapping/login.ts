@@ -1,9 +1,9 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import type { ExpiryFormat, LoginContract } from './contract.ts';
-import { readSource } from './read-source.ts';
+import type { ExpiryFormat, LoginContract, Source, TimeNotation } from './contract.ts';
+import { isPointers, readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
-import { type Instant, parseTime, toInstant } from './time.ts';
+import { compileTime, type Instant, parseTime, toInstant } from './time.ts';
 import { isObject } from './values.ts';
 
 /** The tokens of a successful login. */
@@ -41,24 +41,33 @@ export function readLogin(
     refreshToken: readToken(readSource(contract.refreshToken, response)),
     expiresAt:
       contract.expires &&
-      readExpiry(readSource(contract.expires.at, response), contract.expires.as, now),
+      readExpiry(readSource(contract.expires.at, response), contract.expires, now),
     raw: response.body,
   };
 }
 
-/** Reads a non-empty text without control characters, as required in a header. Removes a leading `Bearer`. */
+/** Whether the access token can only be read from JSON: it is neither in a header, nor the whole body. */
+export function requiresJson(accessToken: Source = null): boolean {
+  return isPointers(accessToken) && ![accessToken].flat().includes('');
+}
+
+/** Reads a non-empty text without control characters, as required in a header. Removes a leading `Bearer`, and space around it. */
 function readToken(value: unknown): string | null {
-  const token = typeof value === 'string' ? value.replace(/^Bearer +/i, '') : '';
+  const token = typeof value === 'string' ? value.trim().replace(/^Bearer +/i, '') : '';
   return /^\P{Cc}+$/u.test(token) ? token : null;
 }
 
-function readExpiry(value: unknown, format: ExpiryFormat, now: Date): Instant | null {
-  if (format === 'jwt') return parseTime(decodeJwtClaims(value)['exp'], 'epoch-seconds');
-  if (format !== 'seconds' && format !== 'milliseconds') return parseTime(value, format);
+function readExpiry(
+  value: unknown,
+  { as, zone }: TimeNotation<ExpiryFormat>,
+  now: Date,
+): Instant | null {
+  if (as === 'jwt') return parseTime(decodeJwtClaims(value)['exp'], 'epoch-seconds');
+  if (as !== 'seconds' && as !== 'milliseconds') return compileTime(as, zone)(value);
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;
-  const millisPerUnit = format === 'seconds' ? 1000 : 1;
+  const millisPerUnit = as === 'seconds' ? 1000 : 1;
   return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * millisPerUnit);
 }
 

@@ -1,17 +1,9 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import type { Lazy, Pointers, Source } from './contract.ts';
+import type { Pointers, Source } from './contract.ts';
 import { compilePointer, type PointerReader } from './json-pointer.ts';
 
 /** Compiles pointers into a function that reads the first value other than null; null or `undefined` without one. */
-export function compilePointers(pointers: Lazy<Pointers>): PointerReader {
-  let read: PointerReader | undefined;
-  return (value) => {
-    read ??= readerOf(typeof pointers === 'function' ? pointers() : pointers);
-    return read(value);
-  };
-}
-
-function readerOf(pointers: Pointers): PointerReader {
+export function compilePointers(pointers: Pointers): PointerReader {
   const list = typeof pointers === 'string' ? [pointers] : (pointers ?? []);
   const readers = list.map(compilePointer);
   // A single pointer, by far the most frequent case, is called without indirection: once per field and record.
@@ -28,9 +20,13 @@ export function isAbsent(source: Source, { headers, body }: UpstreamResponse): b
   return headers[source.header.toLowerCase()] === undefined;
 }
 
+/** Whether an entry has only pointers: no map, no format, no header. */
+export function isPointers(entry: Pointers | object): entry is Pointers {
+  return entry === null || typeof entry === 'string' || Array.isArray(entry);
+}
+
 /** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
-  if (source === null || typeof source === 'string' || !('header' in source))
-    return compilePointers(source)(body) ?? null;
+  if (isPointers(source)) return compilePointers(source)(body) ?? null;
   return [headers[source.header.toLowerCase()]].flat()[0] ?? null;
 }

@@ -1,9 +1,13 @@
+import { compileTimePattern } from './time-pattern.ts';
+import { toUtc } from './time-zone.ts';
+import { toText } from './values.ts';
+
 declare const instant: unique symbol;
 
 /** An instant in UTC with milliseconds (RFC 3339), always 24 characters long, so that instants sort as texts. */
 export type Instant = string & { readonly [instant]: true };
 
-/** Every format of an instant. Those that end in `-utc` have no zone and must be specified by a contract. */
+/** Every format of an instant, apart from patterns. */
 export const INSTANT_FORMATS = [
   'iso8601',
   'rfc2822',
@@ -11,13 +15,13 @@ export const INSTANT_FORMATS = [
   'epoch-milliseconds',
   'epoch-microseconds',
   'epoch-nanoseconds',
-  'iso8601-utc',
-  'us-utc',
-  'european-utc',
 ] as const;
 
 /** A format of an instant. */
 export type InstantFormat = (typeof INSTANT_FORMATS)[number];
+
+/** A format of a time: one of an instant, or a pattern with the letters of Unicode TR35. */
+export type TimeFormat = InstantFormat | { readonly pattern: string };
 
 /** RFC 3339, also with a space for the T, without seconds, without a colon in the offset, or with UTC for Z. */
 const ISO =
@@ -37,9 +41,8 @@ const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/;
 const RFC_2822 =
   /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UTC|UT|Z)$/;
 
-/** A date with day and month in either order, and a 12-hour or 24-hour time. */
-const US_OR_EUROPEAN =
-  /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}),?[T ](\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?: ?([AaPp])\.?[Mm]\.?)?$/;
+/** The start of a date with day and month in either order, and a time. */
+const US_OR_EUROPEAN = /^\d{1,2}[/.-]\d{1,2}[/.-]\d{4},?[T ]\d{1,2}:\d\d(?!\d)/;
 
 const UNITS_PER_SECOND: Readonly<Record<string, number>> = {
   'epoch-seconds': 1,
@@ -56,13 +59,11 @@ export function parseTime(value: unknown, format?: InstantFormat): Instant | nul
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const text = String(value);
   // 24 characters that end in Z already have the format of an `Instant`.
-  if (RFC_3339.test(text) && (format ?? 'iso8601').startsWith('iso8601'))
+  if (RFC_3339.test(text) && (format ?? 'iso8601') === 'iso8601')
     return text[23] === 'Z' ? (text as Instant) : toInstant(Date.parse(text));
   if (!START.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return parseEpoch(Number(epoch), UNITS_PER_SECOND[format ?? '']);
-  if (format === 'iso8601-utc') return parseIso(text) ?? parseIso(`${text}Z`);
-  if (format === 'us-utc' || format === 'european-utc') return parseLocalTime(text, format);
   return parseIso(text) ?? (RFC_2822.test(text) ? toInstant(Date.parse(text)) : null);
 }
 
@@ -95,15 +96,33 @@ export function parseIso(text: string): Instant | null {
   return toInstant(Date.parse(`${day}T${minute}:${clock}${zone}`));
 }
 
-function parseLocalTime(text: string, format: 'us-utc' | 'european-utc'): Instant | null {
-  const match = US_OR_EUROPEAN.exec(text);
-  if (match === null) return null;
-  const [, one = '', two = '', year, hour = '', minute, second = '00', half] = match;
-  const [month, day] = format === 'us-utc' ? [one, two] : [two, one];
-  const hours =
-    half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0);
-  const pad = (part: number | string) => String(part).padStart(2, '0');
-  return parseIso(`${year}-${pad(month)}-${pad(day)}T${pad(hours)}:${minute}:${second}Z`);
+/**
+ * Compiles a format into a function that parses a time.
+ * @param zone of times that have none. Such a time is null if there is no zone, or if its clocks skip it or show it
+ * twice.
+ */
+export function compileTime(
+  format: TimeFormat,
+  zone: string | undefined,
+): (value: unknown) => Instant | null {
+  const parseLocal = (iso: string | null) => {
+    if (zone === undefined) return null;
+    const asUtc = parseIso(`${iso}Z`);
+    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc), zone);
+    return millis === null ? null : toInstant(millis);
+  };
+  if (typeof format === 'string')
+    return (value) => parseTime(value, format) ?? parseLocal(toText(value));
+  const pattern = compileTimePattern(format.pattern);
+  return (value) => {
+    const iso = pattern?.toIso(toText(value) ?? '') ?? null;
+    return iso === null ? null : (parseIso(iso) ?? parseLocal(iso));
+  };
+}
+
+/** Whether a text is a time without a zone: an instant only if the zone is known. */
+export function isLocalTime(text: string): boolean {
+  return US_OR_EUROPEAN.test(text) || parseIso(`${text}Z`) !== null;
 }
 
 /** Converts milliseconds since the epoch. Null outside of the years 0 to 9999, the range of RFC 3339. */

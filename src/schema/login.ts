@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { completeLogin } from '../inference/login.ts';
-import { type LoginTokens, readLogin } from '../mapping/login.ts';
+import { type LoginTokens, readLogin, requiresJson } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
 import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
 
@@ -64,10 +64,12 @@ export function addLogin(builder: Builder): void {
         const { admitLogin, admitValues, unauthenticated, contract, now } = context;
         await admitLogin(clientId);
         admitValues(1, FIELDS_OF_PAYLOAD);
-        const response = await unauthenticated.post('login', path`/api/v1/auth/login`, {
-          client_id: clientId,
-          ...toRest(credential),
-        });
+        const response = await unauthenticated.post(
+          'login',
+          path`/api/v1/auth/login`,
+          { client_id: clientId, ...toRest(credential) },
+          requiresJson(contract.login?.accessToken) ? 'json' : 'any',
+        );
         return readLogin(completeLogin(response, contract.login), response, now());
       },
     }),

@@ -4,27 +4,37 @@ import { decodeUtf8, parseJson } from './parse-json.ts';
 import type { FailureStatus } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
 
-/** Which bodies an operation accepts: `json` requires JSON; `any` also accepts an empty body or plain text. */
-export type BodyKind = 'json' | 'any';
+/**
+ * Which bodies an operation accepts. `json` requires JSON. `text` also accepts an empty body, and plain text. `any`
+ * accepts everything; a body that is neither JSON nor plain text is then `undefined`.
+ */
+export type BodyKind = 'json' | 'text' | 'any';
 
 /**
  * Decodes a 2xx response. The body decides how, as services often send a wrong content type. That only keeps
- * invalid JSON from being accepted as plain text.
+ * invalid JSON from being accepted as plain text, unless everything is accepted.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the body is not acceptable.
  */
 export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
-  const { status, headers, body, partialBody } = response;
+  const { status, headers, partialBody } = response;
   if (partialBody !== undefined)
     return { status, headers, body: partialBody.json, isPartial: true };
-  const text = decodeUtf8(body);
-  if (kind === 'json') return { status, headers, body: parseJson(text) };
-  if (text.trim() === '') return { status, headers, body: undefined };
+  return { status, headers, body: decodeBody(response, kind) };
+}
+
+function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
+  let text: string | undefined;
   try {
-    return { status, headers, body: parseJson(text) };
+    text = decodeUtf8(body);
+    if (kind !== 'json' && text.trim() === '') return undefined;
+    const json = parseJson(text);
+    return kind === 'any' && typeof json === 'number' ? text : json; // a token may consist of digits
   } catch (error) {
+    if (kind === 'json') throw error;
     // Plain text, unless it looks like markup or truncated JSON.
-    const isText = !/^\s*[<{["]/.test(text) && !/json/i.test(String(headers['content-type']));
-    if (isText) return { status, headers, body: text };
+    const isText = text !== undefined && !/^\s*[<{["]/.test(text);
+    if (isText && (kind === 'any' || !/json/i.test(String(headers['content-type'])))) return text;
+    if (kind === 'any') return undefined;
     throw error;
   }
 }

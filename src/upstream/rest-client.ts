@@ -27,7 +27,12 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 
 /** Calls without a token. */
 export type UnauthenticatedCalls = {
   /** Sends `body` as JSON. Runs to completion once it was sent, even if the client disconnects. */
-  post(route: Route, path: Path, body: Readonly<Record<string, string>>): Promise<UpstreamResponse>;
+  post(
+    route: Route,
+    path: Path,
+    body: Readonly<Record<string, string>>,
+    accepted: BodyKind,
+  ): Promise<UpstreamResponse>;
 };
 
 /** Calls with the caller's token. */
@@ -130,10 +135,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
       return {
         bytesRead: () => group.bytesRead,
         unauthenticated: {
-          post: (route, path, object) => {
+          post: (route, path, object, accepted) => {
             const headers = { 'content-type': 'application/json' };
             const body = JSON.stringify(object);
-            return call(path, { ...shared, method: 'POST', route, headers, body }, 'json');
+            return call(path, { ...shared, method: 'POST', route, headers, body }, accepted);
           },
         },
         authorized: (authorization) => {
@@ -142,7 +147,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
             get: (route, path, { signal, prefix } = {}) =>
               call(path, { ...shared, method: 'GET', route, headers, signal, prefix }, 'json'),
             delete: (route, path) =>
-              call(path, { ...shared, method: 'DELETE', route, headers }, 'any'),
+              call(path, { ...shared, method: 'DELETE', route, headers }, 'text'),
           };
         },
       };

@@ -200,7 +200,7 @@ describe('keytrail learn', () => {
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
     expect(learning.output.stderr).toContain(
-      'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601-utc"}.',
+      'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601", "zone": "UTC"}.',
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseContract } from '../../src/config/contract-schema.ts';
+import { createGateway } from '../../src/api/create-gateway.ts';
+import { checkContract, parseContract } from '../../src/config/contract-schema.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -30,11 +31,97 @@ describe('a contract', () => {
       ['/audit/paging/style', '/audit/paging/parameter'],
     ],
     ['{"__proto__": {"a": 1}}', ['/__proto__']],
+    ['{"$schema": 1}', ['/$schema']],
+    [
+      '{"audit": {"event": {"outcome": {"at": "/a", "map": {"A": "OK"}}}}}',
+      ['/audit/event/outcome/map/A must be one of SUCCESS, FAILURE.'],
+    ],
+    [
+      '{"audit": {"event": {"action": {"at": "a", "mapp": {}}}}}',
+      ['/audit/event/action/at: ', '/audit/event/action/map: ', '/audit/event/action/mapp is not'],
+    ],
+    [
+      '{"audit": {"event": {"actor": {"type": {"at": "/a", "map": {}}}}}}',
+      ['/audit/event/actor/type/map: must have an entry'],
+    ],
+    [
+      '{"audit": {"event": {"target": {"type": {"at": "/a", "map": {"1": 2, "__proto__": "x"}}}}}}',
+      ['/audit/event/target/type/map: must not have the key __proto__'],
+    ],
+    ['{"audit": {"event": {"id": {"at": "/a", "map": {"1": "2"}}}}}', ['/audit/event/id: ']],
+    [
+      '{"audit": {"event": {"outcome": ["/ok", "/hasErrors"]}}}',
+      ['/audit/event/outcome/1: has the name of a flag that is true if the action failed'],
+    ],
+    [
+      '{"audit": {"event": {"occurredAt": {"at": "/a", "as": "iso8601", "zone": "Mars"}}}}',
+      ['/audit/event/occurredAt/zone: must be a time zone: "UTC"'],
+    ],
+    [
+      '{"audit": {"event": {"occurredAt": {"at": "/a", "as": "rfc2822", "zone": "UTC"}}}}',
+      ['/audit/event/occurredAt/zone: is only for iso8601 and patterns'],
+    ],
+    [
+      '{"audit": {"event": {"occurredAt": {"at": "/a", "as": {"pattern": "yyyy-MM-dd HH:mm"}}}}}',
+      ['/audit/event/occurredAt/zone: must be set'],
+    ],
+    [
+      '{"audit": {"event": {"occurredAt": {"at": "/a", "as": {"pattern": "yyyy QQ"}, "zone": "UTC"}}}}',
+      ['/audit/event/occurredAt/as/pattern: must have a year'],
+    ],
+    [
+      '{"audit": {"event": {"occurredAt": {"at": "/a", "as": "iso8601", "join": "T"}}}}',
+      ['/audit/event/occurredAt/join: needs a list of pointers'],
+    ],
+    [
+      '{"login": {"expires": {"at": "/a", "as": {"pattern": "yyyy-MM-dd HH:mm"}}}}',
+      ['/login/expires/zone: must be set'],
+    ],
+    ['{"login": {"expires": {"at": "/a", "as": "jwt", "zone": "UTC"}}}', ['/login/expires/zone: ']],
+    ['{"login": {"accessToken": {"header": "a b"}}}', ['/login/accessToken/header: ']],
   ])('%s is rejected, and every problem names its entry', (text, entries) => {
     const parsed = parseContract(text);
     const problems = 'problems' in parsed ? parsed.problems : [];
     expect(problems).toHaveLength(entries.length);
     for (const [index, entry] of entries.entries()) expect(problems[index]).toContain(entry);
+  });
+
+  it.each([
+    ...['is_failure', 'failed', 'isError', 'has_errors', 'error', 'Denied', 'is-denied', 'blocked'],
+    ...['rejected', 'access_denied', 'loginFailed', 'isUnauthorized', 'invalid', 'aborted'],
+  ])('is rejected if the outcome is the flag %s without a map', (name) => {
+    const entry = (outcome: unknown) => checkContract({ audit: { event: { outcome } } });
+    expect(entry(`/data/${name}`)).toEqual({
+      problems: [
+        '/audit/event/outcome: has the name of a flag that is true if the action failed. Say so with a map: {"at": pointer, "map": {"false": "SUCCESS", "true": "FAILURE"}}.',
+      ],
+    });
+    const map = { true: 'FAILURE', false: 'SUCCESS' };
+    expect(entry({ at: `/data/${name}`, map })).toHaveProperty('contract');
+  });
+
+  it.each(['success', 'outcome', 'no_error', 'error_code', 'failure_reason', 'status', 'failover'])(
+    'is valid if the outcome is the field %s',
+    (name) => {
+      const contract = { audit: { event: { outcome: `/${name}` } } };
+      expect(checkContract(contract)).toEqual({ contract });
+    },
+  );
+
+  it('may name its JSON Schema', () => {
+    const contract = { $schema: './contract.schema.json' };
+    expect(checkContract(contract)).toEqual({ contract });
+  });
+
+  it('of a program is checked like that of a file', () => {
+    const options = {
+      upstream: { url: 'http://127.0.0.1:1' },
+      contract: { audit: { event: { outcome: { at: '/a', map: { A: 'OK' } } } } },
+    };
+    // @ts-expect-error: OK is no outcome
+    expect(() => createGateway(options)).toThrow(
+      'contract: /audit/event/outcome/map/A must be one of SUCCESS, FAILURE.',
+    );
   });
 
   it('is valid or rejected with problems, for any text', () => {

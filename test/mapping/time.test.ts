@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTime } from '../../src/mapping/time.ts';
+import { compileTime, parseTime } from '../../src/mapping/time.ts';
 
 describe('parseTime', () => {
   it.each([
@@ -98,9 +98,11 @@ describe('parseTime', () => {
         expect(parseTime(date.toUTCString())).toBe(second);
         const [year, month, day] = date.toISOString().slice(0, 10).split('-');
         const clock = date.toISOString().slice(11, 19);
-        expect(parseTime(`${month}/${day}/${year} ${clock}`, 'us-utc')).toBe(second);
-        expect(parseTime(`${day}.${month}.${year} ${clock}`, 'european-utc')).toBe(second);
-        expect(parseTime(`${year}-${month}-${day} ${clock}`, 'iso8601-utc')).toBe(second);
+        const parseUs = compileTime({ pattern: 'MM/dd/yyyy HH:mm:ss' }, 'UTC');
+        expect(parseUs(`${month}/${day}/${year} ${clock}`)).toBe(second);
+        const parseUtc = compileTime('iso8601', 'UTC');
+        expect(parseUtc(`${year}-${month}-${day} ${clock}`)).toBe(second);
+        expect(parseUtc(`${local}${zone}`)).toBe(date.toISOString());
         expect(parseTime(`${year}-${month}-${day} ${clock}`)).toBeNull();
         expect(parseTime(`${year}${month}${day}T${clock.replaceAll(':', '')}Z`)).toBe(second);
       }),

@@ -122,6 +122,15 @@ describe('the package', () => {
     },
   );
 
+  it('has the JSON Schema of the contract', async () => {
+    const program = `
+      import schema from 'keytrail/contract.schema.json' with { type: 'json' };
+      console.log(JSON.stringify(schema.properties.audit.properties.event.properties.id));
+    `;
+    const { stdout } = await run(folder, 'node', '--eval', program);
+    expect(JSON.parse(stdout).description).toBe("Where the service's ID of the record is.");
+  });
+
   // Skipped without an older Node on the PATH.
   it.skipIf(OLDER_NODE === undefined)(
     'names the Node it needs on an older one, where keytrail/client works',

@@ -1,16 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { LoginDocument } from '../../src/client/graphql.ts';
+import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
-import { startService } from '../helpers/service.ts';
+import { type ServiceResponse, startService } from '../helpers/service.ts';
+
+type LoginEntries = NonNullable<ConfiguredContract['login']>;
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 
 /** Expires an hour later. */
 const JWT = `e30.${btoa(JSON.stringify({ exp: NOW.getTime() / 1000 + 3600 }))}.`;
 
-async function read(body: unknown) {
-  await using service = await startService({ body });
-  await using gateway = gatewayOver(service.url, { now: () => NOW });
+async function read(
+  body: unknown,
+  { contract, ...rest }: ServiceResponse & { readonly contract?: LoginEntries } = {},
+) {
+  await using service = await startService({ ...rest, body });
+  await using gateway = gatewayOver(service.url, {
+    now: () => NOW,
+    contract: contract === undefined ? {} : { login: contract },
+  });
   return await ask(gateway, LoginDocument, {
     clientId: 'c',
     credential: { clientSecret: 's' },
@@ -183,5 +192,87 @@ describe('the response to a login', () => {
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');
     expect(result.errors?.[0]?.extensions.reason).toBe('NO_TOKEN');
     expect(result.errors?.[0]?.message).toMatch(/`keytrail learn.*KEYTRAIL_CONTRACT/);
+  });
+});
+
+describe('the contract of a login', () => {
+  const HEADER: LoginEntries = { accessToken: { header: 'X-Auth-Token' } };
+  const HTML = '<html><h1>Welcome</h1>';
+
+  it.each([
+    ['', null],
+    [' ', null],
+    ['Welcome', 'Welcome'],
+    [HTML, null],
+    ['{"truncated": ', null],
+    [{ user: 'ann' }, { user: 'ann' }],
+  ])('reads the token from a header, whatever the body: %j', async (body, raw) => {
+    const { data } = await read(body, {
+      contract: HEADER,
+      headers: { 'x-auth-token': 'Bearer a' },
+    });
+    expect(data?.login).toMatchObject({ accessToken: 'a', tokenType: 'Bearer', raw });
+  });
+
+  it('reads the token from a header if the body is not UTF-8', async () => {
+    await using service = await startService((_, response) => {
+      response.setHeader('x-auth-token', 'a').end(Buffer.from('Angemeldet für Ann', 'latin1'));
+      return undefined;
+    });
+    await using gateway = gatewayOver(service.url, { contract: { login: HEADER } });
+    const credential = { clientSecret: 's' };
+    const { data } = await ask(gateway, LoginDocument, { clientId: 'c', credential });
+    expect(data?.login?.accessToken).toBe('a');
+  });
+
+  it.each([
+    ['eyJ.a-b_c.d', 'eyJ.a-b_c.d'],
+    ['a\n', 'a'],
+    ['Bearer a', 'a'],
+    ['"a"', 'a'],
+    ['4711', '4711'],
+    ['00', '00'],
+  ])('reads the body as the token: %j', async (body, accessToken) => {
+    for (const type of ['text/plain', 'application/json']) {
+      const { data } = await read(body, {
+        contract: { accessToken: '' },
+        headers: { 'content-type': type },
+      });
+      expect(data?.login?.accessToken).toBe(accessToken);
+    }
+  });
+
+  it.each(['', HTML, { access_token: 'a' }, 'a\nb', '{"token": "a'])(
+    'reads no token from a body that is no text of one line: %j',
+    async (body) => {
+      const result = await read(body, { contract: { accessToken: '' } });
+      expect(result.errors?.[0]?.extensions).toMatchObject({
+        ...{ code: 'UPSTREAM_BAD_RESPONSE', reason: 'NO_TOKEN' },
+      });
+    },
+  );
+
+  it.each([undefined, { accessToken: '/token' }, { tokenType: '' }])(
+    'requires JSON if it says anything else: %j',
+    async (contract) => {
+      for (const body of ['', 'a', HTML]) {
+        const headers = { 'x-auth-token': 'a', 'content-type': 'text/plain' };
+        const result = await read(body, { headers, ...(contract && { contract }) });
+        expect(result.errors?.[0]?.extensions).toMatchObject({
+          ...{ code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_JSON' },
+        });
+      }
+    },
+  );
+
+  it('reads an expiry without a zone, and one in a format of its own', async () => {
+    for (const [expires_at, as] of [
+      ['2026-11-21 14:30', 'iso8601'],
+      ['21.11.2026 14:30', { pattern: 'dd.MM.yyyy HH:mm' }],
+    ] as const) {
+      const expires = { at: '/expires_at', as, zone: 'Europe/Berlin' };
+      const { data } = await read({ token: 'a', expires_at }, { contract: { expires } });
+      expect(data?.login?.expiresAt).toBe('2026-11-21T13:30:00.000Z');
+    }
   });
 });
