@@ -17,6 +17,10 @@ export type CommandLine = {
   readonly strictLogin: boolean;
   /** Files with saved responses, for `learn`. */
   readonly from: readonly string[];
+  /** The file with the headers of the response in `from`, for `learn`. */
+  readonly headers: string | undefined;
+  /** The file of the contract to try, for `learn`. */
+  readonly contract: string | undefined;
   /** Settings that were given as options, by environment variable. */
   readonly flags: Environment;
   /** One sentence per problem. */
@@ -71,6 +75,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     data: first('--data'),
     strictLogin: 'value' in strictLogin && strictLogin.value,
     from: [...from, ...more],
+    headers: first('--headers'),
+    contract: first('--contract'),
     flags: Object.fromEntries(SETTING_NAMES.map((name) => [name, first(toFlag(name))])),
     problems: [...new Set(problems)],
   };

@@ -39,6 +39,16 @@ export const OPTIONS = {
     defaultText: 'the trail is requested from UPSTREAM_URL',
     description: 'file with a saved response; may be followed by more files',
   },
+  '--headers': {
+    ...filePath('text'),
+    defaultText: 'none',
+    description: 'file with the headers of the saved response, as curl -D headers.txt writes it',
+  },
+  '--contract': {
+    ...filePath('JSON'),
+    defaultText: 'everything is inferred',
+    description: 'contract to try: the responses are read by it, and the report shows how',
+  },
 } satisfies Readonly<Record<string, Parameter>>;
 
 /** An option that is not a setting. */
@@ -59,7 +69,7 @@ export const COMMANDS = {
   },
   learn: {
     summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
-    options: ['--from'],
+    options: ['--from', '--headers', '--contract'],
     settings: [
       'UPSTREAM_URL',
       'UPSTREAM_TIMEOUT_MS',

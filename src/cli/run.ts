@@ -49,11 +49,13 @@ function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unk
   if (error instanceof ConfigError) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
     const keytrail = command === undefined ? 'keytrail' : `keytrail ${command}`;
-    stderr.write(`keytrail: cannot start:\n${problems}See ${keytrail} --help.\n`);
+    const subject = command === 'learn' ? keytrail : 'keytrail: cannot start';
+    stderr.write(`${subject}:\n${problems}See ${keytrail} --help.\n`);
     return 2;
   }
   if (error instanceof GatewayError) {
-    stderr.write(`keytrail: ${error.extensions.code}: ${error.message}\n`);
+    const subject = command === 'learn' ? 'keytrail learn' : 'keytrail';
+    stderr.write(`${subject}: ${error.extensions.code}: ${error.message}\n`);
     return 1;
   }
   const { code, port, address, hostname, setting = 'PORT' } = Object(error);

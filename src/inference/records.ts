@@ -155,7 +155,7 @@ function itemsOf(value: unknown): readonly unknown[] {
 }
 
 /** Whether one of the first records has a time. Times without a zone count, although mapping them needs a contract. */
-function containTime(records: readonly unknown[]): boolean {
+export function containTime(records: readonly unknown[]): boolean {
   let isFound = false;
   const stopWhen = (value: unknown, path: string) => {
     isFound = isTime(value, path);

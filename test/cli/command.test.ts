@@ -64,7 +64,10 @@ describe('the help of keytrail', () => {
 
   it.each([
     ['sandbox', ['--data', '--strict-login', '--help', '--host', '--port']],
-    ['learn', ['--from', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_OPTIONS]],
+    [
+      'learn',
+      ['--from', '--headers', '--contract', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_OPTIONS],
+    ],
     ['schema', ['--help']],
   ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
     await using process = keytrailInProcess([command, '--help']);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FIELDS, learnContract, withoutDefaults } from '../../src/cli/learn.ts';
+import { FIELDS, learnContract, withoutDefaults } from '../../src/cli/learn/learn-contract.ts';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
 import { GatewayError } from '../../src/errors.ts';
@@ -46,6 +46,19 @@ async function save(name: string, body: unknown): Promise<string> {
   return file;
 }
 
+/** A trail with unusual names. */
+const ROWS = [
+  { Nr: 8, When: '20.11.2026 16:07', Who: 'ann@example.com', Verb: 'key.delete', On: 'staging' },
+  { Nr: 7, When: '20.11.2026 16:05', Who: 'ann@example.com', Verb: 'login', On: 'portal' },
+].map((row) => ({ ...row, From: '203.0.113.9', Note: 'manual' }));
+
+/** The contracts of a report, each at the start of a line. */
+function readyLines(report: string) {
+  return [...report.matchAll(/^ {4}(\{".*?\})(?: {2}.*)?$/gm)].map(([, json = '']) =>
+    JSON.parse(json),
+  );
+}
+
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
     const response = { status: 200, headers: {}, body };
@@ -67,7 +80,7 @@ function reload(contract: ConfiguredContract): ConfiguredContract {
 
 function learnFrom(...bodies: readonly unknown[]): ConfiguredContract {
   const responses = bodies.map((body): UpstreamResponse => ({ status: 200, headers: {}, body }));
-  return reload(withoutDefaults(learnContract(responses), responses));
+  return reload(withoutDefaults(learnContract(responses).contract, responses));
 }
 
 describe('keytrail learn', () => {
@@ -97,7 +110,13 @@ describe('keytrail learn', () => {
 
   it('prints characters that a terminal obeys as escapes, in values, names and the contract', async () => {
     const evil = '\u001b[2J\r\n\u202e\u2028\u0085\u200b';
-    const record = { [`who${evil}`]: 'x', id: `1${evil}`, time: `2026${evil}`, action: evil };
+    const record = {
+      [`who${evil}`]: 'x',
+      id: `1${evil}`,
+      time: `2026${evil}`,
+      action: evil,
+      [`on${evil} path`]: evil,
+    };
     const file = await save('evil.json', { [`events${evil}`]: [record], next: 'c' });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
@@ -128,9 +147,10 @@ describe('keytrail learn', () => {
     });
     const rows = stderr.split('\n').map((line) => line.trim().split(/ {2,}/));
     const time = '2026-11-21T00:00:00.000Z';
-    expect(rows).toContainEqual(['occurredAt', time, time]);
-    expect(rows).toContainEqual(['action', 'x', 'x']);
-    expect(rows).toContainEqual(['actor', '-', 'ann']);
+    expect(rows).toContainEqual(['field', 'read from', 'record 1', 'record 2']);
+    expect(rows).toContainEqual(['occurredAt', '/time', time, time]);
+    expect(rows).toContainEqual(['actor.name', '/user/email', '-', 'ann']);
+    expect(stderr).toContain('The same in every record: occurredAt, action.\n');
     expect(stderr).toContain('outcome is null: ');
     expect(stderr).toContain('set audit.paging.parameter');
     expect(stderr.split('\n').filter((line) => line.length > 100)).toEqual([]);
@@ -165,7 +185,7 @@ describe('keytrail learn', () => {
     });
     expect(await learning.status).toBe(0);
     expect(JSON.parse(learning.output.stdout).audit.records).toBe('');
-    expect(learning.output.stderr).toContain('Not mapped, only in `raw`: /colour.');
+    expect(learning.output.stderr).toContain('Not mapped, only in `raw`:\n    /colour  k\n');
     expect(
       service.seen.map(({ method, url, headers }) => [method, url, headers.authorization]),
     ).toEqual([['GET', '/api/v1/audit', 'Bearer CANARY']]);
@@ -185,23 +205,174 @@ describe('keytrail learn', () => {
     expect(learning.output.stderr).toContain('The first records, as mapped:');
   });
 
-  it('prints no table for a login response alone', async () => {
-    const file = await save('alone.json', { token: 'CANARY', expires_in: 60 });
+  it('shows where the tokens of a login are, and never a value', async () => {
+    const file = await save('alone.json', { token: 'CANARY', expires_in: 60, id: 'CANARY2' });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
-    expect(JSON.parse(learning.output.stdout)).toEqual({
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout)).toEqual({
       login: { accessToken: '/token', expires: { at: '/expires_in', as: 'seconds' } },
     });
-    expect(learning.output.stderr).toBe('The login response has an access token.\n');
+    expect(stderr).toContain('  accessToken   /token (6 characters)\n');
+    expect(stdout + stderr).not.toContain('CANARY');
   });
 
-  it('suggests a format for a time without a zone, and never guesses one', async () => {
-    const file = await save('zoneless.json', [{ Time: '2015-07-17 09:51:51', Action: 'x' }]);
+  it('suggests where the access token is, by the lengths of texts, and reads it with that line', async () => {
+    const body = { sid: 'CANARY7CANARY7CANARY7', user: { name: 'CANARY' } };
+    const file = await save('sid.json', body);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(2);
+    const { stderr } = learning.output;
+    expect(stderr).toContain('accessToken is null.');
+    expect(stderr).toContain('Its texts: /sid (21 characters), /user/name (6 characters).');
+    expect(readyLines(stderr)).toEqual([{ login: { accessToken: '/sid' } }]);
+    expect(stderr).not.toContain('CANARY');
+    const contract = await save('sid.contract.json', readyLines(stderr)[0]);
+    await using second = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await second.status).toBe(0);
+    expect(second.output.stderr).toContain('The login response has an access token:');
+  });
+
+  it('suggests tokens in the headers of the last response that curl saved', async () => {
+    const headers = await save(
+      'headers.txt',
+      'HTTP/1.1 302 Found\r\nx-old-token: CANARY\r\n\r\nHTTP/2 200 \r\nX-Auth-Token: CANARY-1\r\nX-Refresh-Token: CANARY\r\nX-CSRF-Token: CANARY\r\n\r\n',
+    );
+    await using learning = keytrailInProcess(['learn', '--headers', headers]);
+    expect(await learning.status).toBe(2);
+    const access = { login: { accessToken: { header: 'x-auth-token' } } };
+    expect(readyLines(learning.output.stderr)).toEqual([access]);
+    const contract = await save('header.contract.json', access);
+    const body = await save('empty.json', '');
+    const args = ['learn', '--contract', contract, '--headers', headers, '--from', body];
+    await using second = keytrailInProcess(args);
+    expect(await second.status).toBe(0);
+    expect(readyLines(second.output.stderr)).toEqual([
+      { login: { refreshToken: { header: 'x-refresh-token' } } },
+    ]);
+    expect(second.output.stderr + learning.output.stderr).not.toContain('CANARY');
+  });
+
+  it('reads the total and the next page from the headers', async () => {
+    const headers = await save('paged.txt', 'HTTP/1.1 200 OK\nX-Total: 7\n\n');
+    const file = await save('paged.json', [{ id: 1, time: '2026-11-21T00:00:00Z' }]);
+    await using learning = keytrailInProcess(['learn', '--from', file, '--headers', headers]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain('Total: 7 (header x-total).');
+    expect(JSON.parse(learning.output.stdout).audit.total).toEqual({ header: 'x-total' });
+  });
+
+  it('suggests a line for every field that is null, the best first, and none for what is not there', async () => {
+    const file = await save('rows.json', { rows: ROWS });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
-    expect(learning.output.stderr).toContain(
-      'If /Time is in UTC, set "occurredAt": {"at": "/Time", "as": "iso8601", "zone": "UTC"}.',
+    const { stderr } = learning.output;
+    expect(readyLines(stderr)).toEqual([
+      { audit: { event: { id: '/Nr' } } },
+      {
+        audit: {
+          event: {
+            occurredAt: { at: '/When', as: { pattern: 'dd.MM.yyyy HH:mm' }, zone: 'UTC' },
+          },
+        },
+      },
+      { audit: { event: { target: { name: '/On' } } } },
+    ]);
+    expect(stderr).toContain('{"audit": {"event": {"id": "/Nr"}}}  8\n');
+    expect(stderr).toContain('with its zone if that is not UTC');
+    expect(stderr).toContain('outcome is null: no field');
+    expect(stderr).toContain('\n      20.11.2026 16:07\n');
+    const isText = (line: string) => !line.startsWith('    {');
+    expect(stderr.split('\n').filter((line) => line.length > 100 && isText(line))).toEqual([]);
+  });
+
+  it('tries a contract: reads by it, completes it, and has no advice for what it configures', async () => {
+    const file = await save('tried.json', { rows: ROWS });
+    const contract = await save('tried.contract.json', {
+      audit: { event: { id: '/Nr', target: { name: null } } },
+    });
+    await using learning = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout).audit).toMatchObject({
+      records: '/rows',
+      event: { id: '/Nr', action: '/Verb', actor: { name: '/Who' }, target: { name: null } },
+    });
+    expect(stderr).toMatch(/^ {2}id {2,}\/Nr {2,}8 {2,}7$/m);
+    expect(stderr).toContain('target is null: the contract leads to no value.\n');
+    expect(readyLines(stderr).map((line) => Object.keys(line.audit.event))).toEqual([
+      ['occurredAt'],
+    ]);
+  });
+
+  it('refuses an invalid contract with every problem, under its own name', async () => {
+    const file = await save('any.json', []);
+    const contract = await save('typo.json', '{"audit": {"recods": "", "total": 5}}');
+    await using learning = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await learning.status).toBe(2);
+    const { stderr } = learning.output;
+    expect(stderr).toMatch(/^keytrail learn:\n/);
+    for (const problem of ['/audit/recods', '/audit/total']) expect(stderr).toContain(problem);
+  });
+
+  it('suggests a map for the words of an outcome, and lists values that are not in the map', async () => {
+    const records = ['ok', 'nok', 'S4'].map((result, id) => ({
+      ...{ id, result, time: '2026-11-21T00:00:00Z' },
+      failed: id > 0,
+    }));
+    const file = await save('outcome.json', records.slice(1));
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const outcomes = readyLines(learning.output.stderr)
+      .map((line) => line.audit.event.outcome)
+      .filter((outcome) => outcome !== undefined);
+    expect(outcomes).toEqual([
+      { at: '/failed', map: { false: 'SUCCESS', true: 'FAILURE' } },
+      { at: '/result', map: { nok: 'FAILURE' } },
+    ]);
+    const contract = await save('outcome.contract.json', {
+      audit: { event: { outcome: { at: '/result', map: { ok: 'SUCCESS' } } } },
+    });
+    const all = await save('outcomes.json', records);
+    await using second = keytrailInProcess(['learn', '--contract', contract, '--from', all]);
+    expect(await second.status).toBe(0);
+    expect(second.output.stderr).toContain(
+      'outcome is null for these values: /result nok, /result S4.',
     );
+  });
+
+  it('suggests the lists of a response whose records are in groups, and reads them with the first line', async () => {
+    const log = (id: number) => ({ id, time: '2026-11-21T00:00:00Z', action: 'x' });
+    const file = await save('groups.json', {
+      days: [{ logs: [log(1)] }, { logs: [log(2), log(3)] }],
+    });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(2);
+    const [first] = readyLines(learning.output.stderr);
+    expect(first).toEqual({ audit: { records: '/days/*/logs' } });
+    const contract = await save('groups.contract.json', first);
+    await using second = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await second.status).toBe(0);
+    expect(second.output.stderr).toContain('Records: 3 at /days/*/logs.');
+  });
+
+  it('says that rows of values are not supported', async () => {
+    const file = await save('columns.json', { columns: ['id'], rows: [[1], [2]] });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(2);
+    expect(learning.output.stderr).toContain('It has rows of values');
+  });
+
+  it('shows no value of a credential in a record', async () => {
+    const record = { id: 1, time: '2026-11-21T00:00:00Z', target: { api_key: 'CANARY' } };
+    const file = await save('secrets.json', [
+      { ...record, session_token: 'CANARY', what: 'eyJhbGciOiJI.eyJDQU5BUlki.x' },
+    ]);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stderr } = learning.output;
+    expect(stderr).toMatch(/\/session_token +\(6 characters\)/);
+    expect(stderr).not.toMatch(/CANARY|eyJ/);
   });
 
   it.each([
@@ -209,11 +380,14 @@ describe('keytrail learn', () => {
     [['learn', '--from', '/nowhere.json'], '--from "/nowhere.json" cannot be read'],
     [['learn', '--token', 'x'], '--token is not an option of learn.'],
     [['learn', 'answer.json'], '--from FILE'],
+    [['learn', '--headers', '/nowhere.txt'], '--headers "/nowhere.txt" cannot be read'],
+    [['learn', '--contract', '/nowhere.json'], '--contract "/nowhere.json" cannot be read'],
     [['learn', '--upstream-url', 'x'], '--upstream-url must be an http or https URL'],
   ])('exits with 2 for %j', async (args, problem) => {
     await using learning = keytrailInProcess(args);
     expect(await learning.status).toBe(2);
     expect(learning.output.stderr).toContain(problem);
+    expect(learning.output.stderr).toMatch(/^keytrail learn:/);
     expect(learning.output.stdout).toBe('');
   });
 

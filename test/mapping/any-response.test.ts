@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FIELDS } from '../../src/cli/learn.ts';
+import { FIELDS } from '../../src/cli/learn/learn-contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit, inferContract } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FIELDS } from '../../src/cli/learn.ts';
+import { FIELDS } from '../../src/cli/learn/learn-contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { sufficientPrefix } from '../../src/inference/sufficient-prefix.ts';

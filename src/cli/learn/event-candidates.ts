@@ -1,0 +1,133 @@
+import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
+import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
+import { ACTION_NAMES, ID_ENDS, RECORD_WORDS, VERBS } from './names.ts';
+import type { Suggestion } from './suggestion.ts';
+
+type TextEntry = 'id' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';
+
+function toSuggestion(entry: TextEntry, { pointer, values }: Candidate): Suggestion {
+  return { contract: { [entry]: pointer }, examples: [{ pointer, value: values[0] }] };
+}
+
+/** Suggests unique texts and numbers whose names say that they number or identify the record. */
+export function suggestId(candidates: readonly Candidate[]): readonly Suggestion[] {
+  return candidates
+    .filter((field) => {
+      const { meaning, isScalar, texts } = field;
+      if (!isScalar || !isUnique(field) || meaning.isInParty) return false;
+      if (isTimeText(field) || texts.some((text) => text.length > 200 || /\s/.test(text)))
+        return false;
+      return (
+        ID_ENDS.test(meaning.words) &&
+        RECORD_WORDS.test(`${meaning.words.replace(ID_ENDS, '')} `.trimStart())
+      );
+    })
+    .sort((a, b) => a.depth - b.depth)
+    .map((field) => toSuggestion('id', field));
+}
+
+/** Suggests texts whose name or values are those of an action. */
+export function suggestAction(candidates: readonly Candidate[]): readonly Suggestion[] {
+  const rankOf = (field: Candidate): number => {
+    const { texts, isScalar, isSecret, meaning } = field;
+    if (!isScalar || isSecret || isTimeText(field) || meaning.isExcluded) return -1;
+    if (texts.some((text) => text.length > 500 || /^[{[]/.test(text))) return -1;
+    const name = ACTION_NAMES.findIndex((pattern) => pattern.test(lastWords(field)));
+    const verbs = texts.filter((text) => VERBS.test(splitWords(text))).length / texts.length;
+    const hasVerbs = verbs > 0.5;
+    const isSentence = texts.some((text) => text.split(/\s+/).length > 4);
+    const score =
+      (name < 0 ? 0 : 3 - name) + (hasVerbs ? 3 : 0) - (isSentence ? 0.5 : 0) - field.depth / 10;
+    return score < 2 ? -1 : score;
+  };
+  return candidates
+    .map((field) => ({ field, score: rankOf(field) }))
+    .filter(({ score }) => score >= 0)
+    .sort((a, b) => b.score - a.score)
+    .map(({ field }) => toSuggestion('action', field));
+}
+
+function splitWords(text: string): string {
+  return text.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/[_\W]+/g, ' ');
+}
+
+/** Whether a text is at most two words, and no flag. */
+function isWord(text: string): boolean {
+  return text.split(/\s+/).length < 3 && !/^(?:true|false)$/i.test(text);
+}
+
+/** Names of flags that are true for a failure, and of nothing else. */
+const FAILURE_FLAGS =
+  /^(?:is |has |was )?(?:failure|failed|fail|error|errored|denied|blocked|rejected|refused)$/;
+
+/** Words that mean success or failure if, and only if, their field is an outcome. */
+const SUCCESS_WORDS =
+  /^(?:succ|ok|okay|pass|yes|positive|good|valid|authorized|executed|finished)$/i;
+const FAILURE_WORDS =
+  /^(?:nok|ko|not ok|err|no|negative|bad|invalid|unauthori[sz]ed|exception|timeout|timed ?out|cancell?ed|disallow(?:ed)?|incorrect)$/i;
+
+/** More different values are no outcomes. */
+const MAX_OUTCOMES = 8;
+
+/**
+ * Suggests words for success and failure under any name, flags that are true for a failure, and fields with the name of
+ * an outcome some of whose values are clear.
+ */
+export function suggestOutcome(candidates: readonly Candidate[]): readonly Suggestion[] {
+  const own = candidates.filter(({ meaning }) => !meaning.isExcluded && !meaning.isInParty);
+  const words = own.filter(
+    ({ pointer, values }) =>
+      !isFailureFlag(pointer) &&
+      values.every(
+        (value) => typeof value === 'string' && isWord(value) && parseOutcome(value) !== null,
+      ),
+  );
+  const flags = own.filter(
+    ({ meaning, values }) =>
+      FAILURE_FLAGS.test(meaning.words) && values.every((value) => typeof value === 'boolean'),
+  );
+  const named = own.filter(
+    ({ meaning, texts }) =>
+      meaning.ranks.outcome >= 0 && new Set(texts).size <= MAX_OUTCOMES && texts.every(isWord),
+  );
+  return [
+    ...words.map((field) => toSuggestion('outcome', field)),
+    ...flags.map((field) => toMapSuggestion(field, { false: 'SUCCESS', true: 'FAILURE' })),
+    ...named
+      .map((field) => toMapSuggestion(field, guessOutcomes(field.texts)))
+      .filter(({ contract: { outcome } }) => Object.keys(Object(outcome).map).length > 0),
+  ];
+}
+
+function guessOutcomes(texts: readonly string[]): Readonly<Record<string, EventOutcome>> {
+  const guessed = texts.flatMap((text): readonly (readonly [string, EventOutcome])[] => {
+    const outcome = SUCCESS_WORDS.test(text)
+      ? 'SUCCESS'
+      : FAILURE_WORDS.test(text)
+        ? 'FAILURE'
+        : parseOutcome(text);
+    return outcome === null ? [] : [[text, outcome]];
+  });
+  return Object.fromEntries(guessed);
+}
+
+function toMapSuggestion(
+  { pointer, values, texts }: Candidate,
+  map: Readonly<Record<string, EventOutcome>>,
+): Suggestion {
+  return {
+    contract: { outcome: { at: pointer, map } },
+    examples: [{ pointer, value: values[0] }],
+    unmapped: [...new Set(texts)].filter((text) => !Object.hasOwn(map, text)),
+  };
+}
+
+/** A user agent as browsers and libraries send it. */
+const USER_AGENT = /^(?:Mozilla|Opera|Dalvik|curl|okhttp|python-requests|PostmanRuntime)\/\d/;
+
+/** Suggests texts in the format of a user agent. */
+export function suggestUserAgent(candidates: readonly Candidate[]): readonly Suggestion[] {
+  return candidates
+    .filter((field) => areAll(field, USER_AGENT))
+    .map((field) => toSuggestion('userAgent', field));
+}

@@ -1,0 +1,130 @@
+import { isDeepStrictEqual } from 'node:util';
+import { completeAudit, completeList } from '../../inference/complete-contract.ts';
+import { inferEvent } from '../../inference/event.ts';
+import { fillGaps } from '../../inference/fill-gaps.ts';
+import { completeLogin } from '../../inference/login.ts';
+import { readAuditPage } from '../../mapping/audit-page.ts';
+import type {
+  AuditContract,
+  ConfiguredContract,
+  Contract,
+  EventContract,
+} from '../../mapping/contract.ts';
+import type { AuditEvent } from '../../mapping/event.ts';
+import { recordsAt } from '../../mapping/list-page.ts';
+import { readSource } from '../../mapping/read-source.ts';
+import { isObject } from '../../mapping/values.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
+
+/** A page of the audit trail, or the response to a login; null if it is neither. */
+export type ResponseKind = 'audit' | 'login' | null;
+
+/** The contract of some responses, and what each of them is. */
+export type Learned = {
+  readonly contract: ConfiguredContract;
+  readonly kinds: readonly ResponseKind[];
+};
+
+/**
+ * Completes a configured contract from several responses: the login from the first that has an access token, the audit
+ * trail from the first that has more pages, and the fields of an event from a sample of all records.
+ */
+export function learnContract(
+  responses: readonly UpstreamResponse[],
+  configured: ConfiguredContract = {},
+): Learned {
+  const completed = responses.map((response) => complete(response, configured));
+  const kinds = responses.map((response, index) =>
+    kindOf(response, completed[index] ?? null, configured),
+  );
+  const select = (kind: ResponseKind) => completed.filter((_, index) => kinds[index] === kind);
+  const trails = select('audit');
+  const trail = trails.find(({ audit }) => audit.paging.style !== 'none') ?? trails[0];
+  const [login] = select('login');
+  const records = trails.flatMap(({ sample }) => sample);
+  const event = fillGaps<AuditContract['event']>(configured.audit?.event, inferEvent(records));
+  const contract = {
+    ...(login && { login: login.login }),
+    ...(trail && { audit: { ...trail.audit, event } }),
+  };
+  return { contract: fillGaps<ConfiguredContract>(configured, contract), kinds };
+}
+
+type Completed = Contract & { readonly sample: readonly unknown[] };
+
+function complete(response: UpstreamResponse, { login, audit }: ConfiguredContract): Completed {
+  const { records, total, paging, sample } = completeList(response, audit);
+  return {
+    sample,
+    login: completeLogin(response, login),
+    audit: {
+      ...{ records, total: total(), paging: paging() },
+      parameters: fillGaps<AuditContract['parameters']>(audit?.parameters, NO_PARAMETERS),
+      event: fillGaps<EventContract>(audit?.event, inferEvent(sample)),
+    },
+  };
+}
+
+const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
+
+/**
+ * Detects what a response is. With an access token and a list of objects, it is an audit trail if these have times, and
+ * the contract does not specify the token.
+ */
+function kindOf(
+  response: UpstreamResponse,
+  completed: Completed | null,
+  configured: ConfiguredContract,
+): ResponseKind {
+  if (completed === null) return null;
+  const { login, audit } = completed;
+  const hasToken = typeof readSource(login.accessToken, response) === 'string';
+  const hasRecords = recordsAt(audit.records, response.body) !== null;
+  if (hasToken && (configured.login?.accessToken !== undefined || !hasRecords)) return 'login';
+  if (hasRecords && (!hasToken || audit.event.occurredAt !== null)) return 'audit';
+  return hasToken ? 'login' : null;
+}
+
+/**
+ * Removes null and default entries from a contract, so that they are inferred from each response. What is configured
+ * stays.
+ * @returns the same contract if a response would then be mapped differently.
+ */
+export function withoutDefaults(
+  contract: ConfiguredContract,
+  responses: readonly UpstreamResponse[],
+  configured: ConfiguredContract = {},
+): ConfiguredContract {
+  // prune() only removes entries, and all are optional.
+  const pruned = fillGaps(configured, prune(contract) as ConfiguredContract);
+  const isSame = (response: UpstreamResponse) =>
+    isDeepStrictEqual(readEvents(response, pruned), readEvents(response, contract));
+  return responses.every(isSame) ? pruned : contract;
+}
+
+function prune(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const members = Object.entries(value)
+    .filter(([key, member]) => key !== 'start' && Object(member).style !== 'none')
+    .map(([key, member]) => [key, prune(member)] as const)
+    .filter(([, member]) => member !== null && !isDeepStrictEqual(member, {}));
+  return Object.fromEntries(members);
+}
+
+/** Reads every field of every event; null if the response has no list of records, such as that of a login. */
+function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContract): unknown {
+  try {
+    const trail = readAuditPage(completeAudit(response, audit), response);
+    return Array.from({ length: trail.length }, (_, index) =>
+      FIELDS.map((field) => trail.item(index)[field]),
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** Every field of an event. */
+export const FIELDS = [
+  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
+  ...(['ipAddress', 'userAgent', 'raw'] as const),
+] as const satisfies readonly (keyof AuditEvent)[];

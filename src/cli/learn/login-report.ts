@@ -1,0 +1,66 @@
+import type { LoginContract, Source } from '../../mapping/contract.ts';
+import { readSource } from '../../mapping/read-source.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
+import { escapeUnprintable } from '../../util/escape-unprintable.ts';
+import { wrap } from '../wrap.ts';
+import { formatReadyLines } from './ready-line.ts';
+import {
+  type LoginSuggestion,
+  listTexts,
+  suggestAccessToken,
+  suggestExpiry,
+  suggestRefreshToken,
+} from './suggest-login.ts';
+
+/** Of the lines that continue another. */
+const INDENT = '    ';
+
+/** Reports where the fields of a response to a login are read from. It never shows a value of a text. */
+export function reportLogin(response: UpstreamResponse, login: LoginContract): readonly string[] {
+  const rows = [
+    ['accessToken', login.accessToken],
+    ['refreshToken', login.refreshToken],
+    ['tokenType', login.tokenType],
+    ['expires', login.expires?.at ?? null],
+  ] as const;
+  return [
+    'The login response has an access token:',
+    '',
+    ...rows.map(([name, source]) =>
+      escapeUnprintable(`  ${name.padEnd(12)}  ${describeSource(source, response)}`),
+    ),
+    '',
+    ...(login.refreshToken === null ? advise('refreshToken', suggestRefreshToken(response)) : []),
+    ...(login.expires === null ? advise('expires', suggestExpiry(response)) : []),
+  ];
+}
+
+/** Reports the texts of a response that may be one to a login, and which of them may be the access token. */
+export function reportTexts(response: UpstreamResponse): readonly string[] {
+  const texts = listTexts(response);
+  return [
+    ...advise('accessToken', suggestAccessToken(response)),
+    ...(texts.length === 0
+      ? []
+      : wrap(escapeUnprintable(`  Its texts: ${texts.join(', ')}.`), INDENT)),
+  ];
+}
+
+function advise(entry: string, suggestions: readonly LoginSuggestion[]): readonly string[] {
+  if (suggestions.length === 0) return [];
+  return [
+    `  ${entry} is null. If one of these is it, add to the contract:`,
+    ...formatReadyLines(
+      suggestions.map(({ contract, note }) => ({ contract: { login: contract }, note })),
+    ),
+  ];
+}
+
+function describeSource(source: Source, response: UpstreamResponse): string {
+  if (source === null) return '-';
+  const value = readSource(source, response);
+  const length = typeof value === 'string' ? ` (${value.length} characters)` : '';
+  const isHeader = typeof source === 'object' && 'header' in source;
+  if (isHeader) return `header ${source.header}${length}`;
+  return `${[source].flat().join(', ') || 'the body'}${length}`;
+}

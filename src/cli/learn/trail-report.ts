@@ -1,0 +1,155 @@
+import { completeAudit } from '../../inference/complete-contract.ts';
+import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
+import type {
+  AuditContract,
+  ConfiguredContract,
+  EventContract,
+  Source,
+} from '../../mapping/contract.ts';
+import type { AuditEvent } from '../../mapping/event.ts';
+import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
+import { escapeUnprintable } from '../../util/escape-unprintable.ts';
+import { wrap } from '../wrap.ts';
+import { listCandidates } from './candidates.ts';
+import { EVENT_FIELDS, listUnreadValues, readPointers } from './event-fields.ts';
+import { explainNulls, type NullField } from './explain-nulls.ts';
+import { formatReadyLines } from './ready-line.ts';
+import { cut, showValue } from './show-value.ts';
+import { describeConstants, formatTable } from './table.ts';
+
+/** Of the lines that continue another. */
+const INDENT = '    ';
+
+/** Fields in the list of those that are not mapped, and values in that of those that are not understood. */
+const MAX_UNMAPPED = 40;
+const MAX_UNREAD = 8;
+
+type ConfiguredEvent = NonNullable<ConfiguredContract['audit']>['event'];
+
+/** Formats what a contract reads of the audit trail, which fields are null, with contracts to add, and what is unread. */
+export function reportTrail(
+  responses: readonly UpstreamResponse[],
+  audit: AuditContract,
+  configured: ConfiguredEvent,
+): readonly string[] {
+  const trails = responses.map((response) =>
+    readAuditPage(completeAudit(response, audit), response),
+  );
+  const events = trails.flatMap(({ length, item }) =>
+    Array.from({ length: Math.min(length, SAMPLE_SIZE) }, (_, index) => item(index)),
+  );
+  const lines =
+    events.length === 0
+      ? ['The list of records is empty.']
+      : [
+          'The first records, as mapped:',
+          '',
+          ...formatTable(events, audit.event),
+          '',
+          ...wrapLines(describeConstants(events)),
+          ...explainNulls(events, audit.event, configured).flatMap(formatNull),
+          ...listUnread(events, audit.event),
+          ...listUnmapped(events, audit.event),
+        ];
+  return [
+    ...lines,
+    ...wrapLines(describeList(trails, audit)),
+    ...wrapLines(describeNext(trails, audit)),
+  ];
+}
+
+function wrapLines(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => wrap(escapeUnprintable(line), INDENT));
+}
+
+/** Formats why a field is null in every record, and contracts that may read it. */
+function formatNull({ name, reason, unread, suggestions }: NullField): readonly string[] {
+  const cause = unread.length > 0 ? 'its values are not understood, see below' : reason;
+  const sentence = `  ${name} is null: ${cause}.`;
+  if (suggestions.length === 0) return wrap(sentence, INDENT);
+  const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
+  const assumption = isAssumed ? ', with its zone if that is not UTC' : '';
+  const [first] = suggestions;
+  const unmapped = first?.unmapped ?? [];
+  return [
+    ...wrap(`${sentence} If one of these is it, add to the contract${assumption}:`, INDENT),
+    ...formatReadyLines(
+      suggestions.map(({ contract, examples }) => ({
+        contract: { audit: { event: contract } },
+        examples,
+      })),
+    ),
+    ...(unmapped.length === 0
+      ? []
+      : wrap(`    Not in the map: ${unmapped.map((text) => cut(text, 40)).join(', ')}.`, INDENT)),
+  ];
+}
+
+/** Lists values that an entry leads to, but that are not understood: such a field is null in some records. */
+function listUnread(events: readonly AuditEvent[], contract: EventContract): readonly string[] {
+  return EVENT_FIELDS.flatMap(({ name }) => {
+    const unread = listUnreadValues(events, contract, name);
+    if (unread.length === 0) return [];
+    const values = unread
+      .slice(0, MAX_UNREAD)
+      .map(({ pointer, value }) => `${cut(pointer, 40)} ${showValue(pointer, value, 40)}`);
+    const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
+    return wrap(`  ${name} is null for these values: ${values.join(', ')}${more}.`, INDENT);
+  });
+}
+
+/** Lists the fields that no entry reads, with the first value of each. */
+function listUnmapped(events: readonly AuditEvent[], contract: EventContract): readonly string[] {
+  const mapped = new Set(readPointers(contract));
+  const unmapped = listCandidates(
+    events.map(({ raw }) => raw),
+    (pointer) => mapped.has(pointer),
+  );
+  if (unmapped.length === 0) return [];
+  const shown = unmapped.slice(0, MAX_UNMAPPED);
+  const pointers = shown.map(({ pointer }) => cut(pointer, 60));
+  const width = Math.max(...pointers.map((pointer) => pointer.length));
+  const lines = shown.map(
+    ({ pointer, values }, index) =>
+      `    ${pointers[index]?.padEnd(width)}  ${showValue(pointer, values[0], 94 - width)}`,
+  );
+  const rest = unmapped.length - shown.length;
+  return ['  Not mapped, only in `raw`:', ...lines, ...(rest > 0 ? [`    and ${rest} more.`] : [])];
+}
+
+/** Says where the records, their total and the next page are. */
+function describeList(
+  trails: readonly AuditPage[],
+  { records, total, paging }: AuditContract,
+): readonly string[] {
+  const length = trails.reduce((sum, trail) => sum + trail.length, 0);
+  const totals = trails.map((trail) => trail.total()).filter((count) => count !== null);
+  return [
+    `  Records: ${length} at ${records === '' ? 'the top' : records}. Total: ${totals[0] ?? 'unknown'}${describeSource(total)}. Paging: ${paging.style}${describeSource(paging.next)}.`,
+  ];
+}
+
+function describeSource(source: Source): string {
+  if (source === null) return '';
+  if (typeof source === 'object' && 'header' in source) return ` (header ${source.header})`;
+  return ` (${[source].flat().join(', ')})`;
+}
+
+/** Says what to set if the service has more pages that Keytrail cannot request. No response contains it. */
+function describeNext(
+  trails: readonly AuditPage[],
+  { paging: { style } }: AuditContract,
+): readonly string[] {
+  const missing = trails.flatMap((trail) => {
+    const next = trail.next();
+    return next !== null && 'missing' in next ? [next.missing] : [];
+  });
+  return [...new Set(missing)].map((entry) => {
+    if (entry.endsWith('.parameter'))
+      return `  The service has more pages, in the style "${style}". To request them, set ${entry} to the name of its query parameter.`;
+    if (entry.endsWith('.style'))
+      return `  The service has more pages. To request them, set ${entry} to page, offset or last-id, and audit.paging.parameter to the name of its query parameter.`;
+    return `  The service has more pages. To request them, set or correct ${entry}.`;
+  });
+}

@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatContract } from '../../src/cli/learn/ready-line.ts';
+import { parseHeaders } from '../../src/cli/learn/responses.ts';
+import { cut, isSecret, showValue } from '../../src/cli/learn/show-value.ts';
+import { detectFormats } from '../../src/cli/learn/time-candidates.ts';
+import { compileTime, parseTime } from '../../src/mapping/time.ts';
+
+const printable = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
+
+describe('a contract in one line', () => {
+  it('is printable, and parses as what it was', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (contract) => {
+        const line = formatContract(contract);
+        expect(line).toMatch(printable);
+        expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(contract)));
+      }),
+    );
+  });
+});
+
+describe('saved headers', () => {
+  const name = fc.stringMatching(/^[a-z][\w-]{0,20}$/);
+  const value = fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/);
+
+  it('are those of the last response, by lower-case name; a repeated one is a list', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value)), fc.constantFrom('\n', '\r\n'), (pairs, end) => {
+        const lines = pairs.map(([key, text]) => `${key.toUpperCase()}: ${text}${end}`);
+        const text = `HTTP/1.1 100 Continue${end}old: x${end}${end}HTTP/2 201 ${end}${lines.join('')}${end}`;
+        const expected = Object.entries(Object.groupBy(pairs, ([key]) => key.toLowerCase())).map(
+          ([key, group = []]) => [
+            key,
+            group.length > 1 ? group.map(([, one]) => one) : group[0]?.[1],
+          ],
+        );
+        expect(parseHeaders(text)).toEqual({ status: 201, headers: Object.fromEntries(expected) });
+      }),
+    );
+  });
+
+  it('are none without a status line', () => {
+    expect(parseHeaders('content-type: text/plain\n')).toBeNull();
+    fc.assert(fc.property(fc.string(), (text) => void parseHeaders(text)));
+  });
+});
+
+describe('the format of times', () => {
+  it.each([
+    ['09/17/2021 03:35 PM', 'MM/dd/yyyy hh:mm a'],
+    ['17/09/2021 3:35 pm', 'dd/MM/yyyy h:mm a'],
+    ['20231205041122', 'yyyyMMddHHmmss'],
+    ['20231205041122123', 'yyyyMMddHHmmssSSS'],
+    ['20231205_041122', 'yyyyMMdd_HHmmss'],
+    ['5.08.2023 7:11', 'd.MM.yyyy H:mm'],
+    ['2023/12/05 14:11:22', 'yyyy/MM/dd HH:mm:ss'],
+    ['Tue Dec 05 14:11:22 UTC 2023', "EEE MMM dd HH:mm:ss 'UTC' yyyy"],
+    ['5 Nov 2026, 3:05:01 pm', 'd MMM yyyy, h:mm:ss a'],
+    ['06/May/2021:12:13:14 +0000', 'dd/MMM/yyyy:HH:mm:ss XX'],
+    ['5.12.2023 14:11:22,5', 'd.MM.yyyy HH:mm:ss,S'],
+  ])('of %s is %s', (text, pattern) => {
+    const [format] = detectFormats([text]);
+    expect(format?.as).toEqual({ pattern });
+    expect(compileTime({ pattern }, 'UTC')(text)).not.toBeNull();
+  });
+
+  it('has the day or the month first, whichever brings the records closer together', () => {
+    const as = (...texts: readonly string[]) => detectFormats(texts).map((format) => format?.as);
+    const [us, european] = [{ pattern: 'MM/dd/yyyy HH:mm' }, { pattern: 'dd/MM/yyyy HH:mm' }];
+    expect(as('09/07/2021 15:35', '09/03/2021 19:41')).toEqual([us, european]);
+    expect(as('07/09/2021 15:35', '03/09/2021 19:41')).toEqual([european, us]);
+    expect(as('07/09/2021 15:35', '31/08/2021 19:41')).toEqual([european]);
+  });
+
+  it('reads every value, whatever the values are', () => {
+    const parts = fc.constantFrom(
+      '2023-12-05',
+      '05.12.2023',
+      '12/05/2023',
+      'Dec 5, 2023',
+      ' ',
+      'T',
+      '14:11',
+      '2:11 PM',
+      '+0200',
+      '14:11:22.5',
+      'UTC',
+      'x',
+    );
+    const text = fc.oneof(
+      fc.array(parts, { maxLength: 4 }).map((all) => all.join('')),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), (values) => {
+        for (const format of detectFormats(values)) {
+          const parse = format === null ? parseTime : compileTime(format.as, format.zone);
+          for (const value of values) expect(parse(value)).not.toBeNull();
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('a value in the report', () => {
+  it.each([
+    ['/token', 'x'],
+    ['/auth/clientSecret', 'x'],
+    ['/password/value', 'x'],
+    ['/apiKey', 'x'],
+    ['/session_token/0', 'x'],
+    ['/note', 'Bearer abcdefghij'],
+    ['/what', 'eyJhbGciOiJI.eyJzdWIiOiJ4.x'],
+  ])('is not shown if it is a credential: %s', (pointer, value) => {
+    expect(isSecret(pointer, value)).toBe(true);
+    expect(showValue(pointer, value, 40)).toBe(
+      `(${value.length} character${value.length > 1 ? 's' : ''})`,
+    );
+  });
+
+  it.each([
+    ['/token_type', 'Bearer'],
+    ['/key', 'k-1'],
+    ['/action', 'token.create'],
+    ['/token/id', '7'],
+  ])('is shown if it is none: %s', (pointer, value) => {
+    expect(showValue(pointer, value, 40)).toBe(value);
+  });
+
+  it('is printable, and as short as it must be', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (text, width) => {
+        expect(cut(text, width)).toMatch(printable);
+        expect(cut(text, width).length).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+});
