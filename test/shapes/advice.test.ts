@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { adviseAll } from './advice.ts';
+
+const advised = await adviseAll();
+const describe = ({ name, after, contract }: (typeof advised)[number]) =>
+  `${name}: ${after.join('; ')} with ${JSON.stringify(contract)}`;
+
+it('a program that follows the advice of learn reads at least 80 % of the samples that are not read without', () => {
+  const incomplete = advised.filter(({ before }) => before.length > 0);
+  const rest = incomplete.filter(({ after }) => after.length > 0);
+  expect(incomplete.length).toBeGreaterThan(0);
+  expect(rest.length / incomplete.length, rest.map(describe).join('\n')).toBeLessThanOrEqual(0.2);
+});
+
+it('the advice of learn breaks no sample that is read without', () => {
+  const broken = advised.filter(({ before, after }) => before.length === 0 && after.length > 0);
+  expect(broken.map(describe)).toEqual([]);
+});
