@@ -126,7 +126,7 @@ export type Announcements = {
   says(read: PageCounts | null): 'more' | 'end' | null;
   /** Whether there is a link to a next page, or a cursor. */
   hasNext(): boolean;
-  /** Whether no member has a name of pagination, not even one that is null. */
+  /** Whether the body is only a list, or an object with no other member. */
   isBare(): boolean;
   /** Pointer of the number of records on all later pages. */
   remaining(): Pointers;

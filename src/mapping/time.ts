@@ -1,5 +1,5 @@
-import { compileTimePattern } from './time-pattern.ts';
-import { toUtc } from './time-zone.ts';
+import { compileTimePattern } from '../util/time-pattern.ts';
+import { toUtc } from '../util/time-zone.ts';
 import { toText } from './values.ts';
 
 declare const instant: unique symbol;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTime } from '../../src/mapping/time.ts';
-import { isTimeZone, toUtc } from '../../src/mapping/time-zone.ts';
+import { isTimeZone, toUtc } from '../../src/util/time-zone.ts';
 
 const read = (value: string, zone: string) => compileTime('iso8601', zone)(value);
 
