@@ -3,8 +3,8 @@ import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
 import { isFailureFlag } from '../mapping/outcome.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
-import { compileTimePattern } from '../mapping/time-pattern.ts';
-import { isTimeZone } from '../mapping/time-zone.ts';
+import { compileTimePattern } from '../util/time-pattern.ts';
+import { isTimeZone } from '../util/time-zone.ts';
 
 /** An object in which every key is optional and no other is allowed. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
