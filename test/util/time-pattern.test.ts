@@ -4,7 +4,7 @@ import { compileTime } from '../../src/mapping/time.ts';
 import { compileTimePattern } from '../../src/util/time-pattern.ts';
 
 const read = (pattern: string, value: unknown, zone = 'UTC') =>
-  compileTime({ pattern }, zone)(value);
+  compileTime({ as: { pattern }, zone })(value);
 
 describe('a pattern', () => {
   it.each([
