@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
-import { isFailureFlag } from '../mapping/outcome.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
-import { compileTimePattern } from '../mapping/time-pattern.ts';
-import { isTimeZone } from '../mapping/time-zone.ts';
+import { compileTimePattern } from '../util/time-pattern.ts';
+import { isTimeZone } from '../util/time-zone.ts';
 
 /** An object in which every key is optional and no other is allowed. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
@@ -250,4 +250,13 @@ function closestOf(alternatives: readonly Issues[]): Issues {
 function isOfMember(issue: z.core.$ZodIssue): boolean {
   if (issue.path.length > 0 || issue.code === 'unrecognized_keys') return true;
   return issue.code === 'invalid_union' && issue.errors.flat().some(isOfMember);
+}
+
+/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
+const FAILURE_FLAG =
+  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)$/;
+
+/** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
+function isFailureFlag(pointer: string): boolean {
+  return FAILURE_FLAG.test(splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words);
 }

@@ -6,10 +6,9 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
-import { splitMemberName } from '../mapping/member-names.ts';
 import { readLinkHeader } from '../mapping/next-page.ts';
 import { readSource } from '../mapping/read-source.ts';
-import { isCount, isObject } from '../mapping/values.ts';
+import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
@@ -134,6 +133,7 @@ export function listAnnouncements(
   const stated =
     total === null ? null : readSource(inferTotal(envelope, response, length), response);
   const remaining = findField(envelope, 'remaining', isCount);
+  const { body } = response;
   return {
     says: (read) => {
       if (more !== undefined) return String(more) === 'true' ? 'more' : 'end';
@@ -148,7 +148,7 @@ export function listAnnouncements(
         firstValue('cursor', isCursor) !== undefined ||
         findNextHeader(response) !== null ||
         readLinkHeader(response.headers['link']) !== null),
-    isBare: () => !hasPagingMember(response.body),
+    isBare: () => Array.isArray(body) || Object.keys(Object(body)).length === 1,
     remaining: () => (total === null ? null : remaining),
   };
 }
@@ -159,20 +159,6 @@ const NEXT_HEADER = /^(?!.*\bprev)(?:.*-)?(?:next-(?:page|cursor|token)|cursor|c
 function findNextHeader({ headers }: UpstreamResponse): Source {
   const header = Object.keys(headers).find((name) => NEXT_HEADER.test(name) && headers[name]);
   return header === undefined ? null : { header };
-}
-
-/** Members examined per object. An envelope has a few, not thousands. */
-const MAX_MEMBERS = 500;
-
-/** Whether the body, or an object in it, has a member that is named like one of pagination, whatever its value. */
-function hasPagingMember(body: unknown): boolean {
-  if (!isObject(body)) return false;
-  const objects = [body, ...Object.values(body).slice(0, MAX_MEMBERS).filter(isObject)];
-  return objects.some((object) =>
-    Object.keys(object)
-      .slice(0, MAX_MEMBERS)
-      .some((key) => kindsOf(splitMemberName(key).words).size > 0),
-  );
 }
 
 /** The style of a configured `next`, whose name inference may not know: a link, or a cursor for `parameter`. */

@@ -1,7 +1,10 @@
 import type { EventContract, PartyContract } from '../mapping/contract.ts';
+
 import { firstOfList } from '../mapping/event.ts';
+import { compilePointer } from '../mapping/json-pointer.ts';
 import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
-import { parseTime } from '../mapping/time.ts';
+import { compileTime, parseTime } from '../mapping/time.ts';
+
 import { lazy } from '../util/memoize.ts';
 import {
   type ClassifiedField,
@@ -13,7 +16,7 @@ import {
 } from './classify-paths.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN } from './vocabulary.ts';
+import { EVENT_FIELDS, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -37,15 +40,21 @@ export function inferEventLazily(records: readonly unknown[]) {
       .map((field) => classifyField(field))
       .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );
-  const occurredAt = lazy(() => {
+  const times = lazy(() => {
     const own = allFields().filter(({ meaning }) => !meaning.isInOtherObject);
     const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
       ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
-    return rankFields(own.some(hasSpecificName) ? own : allFields(), 'occurredAt', isTimeOfEvent);
+    const candidates = own.some(hasSpecificName) ? own : allFields();
+    const ranked = rankFields(candidates, 'occurredAt', isTimeOfEvent);
+    if (ranked.length > 0) return ranked;
+    const [best] = rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, 0, true));
+    const isUtc = allFields().some((other) => isSameInUtc(records, best, other));
+    return best !== undefined && isUtc ? [best] : [];
   });
+  const timeField = lazy(() => allFields().find(({ pointer }) => pointer === times()[0]) ?? null);
   // The object that holds the time is the actual record: paths are classified relative to it.
   const fields = lazy(() => {
-    const timePath = allFields().find(({ pointer }) => pointer === occurredAt()[0])?.path ?? '';
+    const timePath = timeField()?.path ?? '';
     return timePath.includes('/')
       ? allFields().map((field) => classifyField(field, parentOf(timePath)))
       : allFields();
@@ -53,7 +62,7 @@ export function inferEventLazily(records: readonly unknown[]) {
   const id = lazy(() => {
     // In MongoDB Extended JSON, a value is wrapped: `{"$oid": …}`.
     const objectOf = (pointer: string) => parentOf(pointer.replace(/\/\$\w+$/, ''));
-    const records = ['', objectOf(occurredAt()[0] ?? '')];
+    const records = ['', objectOf(timeField()?.pointer ?? '')];
     const own = fields().filter(({ pointer }) => records.includes(objectOf(pointer)));
     const ofEvent = fields().filter(({ path }) => path === 'event/id');
     const ranked = rankFields(own, 'id', isId);
@@ -73,7 +82,11 @@ export function inferEventLazily(records: readonly unknown[]) {
   };
   return {
     id: () => toPointers(id()),
-    occurredAt: () => toPointers(occurredAt()),
+    occurredAt: (): EventContract['occurredAt'] => {
+      const at = toPointers(times());
+      const hasZone = isMajority(timeField()?.values ?? [], (value) => parseTime(value) !== null);
+      return at === null || hasZone ? at : { at, as: 'iso8601', zone: 'UTC' };
+    },
     action: () => toPointers(rankFields(fieldsOfAction(), 'action', isAction)),
     outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
     actor: inferPartyLazily('actor'),
@@ -94,10 +107,33 @@ function resolveParty(
 /** Index of the last pattern, which matches any name with a word for a time. */
 const ANY_TIME = EVENT_FIELDS.occurredAt.length - 1;
 
-/** Accepts a field if most of its values are unambiguous instants. */
-function isTimeOfEvent({ values, meaning }: ClassifiedField): boolean {
+/** Accepts a field if most of its values are instants. Without a zone only in UTC, as its name or a proof says. */
+function isTimeOfEvent(
+  { values, meaning }: ClassifiedField,
+  _rank: number,
+  isUtc = UTC.test(meaning.words),
+): boolean {
   const { isOtherTime, isInParty } = meaning;
-  return !isInParty && !isOtherTime && isMajority(values, (value) => parseTime(value) !== null);
+  const parse = isUtc ? parseInUtc : parseTime;
+  return !isInParty && !isOtherTime && isMajority(values, (value) => parse(value) !== null);
+}
+
+const parseInUtc = compileTime({ as: 'iso8601', zone: 'UTC' });
+
+/** Whether another field has a zone, and is in the same second as a time in UTC in every record that has both. */
+function isSameInUtc(
+  records: readonly unknown[],
+  time: string | undefined,
+  { pointer, values }: ClassifiedField,
+): boolean {
+  if (time === undefined || parseTime(values[0]) === null) return false;
+  const [read, readOther] = [compilePointer(time), compilePointer(pointer)];
+  const pairs = records
+    .map((record) => [parseInUtc(read(record)), parseTime(readOther(record))])
+    .filter((pair) => !pair.includes(null));
+  return (
+    pairs.length > 0 && pairs.every(([one, other]) => one?.slice(0, 19) === other?.slice(0, 19))
+  );
 }
 
 /** Whether a condition holds for more than half of the values. Stops as soon as it does. */

@@ -89,6 +89,9 @@ export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, numb
 export const OTHER_TIMES =
   /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
 
+/** Times that are in UTC even if they have no zone. `gmt` is the last word: `gmt create` is often a local time. */
+export const UTC = /\butc\b|\bgmt$/;
+
 /** Addresses that are never the IP address of the actor. */
 export const OTHER_ADDRESSES =
   /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;

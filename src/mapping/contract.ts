@@ -1,5 +1,5 @@
 import type { EventOutcome } from './outcome.ts';
-import type { TimeFormat } from './time.ts';
+import type { TimeFormat, TimeNotation } from './time.ts';
 
 /**
  * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
@@ -13,13 +13,6 @@ export type Source = Pointers | { readonly header: string };
 /** Format of an expiry: a lifetime, the `exp` claim of a JWT (RFC 7519, section 4.1.4), or an instant. */
 export type ExpiryFormat = 'seconds' | 'milliseconds' | 'jwt' | TimeFormat;
 
-/** How a time is written. */
-export type TimeNotation<Format> = {
-  readonly as: Format;
-  /** The zone of values that have none: a name of the IANA database, `UTC`, or an offset such as `+09:00`. */
-  readonly zone?: string | undefined;
-};
-
 /** Pointers of a field, and the text for each of its values. A value that is not in the map is null. */
 export type Mapped<Text extends string = string> = {
   readonly at: Pointers;
@@ -31,7 +24,7 @@ export type LoginContract = {
   readonly accessToken: Source;
   readonly refreshToken: Source;
   readonly tokenType: Source;
-  readonly expires: ({ readonly at: Source } & TimeNotation<ExpiryFormat>) | null;
+  readonly expires: (TimeNotation<ExpiryFormat> & { readonly at: Source }) | null;
 };
 
 /** Maps the actor or the target of a record. Pointers are relative to the record. */
@@ -126,7 +119,7 @@ export type Announcements = {
   says(read: PageCounts | null): 'more' | 'end' | null;
   /** Whether there is a link to a next page, or a cursor. */
   hasNext(): boolean;
-  /** Whether no member has a name of pagination, not even one that is null. */
+  /** Whether the body is only a list, or an object with no other member. */
   isBare(): boolean;
   /** Pointer of the number of records on all later pages. */
   remaining(): Pointers;

@@ -154,8 +154,8 @@ function compileOccurredAt(entry: Pointers | FormattedTime): Reader<Instant> {
     const read = compilePointers(entry);
     return (record) => parseTime(read(record));
   }
-  const { at, as, zone, join } = entry;
-  const parse = compileTime(as, zone);
+  const { at, join } = entry;
+  const parse = compileTime(entry);
   const read = join === undefined ? compilePointers(at) : compileJoined(at, join);
   return (record) => parse(read(record));
 }

@@ -1,9 +1,9 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import type { ExpiryFormat, LoginContract, Source, TimeNotation } from './contract.ts';
+import type { ExpiryFormat, LoginContract, Source } from './contract.ts';
 import { isPointers, readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
-import { compileTime, type Instant, parseTime, toInstant } from './time.ts';
+import { compileTime, type Instant, parseTime, type TimeNotation, toInstant } from './time.ts';
 import { isObject } from './values.ts';
 
 /** The tokens of a successful login. */
@@ -63,7 +63,7 @@ function readExpiry(
   now: Date,
 ): Instant | null {
   if (as === 'jwt') return parseTime(decodeJwtClaims(value)['exp'], 'epoch-seconds');
-  if (as !== 'seconds' && as !== 'milliseconds') return compileTime(as, zone)(value);
+  if (as !== 'seconds' && as !== 'milliseconds') return compileTime({ as, zone })(value);
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;

@@ -1,5 +1,6 @@
-import { compileTimePattern } from './time-pattern.ts';
-import { toUtc } from './time-zone.ts';
+import { memoizeByObject } from '../util/memoize.ts';
+import { compileTimePattern } from '../util/time-pattern.ts';
+import { compileTimeZone } from '../util/time-zone.ts';
 import { toText } from './values.ts';
 
 declare const instant: unique symbol;
@@ -22,6 +23,13 @@ export type InstantFormat = (typeof INSTANT_FORMATS)[number];
 
 /** A format of a time: one of an instant, or a pattern with the letters of Unicode TR35. */
 export type TimeFormat = InstantFormat | { readonly pattern: string };
+
+/** How a time is written. */
+export type TimeNotation<Format = TimeFormat> = {
+  readonly as: Format;
+  /** The zone of values that have none: `UTC`, a name of the IANA database, or an offset such as `+09:00`. */
+  readonly zone?: string | undefined;
+};
 
 /** RFC 3339, also with a space for the T, without seconds, without a colon in the offset, or with UTC for Z. */
 const ISO =
@@ -97,28 +105,24 @@ export function parseIso(text: string): Instant | null {
 }
 
 /**
- * Compiles a format into a function that parses a time.
- * @param zone of times that have none. Such a time is null if there is no zone, or if its clocks skip it or show it
- * twice.
+ * Compiles a notation into a function that parses a time. A time without a zone is null if there is no `zone`, or if
+ * its clocks skip it or show it twice.
  */
-export function compileTime(
-  format: TimeFormat,
-  zone: string | undefined,
-): (value: unknown) => Instant | null {
+export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
+  const toUtc = zone === undefined ? () => null : compileTimeZone(zone);
   const parseLocal = (iso: string | null) => {
-    if (zone === undefined) return null;
     const asUtc = parseIso(`${iso}Z`);
-    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc), zone);
+    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc));
     return millis === null ? null : toInstant(millis);
   };
-  if (typeof format === 'string')
-    return (value) => parseTime(value, format) ?? parseLocal(toText(value));
-  const pattern = compileTimePattern(format.pattern);
-  return (value) => {
+  if (typeof as === 'string')
+    return (value: unknown) => parseTime(value, as) ?? parseLocal(toText(value));
+  const pattern = compileTimePattern(as.pattern);
+  return (value: unknown) => {
     const iso = pattern?.toIso(toText(value) ?? '') ?? null;
     return iso === null ? null : (parseIso(iso) ?? parseLocal(iso));
   };
-}
+});
 
 /** Whether a text is a time without a zone: an instant only if the zone is known. */
 export function isLocalTime(text: string): boolean {

@@ -98,9 +98,9 @@ describe('parseTime', () => {
         expect(parseTime(date.toUTCString())).toBe(second);
         const [year, month, day] = date.toISOString().slice(0, 10).split('-');
         const clock = date.toISOString().slice(11, 19);
-        const parseUs = compileTime({ pattern: 'MM/dd/yyyy HH:mm:ss' }, 'UTC');
+        const parseUs = compileTime({ as: { pattern: 'MM/dd/yyyy HH:mm:ss' }, zone: 'UTC' });
         expect(parseUs(`${month}/${day}/${year} ${clock}`)).toBe(second);
-        const parseUtc = compileTime('iso8601', 'UTC');
+        const parseUtc = compileTime({ as: 'iso8601', zone: 'UTC' });
         expect(parseUtc(`${year}-${month}-${day} ${clock}`)).toBe(second);
         expect(parseUtc(`${local}${zone}`)).toBe(date.toISOString());
         expect(parseTime(`${year}-${month}-${day} ${clock}`)).toBeNull();

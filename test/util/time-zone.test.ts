@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTime } from '../../src/mapping/time.ts';
-import { isTimeZone, toUtc } from '../../src/mapping/time-zone.ts';
+import { compileTimeZone, isTimeZone } from '../../src/util/time-zone.ts';
 
-const read = (value: string, zone: string) => compileTime('iso8601', zone)(value);
+const read = (value: string, zone: string) => compileTime({ as: 'iso8601', zone })(value);
 
 describe('a time without a zone, in a zone,', () => {
   it.each([
@@ -37,7 +37,9 @@ describe('a time without a zone, in a zone,', () => {
   it.each(['2026-06-01T12:00:00Z', '2026-06-01T14:00:00+02:00', 1_780_315_200])(
     'is ignored if the value has its own: %s',
     (value) => {
-      expect(compileTime('iso8601', 'Asia/Tokyo')(value)).toBe('2026-06-01T12:00:00.000Z');
+      expect(compileTime({ as: 'iso8601', zone: 'Asia/Tokyo' })(value)).toBe(
+        '2026-06-01T12:00:00.000Z',
+      );
     },
   );
 
@@ -55,7 +57,7 @@ describe('a time without a zone, in a zone,', () => {
         });
         const clock = formatter.format(date);
         const second = Math.floor(date.getTime() / 1000) * 1000;
-        const found = toUtc(Date.parse(`${clock.replace(' ', 'T')}Z`), zone);
+        const found = compileTimeZone(zone)(Date.parse(`${clock.replace(' ', 'T')}Z`));
         if (found !== null) expect([found, formatter.format(found)]).toEqual([second, clock]);
         else {
           // Clocks are changed by 20 minutes to 3 hours, or a day.

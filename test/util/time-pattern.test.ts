@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTime } from '../../src/mapping/time.ts';
-import { compileTimePattern } from '../../src/mapping/time-pattern.ts';
+import { compileTimePattern } from '../../src/util/time-pattern.ts';
 
 const read = (pattern: string, value: unknown, zone = 'UTC') =>
-  compileTime({ pattern }, zone)(value);
+  compileTime({ as: { pattern }, zone })(value);
 
 describe('a pattern', () => {
   it.each([
