@@ -257,6 +257,6 @@ const FAILURE_FLAG =
   /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)$/;
 
 /** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
-function isFailureFlag(pointer: string): boolean {
+export function isFailureFlag(pointer: string): boolean {
   return FAILURE_FLAG.test(splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words);
 }

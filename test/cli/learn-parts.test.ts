@@ -62,7 +62,7 @@ describe('the format of times', () => {
   ])('of %s is %s', (text, pattern) => {
     const [format] = detectFormats([text]);
     expect(format?.as).toEqual({ pattern });
-    expect(compileTime({ pattern }, 'UTC')(text)).not.toBeNull();
+    expect(compileTime({ as: { pattern }, zone: 'UTC' })(text)).not.toBeNull();
   });
 
   it('has the day or the month first, whichever brings the records closer together', () => {
@@ -95,7 +95,7 @@ describe('the format of times', () => {
     fc.assert(
       fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), (values) => {
         for (const format of detectFormats(values)) {
-          const parse = format === null ? parseTime : compileTime(format.as, format.zone);
+          const parse = format === null ? parseTime : compileTime(format);
           for (const value of values) expect(parse(value)).not.toBeNull();
         }
       }),

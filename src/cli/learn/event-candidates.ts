@@ -1,4 +1,5 @@
-import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
+import { isFailureFlag } from '../../config/contract-schema.ts';
+import { type EventOutcome, parseOutcome } from '../../mapping/outcome.ts';
 import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
 import { ACTION_NAMES, ID_ENDS, RECORD_WORDS, VERBS } from './names.ts';
 import type { Suggestion } from './suggestion.ts';

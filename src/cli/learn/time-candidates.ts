@@ -1,7 +1,7 @@
 import { parentOf } from '../../inference/classify-paths.ts';
 import type { FormattedTime } from '../../mapping/contract.ts';
 import { compileTime, parseTime } from '../../mapping/time.ts';
-import { compileTimePattern } from '../../mapping/time-pattern.ts';
+import { compileTimePattern } from '../../util/time-pattern.ts';
 import { areAll, type Candidate } from './candidates.ts';
 import type { Suggestion } from './suggestion.ts';
 import { patternsOf } from './time-patterns.ts';
@@ -76,13 +76,14 @@ function joinDatesAndTimes(candidates: readonly Candidate[]): readonly TimeCandi
   });
 }
 
+const parseIsoInUtc = compileTime({ as: 'iso8601', zone: 'UTC' });
+
 /** Detects the formats in which every value is a time, best first; null for a time that needs none. */
 export function detectFormats(values: readonly unknown[]): readonly (TimeFormat | null)[] {
   if (values.length === 0) return [];
   if (values.every((value) => parseTime(value) !== null)) return [null];
   const texts = values.map(String);
-  if (texts.every((text) => compileTime('iso8601', 'UTC')(text) !== null))
-    return [{ as: 'iso8601', zone: 'UTC' }];
+  if (texts.every((text) => parseIsoInUtc(text) !== null)) return [{ as: 'iso8601', zone: 'UTC' }];
   const readings = patternsOf(texts[0] ?? '').flatMap((pattern) => {
     const times = texts.map((text) => readPattern(text, pattern));
     return times.every((time) => time !== null) ? [{ pattern, span: spanOf(times) }] : [];
@@ -104,6 +105,6 @@ function spanOf(times: readonly number[]): number {
 
 function readPattern(text: string, pattern: string): number | null {
   if (compileTimePattern(pattern) === null) return null;
-  const time = compileTime({ pattern }, 'UTC')(text);
+  const time = compileTime({ as: { pattern }, zone: 'UTC' })(text);
   return time === null ? null : Date.parse(time);
 }
