@@ -10,8 +10,8 @@ export type Candidate = ClassifiedField & {
   /** Whether every value is a text or a number. */
   readonly isScalar: boolean;
   readonly isSecret: boolean;
-  /** Number of records that have a value. */
-  readonly count: number;
+  /** Whether it is the first field of the records. */
+  readonly isFirst: boolean;
 };
 
 /** Lists the fields of some records that are not among the pointers that a contract reads. */
@@ -19,14 +19,15 @@ export function listCandidates(
   records: readonly unknown[],
   isRead: (pointer: string) => boolean,
 ): readonly Candidate[] {
-  return profileFields(records)
+  const fields = profileFields(records);
+  return fields
     .filter(({ pointer }) => pointer !== '' && !isRead(pointer))
     .map((field) => ({
       ...classifyField(field),
       texts: field.values.map(String),
       isScalar: field.values.every((value) => typeof value !== 'boolean'),
       isSecret: field.values.some((value) => isSecret(field.pointer, value)),
-      count: field.values.length,
+      isFirst: field === fields[0],
     }));
 }
 

@@ -1,7 +1,7 @@
 import { isFailureFlag } from '../../config/contract-schema.ts';
 import { type EventOutcome, parseOutcome } from '../../mapping/outcome.ts';
 import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
-import { ACTION_NAMES, ID_ENDS, RECORD_WORDS, VERBS } from './names.ts';
+import { ACTION_NAMES, ID_ENDS, isSurrounding, JOINED_ID, RECORD_WORDS, VERBS } from './names.ts';
 import type { Suggestion } from './suggestion.ts';
 
 type TextEntry = 'id' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';
@@ -10,28 +10,37 @@ function toSuggestion(entry: TextEntry, { pointer, values }: Candidate): Suggest
   return { contract: { [entry]: pointer }, examples: [{ pointer, value: values[0] }] };
 }
 
-/** Suggests unique texts and numbers whose names say that they number or identify the record. */
-export function suggestId(candidates: readonly Candidate[]): readonly Suggestion[] {
+/**
+ * Suggests unique texts and numbers that are named as the number or the ID of the record, or after the list of records;
+ * or that are an ID and the first field of the record.
+ * @param list The words of the key of the list, such as `transfer` for `transfers`.
+ */
+export function suggestId(candidates: readonly Candidate[], list = ''): readonly Suggestion[] {
+  const rankOf = (field: Candidate): number => {
+    const { meaning, isScalar, isFirst, texts } = field;
+    const isValue = isScalar && isUnique(field) && !isTimeText(field);
+    if (!isValue || meaning.party !== null || texts.some((text) => /\s|.{200}/.test(text)))
+      return -1;
+    const owner = meaning.words.replace(ID_ENDS, '');
+    if (JOINED_ID.test(meaning.words)) return 0;
+    if (!ID_ENDS.test(meaning.words)) return -1;
+    if (RECORD_WORDS.test(`${owner} `.trimStart())) return 0;
+    if (owner === list) return 1;
+    return isFirst && !isSurrounding(owner) ? 2 : -1;
+  };
   return candidates
-    .filter((field) => {
-      const { meaning, isScalar, texts } = field;
-      if (!isScalar || !isUnique(field) || meaning.isInParty) return false;
-      if (isTimeText(field) || texts.some((text) => text.length > 200 || /\s/.test(text)))
-        return false;
-      return (
-        ID_ENDS.test(meaning.words) &&
-        RECORD_WORDS.test(`${meaning.words.replace(ID_ENDS, '')} `.trimStart())
-      );
-    })
-    .sort((a, b) => a.depth - b.depth)
-    .map((field) => toSuggestion('id', field));
+    .map((field) => ({ field, rank: rankOf(field) }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank || a.field.depth - b.field.depth)
+    .map(({ field }) => toSuggestion('id', field));
 }
 
 /** Suggests texts whose name or values are those of an action. */
 export function suggestAction(candidates: readonly Candidate[]): readonly Suggestion[] {
   const rankOf = (field: Candidate): number => {
     const { texts, isScalar, isSecret, meaning } = field;
-    if (!isScalar || isSecret || isTimeText(field) || meaning.isExcluded) return -1;
+    if (!isScalar || isSecret || isTimeText(field)) return -1;
+    if (meaning.isExcluded && meaning.words !== 'change') return -1;
     if (texts.some((text) => text.length > 500 || /^[{[]/.test(text))) return -1;
     const name = ACTION_NAMES.findIndex((pattern) => pattern.test(lastWords(field)));
     const verbs = texts.filter((text) => VERBS.test(splitWords(text))).length / texts.length;
@@ -61,6 +70,12 @@ function isWord(text: string): boolean {
 const FAILURE_FLAGS =
   /^(?:is |has |was )?(?:failure|failed|fail|error|errored|denied|blocked|rejected|refused)$/;
 
+/** The same for a success. */
+const SUCCESS_FLAGS = /^(?:is |was )?(?:ok|okay|passed|allowed|granted|permitted|authorized)$/;
+
+/** Abbreviations that mean success or failure wherever they are. */
+const ABBREVIATIONS = /^(?:succ|err|nok|ko)$/i;
+
 /** Words that mean success or failure if, and only if, their field is an outcome. */
 const SUCCESS_WORDS =
   /^(?:succ|ok|okay|pass|yes|positive|good|valid|authorized|executed|finished)$/i;
@@ -87,14 +102,23 @@ export function suggestOutcome(candidates: readonly Candidate[]): readonly Sugge
     ({ meaning, values }) =>
       FAILURE_FLAGS.test(meaning.words) && values.every((value) => typeof value === 'boolean'),
   );
+  const successFlags = own.filter(
+    ({ meaning, values }) =>
+      SUCCESS_FLAGS.test(meaning.words) && values.every((value) => typeof value === 'boolean'),
+  );
+  const abbreviated = own.filter(
+    ({ texts }) =>
+      texts.some((text) => ABBREVIATIONS.test(text)) &&
+      texts.every((text) => ABBREVIATIONS.test(text) || (isWord(text) && parseOutcome(text))),
+  );
   const named = own.filter(
     ({ meaning, texts }) =>
       meaning.ranks.outcome >= 0 && new Set(texts).size <= MAX_OUTCOMES && texts.every(isWord),
   );
   return [
-    ...words.map((field) => toSuggestion('outcome', field)),
+    ...[...words, ...successFlags].map((field) => toSuggestion('outcome', field)),
     ...flags.map((field) => toMapSuggestion(field, { false: 'SUCCESS', true: 'FAILURE' })),
-    ...named
+    ...[...abbreviated, ...named]
       .map((field) => toMapSuggestion(field, guessOutcomes(field.texts)))
       .filter(({ contract: { outcome } }) => Object.keys(Object(outcome).map).length > 0),
   ];

@@ -1,5 +1,11 @@
-import type { ConfiguredContract, EventContract, PartyContract } from '../../mapping/contract.ts';
+import type {
+  AuditContract,
+  ConfiguredContract,
+  EventContract,
+  PartyContract,
+} from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
+import { splitMemberName } from '../../mapping/member-names.ts';
 import { type Candidate, listCandidates } from './candidates.ts';
 import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './event-candidates.ts';
 import { listUnreadValues, readPointers, type UnreadValue } from './event-fields.ts';
@@ -39,7 +45,7 @@ const NULL_REASONS: Readonly<Record<EventEntry, string>> = {
 const ENTRIES = Object.keys(NULL_REASONS) as readonly EventEntry[]; // it has no other keys
 
 const SUGGEST: Readonly<
-  Record<EventEntry, (candidates: readonly Candidate[]) => readonly Suggestion[]>
+  Record<EventEntry, (candidates: readonly Candidate[], list: string) => readonly Suggestion[]>
 > = {
   id: suggestId,
   occurredAt: suggestTime,
@@ -65,13 +71,14 @@ const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly (keyof 
  */
 export function explainNulls(
   events: readonly AuditEvent[],
-  contract: EventContract,
+  { event: contract, records: pointer }: Pick<AuditContract, 'event' | 'records'>,
   configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
 ): readonly NullField[] {
+  const list = splitMemberName(pointer?.split('/').at(-1) ?? '').words;
   const records = events.map(({ raw }) => raw);
   const nullEntries = ENTRIES.filter((entry) => events.every((event) => event[entry] === null));
   const inferred = nullEntries.filter((entry) => configured[entry] === undefined);
-  const suggestions = suggestEntries(records, contract, inferred);
+  const suggestions = suggestEntries(records, contract, inferred, list);
   const entries = nullEntries.map((entry) => ({
     name: entry,
     reason: inferred.includes(entry) ? NULL_REASONS[entry] : 'the contract leads to no value',
@@ -97,12 +104,13 @@ function suggestEntries(
   records: readonly unknown[],
   contract: EventContract,
   entries: readonly EventEntry[],
+  list: string,
 ): ReadonlyMap<EventEntry, readonly Suggestion[]> {
   const read = new Set(readPointers(contract));
   const suggestions = new Map<EventEntry, readonly Suggestion[]>();
   for (const entry of ORDER.filter((name) => entries.includes(name))) {
     const candidates = listCandidates(records, (pointer) => read.has(pointer));
-    const found = SUGGEST[entry](candidates).slice(0, MAX_SUGGESTIONS);
+    const found = SUGGEST[entry](candidates, list).slice(0, MAX_SUGGESTIONS);
     suggestions.set(entry, found);
     for (const { pointer } of found[0]?.examples ?? []) read.add(pointer);
   }

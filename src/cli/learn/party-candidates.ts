@@ -1,166 +1,124 @@
 import { parentOf } from '../../inference/classify-paths.ts';
-import type { PartyContract } from '../../mapping/contract.ts';
-import { areAll, type Candidate, isTimeText, lastWords } from './candidates.ts';
-import { ACTOR_NAMES, CONTEXT_NAMES, TARGET_NAMES } from './names.ts';
+import { areAll, type Candidate, lastWords } from './candidates.ts';
+import {
+  ACTOR_NAMES,
+  CHANGED_BY,
+  CHANGED_THING,
+  isSurrounding,
+  SURROUNDINGS,
+  TARGET_NAMES,
+} from './names.ts';
 import type { Suggestion } from './suggestion.ts';
+import { canBePart, groupByThing, type Part, splitPart, type Thing } from './things.ts';
 
-type Attribute = keyof PartyContract;
-
-/** Fields that describe one thing: `order_id` and `order_name`, or the members of `order`. */
-type Group = {
-  /** The words that name the thing, without those of its attributes. */
-  readonly noun: string;
-  readonly depth: number;
-  readonly fields: Readonly<Partial<Record<Attribute, Candidate>>>;
-};
-
-/** Last words of a field of a party. */
-const ATTRIBUTES: readonly (readonly [Attribute, RegExp])[] = [
-  [
-    'identifier',
-    /(?:^| )(?:id|uuid|guid|uid|sid|arn|urn|key|number|num|no|nr|identifier|ref|reference)$/,
-  ],
-  [
-    'name',
-    /(?:^| )(?:(?:display |full |friendly |user |login |principal |first )?name|label|title|email(?: address)?|email|login|handle|upn)$/,
-  ],
-  ['type', /(?:^| )(?:type|kind|class|tag)(?: name)?$/],
-];
-
-/** Suggests who acts: where it is named after a person or a role, or holds e-mail addresses. */
-export function suggestActor(candidates: readonly Candidate[]): readonly Suggestion[] {
-  return suggest('actor', candidates, ({ noun, fields }) => {
-    const rank = ACTOR_NAMES.findIndex((pattern) => pattern.test(noun));
-    if (rank >= 0) return rank;
-    const isEmail = fields.name !== undefined && areAll(fields.name, EMAIL);
-    return isEmail && !TARGET_NAMES.some((pattern) => pattern.test(noun)) ? ACTOR_NAMES.length : -1;
-  });
-}
-
-/** Suggests what is acted on: where it is named as an object, or is the only thing with an ID or a name. */
-export function suggestTarget(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const isOther = ({ texts }: Candidate) => texts.some((text) => /^https?:/.test(text));
-  const own = candidates.filter(
-    (field) =>
-      (!field.meaning.isExcluded || CHANGED_OBJECT.test(field.meaning.words)) && !isOther(field),
-  );
-  const things = groupByNoun(own).filter(
-    ({ noun, fields }) =>
-      noun !== '' && !CONTEXT_NAMES.test(noun) && (fields.identifier ?? fields.name) !== undefined,
-  );
-  return suggest('target', own, ({ noun, fields }) => {
-    const rank = TARGET_NAMES.findIndex((pattern) => pattern.test(noun));
-    if (rank >= 0)
-      return ACTOR_NAMES.some((pattern) => pattern.test(noun.replace(/ \S+$/, ''))) ? -1 : rank;
-    const isOnlyThing = things.length === 1 && things[0]?.noun === noun;
-    const isDescribed = fields.identifier !== undefined && Object.keys(fields).length > 1;
-    return isOnlyThing && isDescribed ? TARGET_NAMES.length : -1;
-  });
-}
-
-/** A thing that was changed, not a value before or after. */
-const CHANGED_OBJECT = /^changed? (?:object|entity|item|asset|resource|record)\b/;
-
-/**
- * Suggests the identifier, the name or the type of a party of which another one is read: next to it in the same object,
- * or in a field that is named after the same role.
- */
-export function suggestPart(
-  role: 'actor' | 'target',
-  part: Attribute,
-  candidates: readonly Candidate[],
-  readPointers: readonly string[],
-): readonly Suggestion[] {
-  const parents = new Set(readPointers.map(parentOf).filter((parent) => parent !== ''));
-  const isUsable = ({ isScalar, isSecret }: Candidate) => isScalar && !isSecret;
-  const siblings = candidates.filter(
-    (field) =>
-      parents.has(parentOf(field.pointer)) &&
-      field.meaning.party?.role === role &&
-      isUsable(field) &&
-      !isTimeText(field) &&
-      !isLong(field),
-  );
-  const inObject = siblings.filter((field) => {
-    const words = lastWords(field);
-    const [attribute, pattern] = ATTRIBUTES.find(([, end]) => end.test(words)) ?? [];
-    if (attribute !== part || pattern === undefined) return false;
-    const noun = words.replace(pattern, '');
-    return noun === '' || !CONTEXT_NAMES.test(noun);
-  });
-  const ofRole = candidates.filter(
-    (field) =>
-      isUsable(field) &&
-      field.meaning.party?.role === 'actor' &&
-      part === 'identifier' &&
-      /^(?:id|uuid|guid)$/.test(field.meaning.party.attribute),
-  );
-  return [...inObject, ...(role === 'actor' ? ofRole : [])].map(({ pointer, values }) => ({
-    contract: { [role]: { [part]: pointer } },
-    examples: [{ pointer, value: values[0] }],
-  }));
-}
+type Role = 'actor' | 'target';
 
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
+/** Suggests who acts: where it is named after a person or a role, or holds e-mail addresses. */
+export function suggestActor(candidates: readonly Candidate[]): readonly Suggestion[] {
+  const own = candidates.filter(
+    ({ meaning: { isExcluded, words } }) => !isExcluded || CHANGED_BY.test(words),
+  );
+  return suggest('actor', groupByThing(own), ({ noun, parts }) => {
+    const rank = rankOf(noun, ACTOR_NAMES);
+    if (rank !== null) return rank;
+    const isEmail = parts.name !== undefined && areAll(parts.name, EMAIL);
+    return isEmail && rankOf(noun, TARGET_NAMES) === null ? ACTOR_NAMES.length : null;
+  });
+}
+
+/** Suggests what is acted on: where it is named as an object, or is the only thing with an ID and a name. */
+export function suggestTarget(candidates: readonly Candidate[]): readonly Suggestion[] {
+  const own = candidates.filter(
+    ({ meaning: { isExcluded, party, words } }) =>
+      party?.role !== 'actor' && (!isExcluded || CHANGED_THING.test(words)),
+  );
+  const things = groupByThing(own);
+  const described = things.filter(
+    ({ noun, parts }) =>
+      parts.identifier !== undefined &&
+      parts.name !== undefined &&
+      rankOf(noun, ACTOR_NAMES) === null &&
+      !SURROUNDINGS.always.test(noun),
+  );
+  return suggest('target', things, (thing) => {
+    const rank = rankOf(thing.noun, TARGET_NAMES) ?? (isTarget(thing) ? TARGET_NAMES.length : null);
+    if (rank !== null) return isOfActor(thing) ? null : rank;
+    return described.length === 1 && described[0] === thing ? TARGET_NAMES.length : null;
+  });
+}
+
+/** Whether a path has a word for a target that inference knows, but an unknown attribute: `target instance`. */
+function isTarget({ parts }: Thing): boolean {
+  const fields = [parts.identifier, parts.name].filter((field) => field !== undefined);
+  return fields.some(({ meaning: { party } }) => party?.role === 'target');
+}
+
+/** Whether the words before the last one name a person: the `user file` is not what the user acts on. */
+function isOfActor({ noun }: Thing): boolean {
+  return rankOf(noun.replace(/ ?\S+$/, ''), ACTOR_NAMES) !== null;
+}
+
+/** Index of the first pattern that matches; null if none does. */
+function rankOf(noun: string, names: readonly RegExp[]): number | null {
+  const rank = names.findIndex((pattern) => pattern.test(noun));
+  return rank < 0 ? null : rank;
+}
+
 function suggest(
-  role: 'actor' | 'target',
-  candidates: readonly Candidate[],
-  rankOf: (group: Group) => number,
+  role: Role,
+  things: readonly Thing[],
+  rank: (thing: Thing) => number | null,
 ): readonly Suggestion[] {
-  return groupByNoun(candidates)
-    .map((group) => ({ group, rank: rankOf(group) }))
-    .filter(({ rank, group: { fields } }) => rank >= 0 && (fields.identifier ?? fields.name))
+  return things
+    .map((thing) => ({ thing, rank: rank(thing) ?? -1 }))
+    .filter(({ thing: { parts }, rank }) => rank >= 0 && (parts.identifier ?? parts.name))
     .sort(
       (a, b) =>
         a.rank - b.rank ||
-        Object.keys(b.group.fields).length - Object.keys(a.group.fields).length ||
-        a.group.depth - b.group.depth,
+        Number(b.thing.isNamed) - Number(a.thing.isNamed) ||
+        Object.keys(b.thing.parts).length - Object.keys(a.thing.parts).length ||
+        a.thing.depth - b.thing.depth,
     )
-    .map(({ group: { fields } }) => {
-      const entries = (['identifier', 'name', 'type'] as const).flatMap((attribute) => {
-        const field = fields[attribute];
-        return field === undefined ? [] : [[attribute, field] as const];
+    .map(({ thing: { parts } }) => {
+      const fields = (['identifier', 'name', 'type'] as const).flatMap((part) => {
+        const field = parts[part];
+        return field === undefined ? [] : [[part, field] as const];
       });
-      const party = Object.fromEntries(
-        entries.map(([attribute, { pointer }]) => [attribute, pointer]),
-      );
+      const party = Object.fromEntries(fields.map(([part, { pointer }]) => [part, pointer]));
       return {
         contract: { [role]: party },
-        examples: entries.map(([, { pointer, values }]) => ({ pointer, value: values[0] })),
+        examples: fields.map(([, { pointer, values }]) => ({ pointer, value: values[0] })),
       };
     });
 }
 
-function groupByNoun(candidates: readonly Candidate[]): readonly Group[] {
-  const parts = candidates
-    .filter((field) => field.isScalar && !field.isSecret && !isTimeText(field) && !isLong(field))
-    .map(toPart);
-  const groups = Map.groupBy(parts, ({ parent, noun }) => `${parent} ${noun}`);
-  return [...groups.values()].map((members) => ({
-    noun: members[0]?.noun ?? '',
-    depth: Math.min(...members.map(({ field }) => field.depth)),
-    // Of several fields for an attribute, the first counts.
-    fields: Object.fromEntries(
-      members.toReversed().map(({ attribute, field }) => [attribute, field]),
-    ),
+/**
+ * Suggests a part of a party of which another one is read: next to it in the same object, or the ID of a field with a
+ * word for an actor.
+ */
+export function suggestPart(
+  role: Role,
+  part: Part,
+  candidates: readonly Candidate[],
+  readPointers: readonly string[],
+): readonly Suggestion[] {
+  const parents = new Set(readPointers.map(parentOf).filter((parent) => parent !== ''));
+  const ofRole = candidates.filter(
+    (field) => field.meaning.party?.role === role && canBePart(field),
+  );
+  const siblings = ofRole.filter((field) => {
+    const split = splitPart(lastWords(field));
+    if (!parents.has(parentOf(field.pointer)) || split?.part !== part) return false;
+    return split.noun === '' || !isSurrounding(split.noun);
+  });
+  const ids = ofRole.filter(({ meaning: { party } }) =>
+    /^(?:id|uuid|guid)$/.test(party?.attribute ?? ''),
+  );
+  const found = role === 'actor' && part === 'identifier' ? [...siblings, ...ids] : siblings;
+  return found.map(({ pointer, values }) => ({
+    contract: { [role]: { [part]: pointer } },
+    examples: [{ pointer, value: values[0] }],
   }));
-}
-
-function isLong({ texts }: Candidate): boolean {
-  return texts.some((text) => text.length > 300 || /^[{[]/.test(text));
-}
-
-/** Splits the words of a field into those of the thing and that of its attribute. */
-function toPart(field: Candidate) {
-  const { words } = field.meaning;
-  const [attribute, pattern] = ATTRIBUTES.find(([, end]) => end.test(words)) ?? [];
-  const noun = pattern === undefined ? words : words.replace(pattern, '');
-  const byValue = areAll(field, /^\d+$/) ? 'identifier' : 'name';
-  return {
-    field,
-    noun,
-    parent: '',
-    attribute: noun === '' ? 'name' : (attribute ?? byValue),
-  } as const;
 }

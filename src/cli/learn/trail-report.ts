@@ -48,7 +48,7 @@ export function reportTrail(
           ...formatTable(events, audit.event),
           '',
           ...wrapLines(describeConstants(events)),
-          ...explainNulls(events, audit.event, configured).flatMap(formatNull),
+          ...explainNulls(events, audit, configured).flatMap(formatNull),
           ...listUnread(events, audit.event),
           ...listUnmapped(events, audit.event),
         ];
