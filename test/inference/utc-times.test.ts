@@ -67,6 +67,10 @@ describe('a time without a zone', () => {
     expect(await timesOf([later])).toEqual([null]);
   });
 
+  it('is null if no record has both', async () => {
+    expect(await timesOf([{ when: LOCAL }, { updated_at: INSTANT }])).toEqual([null, null]);
+  });
+
   it('is null if another field is the same, but has no zone', async () => {
     expect(await timesOf([{ when: LOCAL, updated_at: LOCAL }])).toEqual([null]);
   });
