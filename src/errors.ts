@@ -68,7 +68,7 @@ export type ErrorCode = keyof typeof FAILURES;
 export type FailureReason =
   | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
   | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
-  | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to PAGING_UNKNOWN
+  | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to FIELD_UNREAD
   | 'TOO_LARGE'
   | 'CONTENT_ENCODING'
   | 'NOT_JSON'
@@ -76,8 +76,10 @@ export type FailureReason =
   | 'TRUNCATED'
   | 'NOT_HTTP'
   | 'NO_TOKEN' // of a login: no access token was found in the response
-  | 'NO_RECORDS' // of the audit trail: no list of records was found in the response
+  | 'NO_RECORDS' // of the audit trail: no list of records was found in the response, or several
   | 'PAGING_UNKNOWN' // of the audit trail: the contract does not specify how to request the next page
+  | 'PAGING_REPEATS' // of the audit trail: the service returns records again instead of the next page
+  | 'FIELD_UNREAD' // of the audit trail: a filter needs a field that was not found in the records
   | 'SAYS_IT_FAILED' // UPSTREAM_ERROR: a 2xx whose body reports a failure
   | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 

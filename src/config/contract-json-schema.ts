@@ -13,7 +13,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'When the access token expires: {"at": pointers or header, "as": format}. The format is a lifetime (seconds, milliseconds), jwt (the claim exp), or one of a time.',
   audit: 'The response of GET /api/v1/audit.',
   'audit.records':
-    'Where the list of records is, or an object whose members are the records; "" if the response itself is the list.',
+    'Where the list of records is, or an object whose members are the records; "" if the response itself is the list. One token may be *, for records in groups: "/data/*/logs".',
   'audit.total':
     'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
   'audit.paging': 'How to request the next page.',
@@ -25,8 +25,13 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'audit.paging.pages': 'Where the number of pages is.',
   'audit.paging.start': 'The number of the first page, or the first offset, if no field has it.',
   'audit.paging.parameter':
-    "The service's query parameter for a cursor, a page number, an offset or the last ID.",
+    "The service's query parameter for a cursor, a page number, an offset, the last ID or the last value.",
   'audit.paging.size': "The service's query parameter for the page size.",
+  'audit.paging.follow':
+    '"query": take only the query of a link to the next page, whatever its host and path.',
+  'audit.paging.last': 'With the style last-value: where the value is in a record.',
+  'audit.paging.inclusive':
+    'With the style last-value: true if the next page has the records with this value again.',
   'audit.parameters': "The service's own query parameters for conditions of the filter.",
   'audit.parameters.since': 'The query parameter for filter.since.',
   'audit.parameters.until': 'The query parameter for filter.until.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
-import { isFailureFlag } from '../mapping/outcome.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
 import { compileTimePattern } from '../util/time-pattern.ts';
 import { isTimeZone } from '../util/time-zone.ts';
@@ -152,7 +152,12 @@ const parameter = z.string().min(1).nullable();
 const party = section({ identifier: pointers, name: pointers, type: mappedText });
 
 const list = {
-  records: pointer.nullable(),
+  records: pointer
+    .refine(
+      (text) => text.split('/').filter((token) => token === '*').length <= 1,
+      'may have one token `*`',
+    )
+    .nullable(),
   total: source,
   paging: section({
     style: z.enum(PAGING_STYLES),
@@ -163,6 +168,9 @@ const list = {
     start: z.int().nonnegative(),
     parameter,
     size: parameter,
+    follow: z.literal('query').nullable(),
+    last: pointers,
+    inclusive: z.boolean().nullable(),
   }),
 };
 
@@ -242,4 +250,13 @@ function closestOf(alternatives: readonly Issues[]): Issues {
 function isOfMember(issue: z.core.$ZodIssue): boolean {
   if (issue.path.length > 0 || issue.code === 'unrecognized_keys') return true;
   return issue.code === 'invalid_union' && issue.errors.flat().some(isOfMember);
+}
+
+/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
+const FAILURE_FLAG =
+  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)$/;
+
+/** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
+function isFailureFlag(pointer: string): boolean {
+  return FAILURE_FLAG.test(splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words);
 }

@@ -8,6 +8,7 @@ import {
   OTHER_ADDRESSES,
   OTHER_TIMES,
   ROLES,
+  SOURCE,
   WRAPPERS,
 } from './vocabulary.ts';
 
@@ -47,8 +48,10 @@ export type PartyPath = {
 const MAX_ALTERNATIVES = 3;
 
 /** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
-export function classifyField(field: FieldProfile, recordPath = ''): ClassifiedField {
-  const { pointer, path, depth, values } = field;
+export function classifyField(
+  { pointer, path, depth, values }: FieldProfile,
+  recordPath = pointer.startsWith('/_source/') ? 'source' : '', // of a search hit, unlike `source`
+): ClassifiedField {
   const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
   const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);
   return { pointer, path, depth, values, meaning };
@@ -88,9 +91,10 @@ function findParty(path: string): PartyPath | null {
   for (const [index, word] of words.entries()) {
     for (const role of ['target', 'actor'] as const) {
       const roleWords = ROLES[role];
-      if (!roleWords.includes(word)) continue;
+      if (!roleWords.includes(word) || (word === 'source' && !SOURCE.test(path))) continue;
       const previous = words[index - 1] ?? '';
       if (NOT_A_PARTY.test(`${previous} ${word}`)) return null;
+      if (word === 'model' && /[ /]model name$|\/model$/.test(path)) return null; // of a product
       const isReference = /^ref(?:erence)?$/.test(words.at(-1) ?? '');
       const following = words.slice(index + 1, isReference ? -1 : undefined);
       // `user session user id`: the user of the session is the actor.
@@ -115,8 +119,9 @@ function findParty(path: string): PartyPath | null {
   return null;
 }
 
-/** A flag (`is admin`) or a time (`last login`), although it contains a word for a role. */
-const NOT_A_PARTY = /^(?:is|has|was|can) |^(?:last|next|first|previous) login$/;
+/** A flag (`is admin`), a time (`last login`) or a credential (`auth entity`), although it has a word for a role. */
+const NOT_A_PARTY =
+  /^(?:is|has|was|can) |^(?:last|next|first|previous) login$|^\w+ accessor$|^auth entity$/;
 
 /** Words after a role that name something related to the party: `actor/country`. */
 const RELATED_THINGS: Readonly<Record<keyof typeof ROLES, RegExp>> = {
@@ -141,7 +146,7 @@ const FILLERS = ['ref', 'reference', 'attribute', 'metadata', 'detail', 'data', 
 const ROLE_WORDS: ReadonlySet<string> = new Set([...ROLES.actor, ...ROLES.target]);
 
 const IGNORED_WORDS: ReadonlySet<string> = new Set(
-  [...ROLE_WORDS, ...FILLERS].filter((word) => word !== 'email' && word !== 'login'),
+  [...ROLE_WORDS, ...FILLERS].filter((word) => !/^(?:email|login|source)$/.test(word)),
 );
 
 /**
@@ -181,4 +186,4 @@ export function parentOf(pointer: string): string {
 }
 
 /** Values of a `type` that only mean "audit record". */
-export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s_-]?)+$/i;
+export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s._-]?){1,4}$/i;

@@ -10,7 +10,7 @@ import type {
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { inferPagination, inferTotal, listEnvelopeFields } from './envelope.ts';
+import { inferPagination, inferTotal, listAnnouncements, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { inferLogin } from './login.ts';
@@ -62,5 +62,6 @@ export function completeList(
     total: () => (total === undefined ? inferTotal(envelope(), response, length) : total),
     paging: () =>
       fillGaps<PagingContract>(paging, inferPagination(envelope(), response, length, paging)),
+    announcements: () => listAnnouncements(envelope(), response, length, { total, paging }),
   };
 }

@@ -1,7 +1,10 @@
 import type { EventContract, PartyContract } from '../mapping/contract.ts';
+
+import { firstOfList } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
-import { parseOutcome } from '../mapping/outcome.ts';
+import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
+
 import { lazy } from '../util/memoize.ts';
 import {
   type ClassifiedField,
@@ -59,12 +62,18 @@ export function inferEventLazily(records: readonly unknown[]) {
       : allFields();
   });
   const id = lazy(() => {
-    const record = parentOf(timeField()?.pointer ?? '');
-    const isInRecord = ({ pointer, depth }: ClassifiedField) =>
-      depth === 1 || parentOf(pointer) === record;
-    return rankFields(fields().filter(isInRecord), 'id', isId);
+    // In MongoDB Extended JSON, a value is wrapped: `{"$oid": …}`.
+    const objectOf = (pointer: string) => parentOf(pointer.replace(/\/\$\w+$/, ''));
+    const records = ['', objectOf(timeField()?.pointer ?? '')];
+    const own = fields().filter(({ pointer }) => records.includes(objectOf(pointer)));
+    const ofEvent = fields().filter(({ path }) => path === 'event/id');
+    const ranked = rankFields(own, 'id', isId);
+    return ranked.length > 0 ? ranked : rankFields(ofEvent, 'id', isId);
   });
   const fieldsButId = lazy(() => fields().filter(({ pointer }) => !id().includes(pointer)));
+  // An event that has a type and a name is named after the action: `{"type": "user", "name": "user_created"}`.
+  const isNamed = lazy(() => fields().some(({ path }) => path === 'event/name'));
+  const fieldsOfAction = () => fields().filter(({ path }) => path !== 'event/type' || !isNamed());
   const inferPartyLazily = (role: 'actor' | 'target') => {
     const party = lazy(() => inferParty(fieldsButId(), role));
     return {
@@ -80,7 +89,7 @@ export function inferEventLazily(records: readonly unknown[]) {
       const hasZone = isMajority(timeField()?.values ?? [], (value) => parseTime(value) !== null);
       return at === null || hasZone ? at : { at, as: 'iso8601', zone: 'UTC' };
     },
-    action: () => toPointers(rankFields(fields(), 'action', isAction)),
+    action: () => toPointers(rankFields(fieldsOfAction(), 'action', isAction)),
     outcome: () => toPointers(rankFields(fields(), 'outcome', isOutcome)),
     actor: inferPartyLazily('actor'),
     target: inferPartyLazily('target'),
@@ -132,8 +141,8 @@ function isMajority(values: readonly unknown[], holds: (value: unknown) => boole
   });
 }
 
-/** Index of the last pattern: names such as `uid` or `sequence`, which may identify something else than the record. */
-const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 1;
+/** Index of the first pattern of names such as `uid` or `txid`, which may identify something else than the record. */
+const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 2;
 
 /** Accepts text and numbers that vary between records. With an ambiguous name, no two may be equal. */
 function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
@@ -141,13 +150,14 @@ function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
   return rank < AMBIGUOUS_ID ? isVaried(values) : new Set(values).size === values.length;
 }
 
-/** Accepts text and numbers. A `type` or `kind` must vary, and say more than "audit event". */
+/** Accepts text and numbers that say more than "audit event". A `type` or `kind` must vary. */
 function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
   if (isInParty && !words.endsWith(' action')) return false;
   if (!values.every(isTextOrNumber)) return false;
-  const isType = /^(?:type|kind)$/.test(words);
-  return !isType || (isVaried(values) && !values.some((value) => GENERIC_TYPE.test(String(value))));
+  const isGeneric = (value: unknown) => GENERIC_TYPE.test(String(value));
+  if (/^(?:type|kind)$/.test(words)) return isVaried(values) && !values.some(isGeneric);
+  return words.startsWith('action') || !values.every(isGeneric);
 }
 
 function isTextOrNumber(value: unknown): boolean {
@@ -159,8 +169,11 @@ function isVaried(values: readonly unknown[]): boolean {
   return values.length === 1 || values.some((value) => value !== values[0]);
 }
 
-function isOutcome({ values, meaning }: ClassifiedField): boolean {
-  return !meaning.isInParty && values.some((value) => parseOutcome(value) !== null);
+/** Accepts outcomes in words and, with the last pattern, HTTP statuses. Any other number is a code of the service. */
+function isOutcome({ values, meaning }: ClassifiedField, rank: number): boolean {
+  const isNamed = rank === EVENT_FIELDS.outcome.length - 1;
+  const isStatus = isNamed && values.every((value) => parseHttpStatus(value) !== null);
+  return !meaning.isInParty && (isStatus || values.some((value) => parseOutcome(value) !== null));
 }
 
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
@@ -172,9 +185,9 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-/** Accepts IP addresses. With a strong name, one of them is sufficient: the other values may be host names. */
+/** Accepts IP addresses, and lists of them. With a strong name, one is sufficient: other values may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isAddress = (value: unknown) => ADDRESS.test(String(value));
+  const isAddress = (value: unknown) => ADDRESS.test(String(firstOfList(value)));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;
   return !meaning.isOtherAddress && (isStrong ? values.some(isAddress) : values.every(isAddress));
 }

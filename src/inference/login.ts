@@ -93,17 +93,21 @@ function lastKey(path: string): string {
 /** About 30 years. A larger number is an instant, or means "never". */
 const MAX_SECONDS = 1e9;
 
+/** Without a unit, a larger number may be milliseconds: no access token expires in less than five minutes. */
+const MAX_WITHOUT_UNIT = 300_000;
+
 /** Detects the format of an expiry from its name and its magnitude. Null if neither is conclusive. */
 function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
-  const isLifetime = /\b(?:in|ttl|lifetime|second|sec)\b/.test(lastKey(path));
+  const isLifetime = /\b(?:in|ttl|lifetime|lease duration|second|sec)\b/.test(lastKey(path));
   if (!isLifetime && parseTime(value) !== null)
     return INSTANTS.find((format) => parseTime(value) === parseTime(value, format)) ?? null;
-  if (!/^\d+(?:\.\d+)?$/.test(String(value))) return null;
+  if (!/^(?!0+$)\d+(?:\.\d+)?$/.test(String(value))) return null; // 0 means "never", or "expired"
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
   const isOtherUnit = /\b(?:min|minute|hour|day|at|on|date)\b/.test(path);
-  return isOtherUnit || Number(value) >= MAX_SECONDS ? null : 'seconds';
+  const isTooLarge = Number(value) >= (isLifetime ? MAX_SECONDS : MAX_WITHOUT_UNIT);
+  return isOtherUnit || isTooLarge ? null : 'seconds';
 }
 
 const INSTANTS = [

@@ -7,7 +7,7 @@ import {
   type PartyPath,
   toPointers,
 } from './classify-paths.ts';
-import { PARTY_FIELDS, type ROLES } from './vocabulary.ts';
+import { PARTY_FIELDS, ROLES } from './vocabulary.ts';
 
 /**
  * Infers where records name the actor or the target. Uses the fields of the best word for the role, then those of
@@ -17,28 +17,57 @@ export function inferParty(
   fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const all: PartyField[] = [];
-  for (const field of fields) {
-    const partyField = toPartyField(field, role);
-    if (partyField !== null) all.push(partyField);
-  }
-  all.sort(byQuality).splice(MAX_FIELDS);
-  const best = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
+  const found = fields.flatMap((field) => toPartyField(field, role) ?? []);
+  found.sort(byQuality).splice(MAX_FIELDS);
+  const all = role === 'target' ? correctTarget(found) : found;
+  const first = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
+  const withId = role === 'target' ? all.filter(isCertainId) : [];
+  const best = withId.find(({ isDirect }) => isDirect === first?.isDirect) ?? first;
   const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
   const ofOtherWords = all.filter(({ roleRank }) => roleRank !== best?.roleRank);
   const ofSameParty = ofOtherWords.length === 0 ? all : addSameParty(ofBestWord, ofOtherWords);
-  const select = (attribute: keyof PartyContract, from: readonly PartyField[]) =>
-    toPointers(
-      from
-        .filter((field) => field.attribute === attribute && field.isDirect === best?.isDirect)
-        .map(({ pointer }) => pointer),
-    );
+  const select = (attribute: keyof PartyContract, from = ofSameParty) =>
+    from.filter((field) => field.attribute === attribute && field.isDirect === best?.isDirect);
+  const identifiers = select('identifier');
+  const emails = identifiers.filter(({ values }) => areAll(values, EMAIL));
+  const types = ofOtherWords.length === 0 ? all : [...ofSameParty, ...ofOtherWords];
+  const toEntry = (from: readonly PartyField[]) => toPointers(from.map(({ pointer }) => pointer));
   return {
-    identifier: select('identifier', ofSameParty),
-    name: select('name', ofSameParty),
-    type: select('type', ofOtherWords.length === 0 ? all : [...ofSameParty, ...ofOtherWords]),
+    identifier: toEntry(identifiers),
+    name: toEntry([...select('name'), ...emails]),
+    type: toEntry(select('type', types)),
   };
 }
+
+/** Corrects the fields of a target by the others of the same word: `{"object": "customer", "object_id": 7}`. */
+function correctTarget(fields: readonly PartyField[]): readonly PartyField[] {
+  return fields.flatMap((field): PartyField | [] => {
+    const { roleRank, attribute, attributeRank, values } = field;
+    const word = ROLES.target[roleRank] ?? '';
+    const ofWord = fields.filter((other) => other.roleRank === roleRank);
+    const has = (name: keyof PartyContract) => ofWord.some((other) => other.attribute === name);
+    const hasId = has('identifier');
+    const isSourceOnly = word === 'source' && ofWord.length === fields.length;
+    if (word === 'source' && !(isSourceOnly && (hasId || (has('name') && has('type'))))) return [];
+    if (attribute === 'type' && !hasId && areAll(values, GENERIC_TYPE)) return [];
+    const isKind = attributeRank === LAST && hasId && KIND_WORDS.test(word) && areAll(values, KIND);
+    return isKind ? { ...field, attribute: 'type' } : field;
+  });
+}
+
+/** Words for a target that name its kind, if they are next to its identifier. */
+const KIND_WORDS = /^(?:model|resource|object|entity)$/;
+
+/** A single word without digits: `customer`, `api_key`. */
+const KIND = /^[a-z]+(?:_[a-z]+)*$/i;
+
+/** Fields of the words up to `item`, which beat one without an identifier. `subject` may be the user, `record` the log. */
+function isCertainId({ attribute, roleRank }: PartyField): boolean {
+  return attribute === 'identifier' && roleRank < ROLES.target.indexOf('subject');
+}
+
+/** An e-mail address, which names a party as well as it identifies it. */
+const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
 
 /** Adds the fields of each other word that describes the same party. */
 function addSameParty(
@@ -121,12 +150,15 @@ function classifyValues(
   values: readonly unknown[],
   role: keyof typeof ROLES,
 ): Attribute | typeof NO_ATTRIBUTE {
-  const areAll = (pattern: RegExp) => values.every((value) => pattern.test(String(value)));
   if (values.every((value) => GENERIC_TYPE.test(String(value)) || parseIso(String(value))))
     return NO_ATTRIBUTE;
-  const isType = role === 'target' && areAll(TYPE_NAME);
-  const attribute = isType ? 'type' : areAll(OPAQUE_ID) ? 'identifier' : 'name';
+  const isType = role === 'target' && areAll(values, TYPE_NAME);
+  const attribute = isType ? 'type' : areAll(values, OPAQUE_ID) ? 'identifier' : 'name';
   return { attribute, attributeRank: LAST, isDirect: true };
+}
+
+function areAll(values: readonly unknown[], pattern: RegExp): boolean {
+  return values.every((value) => pattern.test(String(value)));
 }
 
 /** Ranks a field named after the role alone after all patterns of PARTY_FIELDS. */

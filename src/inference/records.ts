@@ -3,8 +3,9 @@ import { splitMemberName } from '../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
+import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { LIST_NAMES } from './vocabulary.ts';
+import { EVENT_FIELDS, LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
 type BodyNode = {
@@ -29,43 +30,84 @@ const TIME_SAMPLE = 5;
 
 /**
  * Finds the list of records in a response: the pointer of the best list, or else of an object whose members are records
- * with numbered keys. Null if there is none.
+ * with numbered keys. Null if there is none, or if the records are in several lists: one of them would lose the others.
  */
 export function inferRecords(body: unknown): string | null {
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
-  const [best = nodes.find(isNumberedRecords)] = lists.length === 1 ? lists : rankByTier(lists);
-  return best?.pointer ?? null;
+  if (lists.length === 1) return pointerOfRecords(lists[0]);
+  const [best, second] = rankByTier(lists);
+  const isOneOfSeveral = best?.hasTimes && second !== undefined && isAlike(best, second);
+  return isOneOfSeveral ? null : pointerOfRecords(best ?? nodes.find(isNumberedRecords));
 }
 
 /** Like `inferRecords`, but null if the part of the body after the list could change the result. */
 export function inferCertainRecords(body: unknown): string | null {
   const [best] = rankByTier(listNodes(body).filter(isList));
-  const isCertain = best?.depth === 0 || (best?.depth === 1 && best.tier === 0);
-  return isCertain ? best.pointer : null;
+  const isCertain =
+    best?.depth === 0 || (best?.depth === 1 && best.tier === 0 && isUnqualified(best.words));
+  return isCertain ? pointerOfRecords(best) : null;
+}
+
+/** Whether a name such as `audit logs` has no word that tells one list from others, as in `login events`. */
+function isUnqualified(words: string): boolean {
+  return words.split(' ').every((word) => classifyName(word).isStrong || classifyName(word).isWeak);
+}
+
+function pointerOfRecords(list: BodyNode | undefined): string | null {
+  return list === undefined || areGroups(itemsOf(list.value)) ? null : list.pointer;
+}
+
+function isAlike(one: RankedList, other: RankedList): boolean {
+  const isSameRank = one.tier === other.tier && one.isStrong === other.isStrong;
+  return isSameRank && parentOf(one.pointer) === parentOf(other.pointer);
+}
+
+/** Whether the items are groups of records: what happened, and when, is in lists that they contain. */
+function areGroups(items: readonly unknown[]): boolean {
+  const members = items.slice(0, TIME_SAMPLE).filter(isObject).flatMap(listNodes);
+  const lists = members.filter(({ value }) => {
+    const list = itemsOf(value);
+    return list.length > 0 && list.every(isObject) && containTime(list);
+  });
+  const own = members.filter(({ value }) => typeof value !== 'object');
+  if (lists.length === 0 || !own.some(({ value, words }) => isTime(value, words)))
+    return lists.length > 0;
+  const isAction = ({ words }: BodyNode) => EVENT_FIELDS.action.some((name) => name.test(words));
+  return !own.some(isAction) && lists.some(({ words }) => classifyName(words).isStrong);
 }
 
 /**
  * Ranks the lists that may hold the records, best first. Tier 0 has times and a matching name, tier 1 a strong name,
  * tier 2 times only, tier 3 a weak name, tier 4 is the only list. Shallow lists come first in a tier.
  */
-function rankByTier(lists: readonly BodyNode[]) {
+function rankByTier(lists: readonly BodyNode[]): readonly RankedList[] {
   const filled = lists.filter(({ value }) => itemsOf(value).length > 0);
   const isOnly = (list: BodyNode) =>
     (filled.length > 0 ? filled : lists).every((one) => one === list);
-  const tierOf = (list: BodyNode): number => {
-    const { isStrong, isWeak } = classifyName(list.words);
-    const isStrongOrRoot = isStrong || list.pointer === '';
-    if (containTime(itemsOf(list.value))) return isStrongOrRoot || isWeak ? 0 : 2;
-    if (isStrongOrRoot) return 1;
-    if (isWeak) return 3;
-    return isOnly(list) ? 4 : 5;
+  const rank = (list: BodyNode): RankedList => {
+    const { isStrong: isStrongName, isWeak } = classifyName(list.words);
+    const isStrong = isStrongName || list.pointer === '';
+    const hasTimes = containTime(itemsOf(list.value));
+    if (hasTimes) return { ...list, hasTimes, isStrong, tier: isStrong || isWeak ? 0 : 2 };
+    return { ...list, hasTimes, isStrong, tier: isStrong ? 1 : isWeak ? 3 : isOnly(list) ? 4 : 5 };
   };
   return lists
-    .map((list) => ({ ...list, tier: tierOf(list) }))
+    .map(rank)
     .filter(({ tier }) => tier < 5)
-    .sort((a, b) => a.tier - b.tier || a.depth - b.depth);
+    .sort(
+      (a, b) => a.tier - b.tier || a.depth - b.depth || Number(b.isStrong) - Number(a.isStrong),
+    );
 }
+
+/** A list of objects that may hold the records. */
+type RankedList = BodyNode & {
+  readonly tier: number;
+  /** Whether one of the first items has a time. */
+  readonly hasTimes: boolean;
+  /** Whether its name is one of lists of records, or it is the body itself. */
+  readonly isStrong: boolean;
+};
 
 /** Lists the nodes of a body breadth-first, to three keys deep. Arrays are not descended into. */
 function listNodes(body: unknown): readonly BodyNode[] {
@@ -129,4 +171,4 @@ function isTime(value: unknown, path: string): boolean {
 }
 
 /** Required in the path of a number, because other numbers look like epochs too. */
-const TIME_WORDS = /\b(?:time|timestamp|date|at|on|when|created|ts)\b/;
+const TIME_WORDS = /\b(?:time|clock|timestamp|date|at|on|when|created|ts)\b/;

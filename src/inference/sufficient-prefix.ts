@@ -1,6 +1,6 @@
 // Kept for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load page).
 import type { ListContract } from '../mapping/contract.ts';
-import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { recordsAt, SAMPLE_SIZE, splitAtWildcard } from '../mapping/list-page.ts';
 import { inferCertainRecords } from './records.ts';
 
 /**
@@ -15,10 +15,16 @@ export function sufficientPrefix(
   const items = Math.max(recordCount, SAMPLE_SIZE);
   return {
     items,
-    depths: configured == null ? [0, 1] : [configured.split('/').length - 1],
+    depths: depthsOf(configured),
     suffices: (body: unknown) => {
       const pointer = configured === undefined ? inferCertainRecords(body) : configured;
       return (recordsAt(pointer, body)?.length ?? 0) >= items;
     },
   };
+}
+
+/** Depths of the list in the body. None for records in groups: no single list has enough of them. */
+function depthsOf(configured: ListContract['records'] | undefined): readonly number[] {
+  if (configured == null) return [0, 1];
+  return splitAtWildcard(configured) === null ? [configured.split('/').length - 1] : [];
 }

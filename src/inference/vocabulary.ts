@@ -6,17 +6,17 @@
 
 /** Objects that only wrap the fields of a record. */
 export const WRAPPERS =
-  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
+  /^(?:(?:attribute|(?:\w+ )?payload|detail|data|event|log|entry|record|row|source(?!\/(?:id|uuid|type|name|label)$)|audit|context|meta|metadata|property|info|information|body|content|activity|envelope|field|audit (?:log|event)|event (?:data|detail|info)|result)\/)+/;
 
-/** Paths that never describe the event itself: states before and after a change, links, parents. */
+/** Paths that never describe the event itself: states before and after a change, links, parents. Not `change type`. */
 export const EXCLUDED =
-  /\b(?:old|new|prev|previous|before|after|change|changed|diff|delta|impersonated|link|href|parent)\b/;
+  /\b(?:old|new|prev|previous|before|after|change(?! type$)|changed|diff|delta|impersonated|link|href|parent)\b/;
 
-const ID_WORD = '(?:id|uuid|guid|[gosu]id|urn|arn)';
+const ID_WORD = '(?:id|uuid|guid|[gosu]id|pk|urn|arn)';
 
 /** Words that may precede a verb in the name of an event time. With others it is another time: `key created`. */
 const EVENT_WORDS =
-  '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
+  '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|when|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
 /** The fields of an event, see `EventContract`. */
 export const EVENT_FIELDS = {
@@ -27,10 +27,11 @@ export const EVENT_FIELDS = {
     ),
     new RegExp(`^(?:event |audit |log )?document ${ID_WORD}$`),
     new RegExp(`^(?:${ID_WORD}|identifier|sequence|sequence (?:no|num|number))$`),
+    /^txid$/,
   ],
   occurredAt: [
     /\b(?:occurred|occurrence|happened)\b/,
-    /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
+    /^(?:event|action|activity|execution|operation|audit|log|performed|transaction|request)? ?(?:timestamp|time|date time|date|clock|when|instant|ts|at)(?: (?:utc|gmt|m|milli|epoch|iso|second|unix|time))*$/,
     new RegExp(
       `^${EVENT_WORDS}(?:published|performed|executed|issued|requested|initiated|started?)\\b`,
     ),
@@ -43,8 +44,9 @@ export const EVENT_FIELDS = {
   action: [
     /^action$/,
     /^action (?:name|type|code|key|value|verb|identifier|performed|taken|display name)$/,
-    /^event (?:name|action)$/,
-    /^event (?:type|code|key)(?: name| id)?$/,
+    /^event (?:name|action|operation)$/,
+    /^event (?:type|code|key)(?: name| title)?$/,
+    /^event (?:type|code|key) id$/,
     /^(?:audit )?event$/,
     /^(?:operation|activity|command|verb|what)(?: (?:name|type|code|key|display name))?$/,
     /(?:^| )(?:action|operation|activity)(?: (?:name|type))?$/,
@@ -55,9 +57,11 @@ export const EVENT_FIELDS = {
     /^(?:summary|title|message|description|display message|text|event description|comment|detail|note)$/,
   ],
   outcome: [
-    /^(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
+    /^(?!.*(?:response status|status code)$)(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
     /\b(?:outcome|result|success|successful|succeeded)$/,
-    /\b(?:login|auth|authentication|authorization|access|api|call|request|response|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt|http) status$/,
+    /\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt) status$/,
+    // The last pattern is that of HTTP statuses, because words say more.
+    /^(?:(?:action|event|operation|request) )?status code$|\b(?:http|response) status(?: code)?$/,
   ],
   // The last pattern matches any name: then every value must be an IP address.
   ipAddress: [/\b(?:ip|ipv4|ipv6)\b/, /\baddress\b/, /(?:)/],
@@ -75,7 +79,7 @@ export const EVENT_FIELDS = {
 export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, number>> = {
   id: 2,
   occurredAt: 5,
-  action: 7,
+  action: 8,
   outcome: EVENT_FIELDS.outcome.length,
   ipAddress: 2,
   userAgent: 2,
@@ -93,18 +97,19 @@ export const OTHER_ADDRESSES =
   /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
 
 /** Words for the actor and the target, best first. A field belongs to the role whose word comes first in its path. */
-export const ROLES = {
-  actor: splitWords(
-    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee creator email',
-  ),
-  target: splitWords(
-    'target affected auditable model resource object entity asset item subject record',
-  ),
+export const ROLES: Readonly<Record<'actor' | 'target', readonly string[]>> = {
+  actor:
+    'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator email'.split(
+      ' ',
+    ),
+  target:
+    'target affected auditable model resource object entity asset item subject record source'.split(
+      ' ',
+    ),
 };
 
-function splitWords(words: string): readonly string[] {
-  return words.split(' ');
-}
+/** The fields of a source that may be the target. `source ip` and `source user id` are fields of something else. */
+export const SOURCE = /^source[ /](?:id|uuid|type|name|label)$/;
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
 export const PARTY_FIELDS = {
@@ -153,7 +158,7 @@ export const LOGIN_FIELDS = {
   expires: [
     /\bexpir\w*[ /]in\b/,
     /\bexpir/,
-    /\b(?:lifetime|ttl|valid[ /]until|valid[ /]for|validity)\b/,
+    /\b(?:lifetime|ttl|lease[ /]duration|valid[ /]until|valid[ /]for|validity)\b/,
   ],
   /** Other things that expire: an expiry named after one is not that of the access token. */
   otherExpiry:
@@ -171,11 +176,16 @@ export const LIST_NAMES = {
 /** The fields around the list of records, see `ListContract`. */
 export const ENVELOPE_FIELDS = {
   total:
-    /^(?!.*\b(?:quota|rate|shard)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
-  count: /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt)\b)(?:.* )?count$/,
+    /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+  count:
+    /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt|remaining)\b)(?:.* )?count$/,
+  remaining:
+    /^(?!.*\b(?:quota|rate|limit|retry|attempt|second|time)\b)(?:.* )?remaining(?: (?:count|item|record|event|entry|result|total))*$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
+  /** Flags that are false on every page but the last. */
+  last: /\b(?:last|final|done|complete|completed|no more)(?: page)?$/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,

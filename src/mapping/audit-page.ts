@@ -2,7 +2,7 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import type { LazyAuditContract } from './contract.ts';
 import { AuditEvent, compileEventReaders } from './event.ts';
 import { type ListPage, readListPage } from './list-page.ts';
-import type { EntryNames, PageToken } from './next-page.ts';
+import { type EntryNames, FIRST_PAGE, type PageRequest } from './next-page.ts';
 
 /** One page of the audit trail. */
 export type AuditPage = ListPage<AuditEvent>;
@@ -13,9 +13,9 @@ const AUDIT_ENTRY_NAMES: EntryNames = { paging: 'audit.paging', id: 'audit.event
 export function readAuditPage(
   contract: LazyAuditContract,
   response: UpstreamResponse,
-  token: PageToken | null = null,
+  request: PageRequest = FIRST_PAGE,
 ): AuditPage {
   const readers = compileEventReaders(contract.event);
   const toItem = (record: unknown) => new AuditEvent(record, readers);
-  return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, token);
+  return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }

@@ -56,7 +56,7 @@ export type EventContract = {
 /** Every style of pagination. */
 export const PAGING_STYLES = [
   ...(['none', 'cursor', 'page', 'offset'] as const),
-  ...(['next-link', 'link-header', 'last-id'] as const),
+  ...(['next-link', 'link-header', 'last-id', 'last-value'] as const),
 ] as const;
 
 /** How a service paginates a list. */
@@ -75,15 +75,24 @@ export type PagingContract = {
   readonly pages: Pointers;
   /** The number of the first page, or the first offset, if the response has no `position`. */
   readonly start: number;
-  /** The service's query parameter for a cursor, a page number, an offset or the last ID. */
+  /** The service's query parameter for a cursor, a page number, an offset, the last ID or the last value. */
   readonly parameter: string | null;
+  /** `query`: only the query of a link is used, whatever its host and path. Null: a link must lead to the same path. */
+  readonly follow: 'query' | null;
+  /** With the style `last-value`: the value, relative to a record. */
+  readonly last: Pointers;
+  /** Whether the page after a value begins with the records that have this value. */
+  readonly inclusive: boolean | null;
   /** The service's query parameter for the page size. */
   readonly size: string | null;
 };
 
 /** Maps a response that contains a list of records. */
 export type ListContract = {
-  /** Pointer of an array of records, or of an object whose members are the records. */
+  /**
+   * Pointer of an array of records, or of an object whose members are the records. One token may be an asterisk, which
+   * matches every item or member: then the records are those of all groups, in order.
+   */
   readonly records: string | null;
   /** The number of all records, on all pages. */
   readonly total: Source;
@@ -101,7 +110,23 @@ export type AuditContract = ListContract & {
 export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
   readonly total: () => Source;
   readonly paging: () => PagingContract;
+  readonly announcements: () => Announcements;
 };
+
+/** What a response says about further pages in any field or header that inference knows, whatever is configured. */
+export type Announcements = {
+  /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
+  says(read: PageCounts | null): 'more' | 'end' | null;
+  /** Whether there is a link to a next page, or a cursor. */
+  hasNext(): boolean;
+  /** Whether the body is only a list, or an object with no other member. */
+  isBare(): boolean;
+  /** Pointer of the number of records on all later pages. */
+  remaining(): Pointers;
+};
+
+/** Numbers of pages and of records. */
+export type PageCounts = Readonly<Record<'pages' | 'records', number>>;
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */
 export type LazyAuditContract = LazyListContract &

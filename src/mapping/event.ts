@@ -6,10 +6,10 @@ import type {
   PartyContract,
   Pointers,
 } from './contract.ts';
-import { type EventOutcome, parseOutcome } from './outcome.ts';
+import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { compilePointers, isPointers } from './read-source.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
-import { toText } from './values.ts';
+import { isObject, toText } from './values.ts';
 
 /** The actor or the target of an event. */
 export type Party = Readonly<Record<keyof PartyContract, string | null>>;
@@ -23,6 +23,15 @@ export class AuditEvent {
   constructor(raw: unknown, read: EventReaders) {
     this.raw = raw;
     this.#read = read;
+  }
+
+  /**
+   * Whether a field can be read: it was found in the records, or is configured. A time must also have a known format, unless
+   * there is none.
+   */
+  isReadable(field: FilterField): boolean {
+    if (!this.#read.isLocated(field)) return false;
+    return field !== 'occurredAt' || this.occurredAt !== null || this.#read.time(this.raw) == null;
   }
 
   get id(): string | null {
@@ -51,6 +60,13 @@ export class AuditEvent {
   }
 }
 
+/** Fields that a filter may need. */
+export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
+/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
+export function firstOfList(value: unknown): unknown {
+  return typeof value === 'string' ? value.split(',', 1).join().trim() : value;
+}
+
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
@@ -59,11 +75,16 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
     id: compileLazily(contract.id, compileText),
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
     action: compileLazily(contract.action, compileText),
-    outcome: compileLazily(contract.outcome, (entry) => compileMapped(entry, parseOutcome)),
-    ipAddress: compileLazily(contract.ipAddress, compileText),
+    outcome: compileLazily(contract.outcome, (entry) => compileMapped(entry, parseOutcomeOrStatus)),
+    ipAddress: compileLazily(contract.ipAddress, (entry) => compileMapped(entry, toAddress)),
     userAgent: compileLazily(contract.userAgent, compileText),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
+    /** The time as the service sent it. */
+    time: compileLazily(contract.occurredAt, (entry) =>
+      compilePointers(isPointers(entry) ? entry : entry.at),
+    ),
+    isLocated: (field: FilterField) => isLocated(contract[field]),
   };
 }
 
@@ -80,6 +101,13 @@ function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) =>
   };
 }
 
+/** Whether an entry has a pointer; of a party, its identifier or its name. */
+function isLocated(entry: unknown): boolean {
+  if (typeof entry === 'function') return isLocated(entry());
+  if (!isObject(entry)) return entry != null;
+  return isLocated(entry['at']) || isLocated(entry['identifier']) || isLocated(entry['name']);
+}
+
 /** Reads a field of a record. */
 type Reader<Value> = (record: unknown) => Value | null;
 
@@ -93,6 +121,14 @@ function compileLazily<Entry extends string | object | null, Value>(
     read ??= compile(typeof entry === 'function' ? entry() : entry);
     return read(record);
   };
+}
+
+function parseOutcomeOrStatus(value: unknown): EventOutcome | null {
+  return parseOutcome(value) ?? parseHttpStatus(value);
+}
+
+function toAddress(value: unknown): string | null {
+  return toText(firstOfList(value));
 }
 
 function compileText(entry: Pointers | Mapped): Reader<string> {

@@ -3,7 +3,17 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import type { LazyListContract } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
-import { type EntryNames, type NextPage, type PageToken, readNextPage } from './next-page.ts';
+import {
+  countRead,
+  type EntryNames,
+  FIRST_PAGE,
+  type NextPage,
+  type PageFacts,
+  type PageRequest,
+  type PageToken,
+  readAnnouncement,
+  readNextPage,
+} from './next-page.ts';
 import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
@@ -29,8 +39,12 @@ export type ListPage<Item extends ListItem = ListItem> = {
   total(): number | null;
   /** The item at an index from 0 to length - 1, in the service's order. */
   item(index: number): Item;
-  /** How to request the next page. */
-  next(): NextPage;
+  /** How to request the next page. @param token How this page was requested; its counts may be corrected. */
+  next(token?: PageToken | null): NextPage;
+  /** What a flag or a count of the response says about further pages. */
+  announces(token?: PageToken | null): 'more' | 'end' | null;
+  /** Whether the page may begin with the last records of the page before it. */
+  isInclusive(): boolean;
   /** Empties the list in the body. After that neither items nor `raw` may be read. */
   release(): void;
 };
@@ -40,7 +54,7 @@ export const SAMPLE_SIZE = 50;
 
 /**
  * Reads one page of a list.
- * @param token What was requested; null for the first page.
+ * @param request What was requested; default: the first page.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records, UPSTREAM_ERROR if its body says
  * that the request failed.
  */
@@ -48,13 +62,13 @@ export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
   response: UpstreamResponse,
   reader: { readonly entryNames: EntryNames; readonly toItem: (record: unknown) => Item },
-  token: PageToken | null = null,
+  request: PageRequest = FIRST_PAGE,
 ): ListPage<Item> {
   const { body, isPartial = false } = response;
   const records = recordsAt(contract.records, body);
   if (records === null) {
     throwOnSoftFailure(response);
-    const message = `The service's response has no list of records that Keytrail can find. ${CONTRACT_HINT}`;
+    const message = `The service's response has no list of records that Keytrail can find, or has its records in groups; then set \`audit.records\` to a pattern such as \`/data/*/logs\`. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
   // An empty list with a `message` is normal; with an `error` it is not.
@@ -62,24 +76,42 @@ export function readListPage<Item extends ListItem>(
   const { length } = records;
   const { entryNames } = reader;
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
-  const { total: totalSource, paging } = contract;
+  const { total: totalSource, paging, announcements } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
   const item = (index: number) => {
     if (toItem === undefined) throw new Error('This page was released.');
     return toItem(records[index]);
   };
-  const total = lazy(() => (isPartial ? null : toCount(readSource(totalSource(), response))));
-  const facts = { length, total, lastId: () => item(length - 1).id, entryNames };
+  const facts = lazy<PageFacts>(() => ({
+    paging: paging(),
+    request,
+    announcements: announcements(),
+    length,
+    total: toCount(readSource(totalSource(), response)),
+    idAt: (index) => item(index).id,
+    recordAt: (index) => item(index).raw,
+    entryNames,
+  }));
+  const factsFor = (token = request.token): PageFacts => ({
+    ...facts(),
+    request: { ...request, token },
+  });
+  const readTotal = () => {
+    const { total, announcements } = facts();
+    const remaining = toCount(readSource(announcements.remaining(), response));
+    const read = countRead(response, facts());
+    return total ?? (remaining === null || read === null ? null : read.records + remaining);
+  };
   return {
     raw: isPartial ? null : body,
     isPartial,
     entryNames,
     length,
-    total,
+    total: lazy(() => (isPartial ? null : readTotal())),
     item,
-    next: lazy(() =>
-      isPartial ? { isPartial: true } : readNextPage(paging(), response, facts, token),
-    ),
+    next: (token) => (isPartial ? { isPartial: true } : readNextPage(response, factsFor(token))),
+    announces: (token) => readAnnouncement(response, factsFor(token)),
+    isInclusive: () => facts().paging.inclusive === true,
     release: () => {
       records.splice(0);
       toItem = undefined;
@@ -87,12 +119,30 @@ export function readListPage<Item extends ListItem>(
   };
 }
 
-/** The records at a pointer: the items of an array, or the members of an object; null if neither is there. */
+/**
+ * The records at a pointer: the items of an array, or the members of an object; null if neither is there. With a token
+ * `*`, those of every group, in order.
+ */
 export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
+  const wildcard = pointer === null ? null : splitAtWildcard(pointer);
+  if (wildcard !== null) {
+    const groups = recordsAt(wildcard.groups, body);
+    const lists = groups?.map(compilePointer(wildcard.records)).filter(Array.isArray) ?? [];
+    // A group without records may lack the list. If all groups lack it, the pointer is wrong.
+    return lists.length > 0 || groups?.length === 0 ? lists.flat() : null;
+  }
   const found = pointer === null ? undefined : compilePointer(pointer)(body);
   if (Array.isArray(found)) return found;
   if (isObject(found)) return Object.values(found);
   return found === null ? [] : null;
+}
+
+/** The pointer of the groups, and that of the records in a group; null without a token `*`. */
+export function splitAtWildcard(
+  pointer: string,
+): Readonly<Record<'groups' | 'records', string>> | null {
+  const [groups = '', records] = pointer.split(/\/\*(?=\/|$)/, 2);
+  return records === undefined ? null : { groups, records };
 }
 
 /** A count beyond 2^53 has lost digits; it is then larger than any list. */

@@ -12,6 +12,14 @@ export function compilePointers(pointers: Pointers): PointerReader {
     : () => null;
 }
 
+/** Whether a response has no such field or header, not even one that is null. */
+export function isAbsent(source: Source, { headers, body }: UpstreamResponse): boolean {
+  if (source === null) return true;
+  if (typeof source === 'string' || !('header' in source))
+    return compilePointers(source)(body) === undefined;
+  return headers[source.header.toLowerCase()] === undefined;
+}
+
 /** Whether an entry has only pointers: no map, no format, no header. */
 export function isPointers(entry: Pointers | object): entry is Pointers {
   return entry === null || typeof entry === 'string' || Array.isArray(entry);

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { NextPage, PageToken } from '../mapping/next-page.ts';
+import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
 import { type CursorPosition, decodeCursor, type Edge, encodeCursor } from './cursor.ts';
 import { findItem, fingerprint } from './find-item.ts';
@@ -28,6 +28,8 @@ export type ConnectionArguments<Item extends ListItem> = {
   readonly after?: string | null | undefined;
   /** Default: all items. */
   readonly where?: ItemSelector<Item> | undefined;
+  /** Called with the pages that were fetched. It throws if `where` cannot decide about their items. */
+  readonly require?: ((pages: readonly ListPage<Item>[]) => void) | undefined;
   /** Called with the number of items that were selected of each page of the service. It may throw. */
   readonly admit?: (items: number) => void;
 };
@@ -59,7 +61,7 @@ export function pageSizeParameter(paging: { readonly size?: string | null | unde
  */
 export async function resolveConnection<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
-  { first, after, where = selectAllItems, admit }: ConnectionArguments<Item>,
+  { first, after, where = selectAllItems, require, admit }: ConnectionArguments<Item>,
 ): Promise<Connection<Item>> {
   const size = first ?? DEFAULT_FIRST;
   if (size < 1 || size > MAX_FIRST) {
@@ -77,6 +79,7 @@ export async function resolveConnection<Item extends ListItem>(
     selected.push(...indices.map((index) => ({ page, token, index })));
     return selected.length < size;
   });
+  require?.(pages.map(({ page }) => page));
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
   const toCursor = (edge: Edge<Item> | undefined) => edge && encodeCursor(edge);
@@ -103,8 +106,8 @@ type FetchedPage<Item extends ListItem> = {
   readonly token: PageToken | null;
   /** The index of its first item after the cursor and after the page before it. */
   readonly from: number;
-  /** Whether all of its items were the end of the page before it. */
-  readonly isRepeated: boolean;
+  /** Number of pages, this one and those before it, that contain only records of the page before them. */
+  readonly repeats: number;
 };
 
 /** Fetches pages from a position on, while more is wanted, there is a next page, and fewer than ten were fetched. */
@@ -120,20 +123,21 @@ async function fetchPages<Item extends ListItem>(
   let token = position?.token ?? null;
   for (;;) {
     const page = await fetchPage(token, token === null ? recordsNeeded : undefined);
-    const found =
-      wanted === null ? countOverlap(pages.at(-1)?.page, page) - 1 : findItem(page, wanted);
+    const previous = pages.at(-1);
+    const found = wanted === null ? countOverlap(previous?.page, page) - 1 : findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
-    const isRepeated = wanted === null && from > 0 && from === page.length;
+    const isOverlap = wanted === null && from > 0;
     if (found >= 0) wanted = null;
-    const fetched = { page, token, from, isRepeated };
-    pages.push(fetched);
-    const next = () => {
-      // One page may repeat because records were added. Ten in a row mean that the service ignores the parameter.
-      if (pages.length === MAX_PAGES && pages.slice(1).every((one) => one.isRepeated)) return null;
-      const following = page.next();
-      return pages.some((one) => isSameRequest(one.token, following)) ? null : following;
+    const fetched = {
+      page,
+      // Records are counted once, unless others were added, which move them to a later page.
+      token: isOverlap && !mayBeMoved(page, previous?.page) ? withoutRecords(token, from) : token,
+      from,
+      repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
     };
+    pages.push(fetched);
+    const next = lazy(() => nextOf(pages));
     const needsMore = collect(fetched);
     if (!needsMore && wanted === null) return { pages, next };
     const following = next();
@@ -143,7 +147,7 @@ async function fetchPages<Item extends ListItem>(
     if (following === null || 'missing' in following || pages.length === MAX_PAGES) {
       const isExhausted = position !== null && pages.every((one) => one.from === one.page.length);
       if (isExhausted && following !== null && 'missing' in following)
-        throw pagingUnknown(following.missing);
+        throw toPagingError(following);
       if (wanted !== null) {
         throw new GatewayError('BAD_USER_INPUT', {
           message: 'The item at this cursor is no longer in the list: start again without `after`.',
@@ -155,29 +159,80 @@ async function fetchPages<Item extends ListItem>(
   }
 }
 
-function pagingUnknown(entry: string): GatewayError {
-  return new GatewayError('UPSTREAM_BAD_RESPONSE', {
-    reason: 'PAGING_UNKNOWN',
-    message: `The service has more records, but how to request its next page is unknown: its operator must set \`${entry}\` in the file of KEYTRAIL_CONTRACT.`,
-  });
+/**
+ * How to request the page after the last one that was fetched. Null at the end of the list.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason PAGING_REPEATS, if the service repeats a page although it says that
+ * there are more.
+ */
+function nextOf<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
+  const [last, previous] = pages.toReversed();
+  if (last === undefined) return null;
+  const { page, token, repeats } = last;
+  const following = page.next(token);
+  const isRequested =
+    following !== null && pages.some((one) => isSameRequest(one.token, following));
+  const isNumbered = token !== null && 'preceding' in token;
+  const canContinue = following !== null && !('missing' in following) && !isRequested;
+  const problem = { missing: parameterEntry(token, page), reason: 'PAGING_REPEATS' } as const;
+  const mayContinue =
+    isNumbered && repeats === 1 && mayBeMoved(page, previous?.page) && canContinue;
+  if (repeats > 0 && !mayContinue) {
+    const announced = [previous?.page.announces(previous.token), page.announces(token)];
+    if (announced.includes('more')) throw toPagingError(problem);
+    if (announced.includes('end')) return null;
+    if (!isNumbered) throw toPagingError(problem); // a link or a cursor announced it
+    const isShort = page.length < Math.max(...pages.map((one) => one.page.length));
+    return isShort ? null : problem;
+  }
+  if (!isRequested) return following;
+  // Some services return a cursor on the last page as well.
+  return isNumbered || page.announces(token) === 'more' ? problem : null;
+}
+
+/** Whether records of a page may have moved from the page before it: then the total has grown, if it is known. */
+function mayBeMoved(page: ListPage, previous: ListPage | undefined): boolean {
+  return (page.total() ?? 1) > (previous?.total() ?? 0);
+}
+
+function withoutRecords(token: PageToken | null, count: number): PageToken | null {
+  if (token === null || !('preceding' in token) || token.preceding === undefined) return token;
+  const { pages, records } = token.preceding;
+  return { ...token, preceding: { pages, records: records - count } };
+}
+
+/** The entry of the contract that led to a page. */
+function parameterEntry(token: PageToken | null, { entryNames: { paging } }: ListPage): string {
+  return token !== null && 'parameter' in token ? `${paging}.parameter` : paging;
+}
+
+function toPagingError({ missing, reason }: MissingPage): GatewayError {
+  const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
+  const message =
+    reason === undefined
+      ? `The service has more records, but how to request its next page is unknown: its operator must set \`${missing}\`${styles} in the file of KEYTRAIL_CONTRACT.`
+      : `The service would return records again that it has already returned, and others never: its operator must correct \`${missing}\` in the file of KEYTRAIL_CONTRACT.`;
+  return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
 }
 
 /**
  * Number of items at the start of a page that the page before it already contained, because records were added between
- * the two requests. Only items with ids can be compared.
+ * the two requests, or because the page begins with the last value. Otherwise only items with ids can be compared, unless
+ * the whole page is the same.
  */
 function countOverlap(previous: ListPage | undefined, page: ListPage): number {
-  const end = previous === undefined ? -1 : previous.length - 1;
-  if (previous === undefined || end < 0 || previous.item(end).id === null) return 0;
+  if (previous === undefined || previous.length === 0) return 0;
+  const end = previous.length - 1;
   // Several records of one operation may share an id, so the records are compared as well.
   const isSame = (at: number, index: number) =>
     previous.item(at).id === page.item(index).id &&
     fingerprint(previous, at) === fingerprint(page, index);
-  const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
-  const isOverlap =
+  const isOverlap = (size: number) =>
     size <= previous.length &&
     indices(size).every((index) => isSame(previous.length - size + index, index));
-  return isOverlap ? size : 0;
+  if (previous.item(end).id === null && !page.isInclusive())
+    return page.length === previous.length && isOverlap(page.length) ? page.length : 0;
+  const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
+  return isOverlap(size) ? size : 0;
 }
 
 function isSameRequest(token: PageToken | null, next: NextPage): boolean {

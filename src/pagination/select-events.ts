@@ -1,5 +1,6 @@
+import { GatewayError } from '../errors.ts';
 import type { AuditContract, DeepPartial } from '../mapping/contract.ts';
-import type { AuditEvent, Party } from '../mapping/event.ts';
+import type { AuditEvent, FilterField, Party } from '../mapping/event.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { EventOutcome } from '../mapping/outcome.ts';
 import type { Instant } from '../mapping/time.ts';
@@ -34,6 +35,49 @@ export function selectMatchingEvents(filter: EventFilter): ItemSelector<AuditEve
     actions: filter.actions == null ? null : new Set(filter.actions),
   };
   return selectWhere((page, index) => matches(conditions, page.item(index)));
+}
+
+/** The field of an event that each condition needs. */
+const FIELDS = {
+  since: 'occurredAt',
+  until: 'occurredAt',
+  actions: 'action',
+  actor: 'actor',
+  target: 'target',
+  outcome: 'outcome',
+} as const satisfies Readonly<Record<keyof EventFilter, FilterField>>;
+
+/**
+ * Requires that the fields of a filter can be read in one of the pages: otherwise no event would meet it, whatever the
+ * records contain.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason FIELD_UNREAD.
+ */
+export function requireFilterFields(filter: EventFilter) {
+  const conditions = Object.keys(FIELDS) as readonly (keyof EventFilter)[]; // Object.keys() returns string[]
+  const fields = conditions.flatMap((name) => (filter[name] == null ? [] : [FIELDS[name]]));
+  return (pages: readonly ListPage<AuditEvent>[]): void => {
+    for (const field of fields) requireField(pages, [field]);
+  };
+}
+
+/** The same for events of a party: their actor or target can be read. */
+export function requirePartyFields(pages: readonly ListPage<AuditEvent>[]): void {
+  requireField(pages, ['actor', 'target']);
+}
+
+function requireField(
+  pages: readonly ListPage<AuditEvent>[],
+  fields: readonly [FilterField, ...FilterField[]],
+): void {
+  const filled = pages.filter(({ length }) => length > 0);
+  const isReadable = ({ item, length }: ListPage<AuditEvent>, field: FilterField) =>
+    Array.from({ length }).some((_, index) => item(index).isReadable(field));
+  if (filled.length === 0) return;
+  if (filled.some((page) => fields.some((field) => isReadable(page, field)))) return;
+  throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
+    reason: 'FIELD_UNREAD',
+    message: `The filter needs \`${fields[0]}\`, which Keytrail cannot find or read in the records: the operator must set \`audit.event.${fields[0]}\` in the file of KEYTRAIL_CONTRACT, see \`keytrail learn\`.`,
+  });
 }
 
 function selectWhere<Item extends ListItem>(

@@ -4,7 +4,11 @@ import { findDrift } from '../inference/drift.ts';
 import { readAuditPage } from '../mapping/audit-page.ts';
 import type { Party } from '../mapping/event.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
-import { filterParameters, selectMatchingEvents } from '../pagination/select-events.ts';
+import {
+  filterParameters,
+  requireFilterFields,
+  selectMatchingEvents,
+} from '../pagination/select-events.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
@@ -154,7 +158,8 @@ export function addAudit(builder: Builder): void {
         const trail = listAudit(context, [...given, ...added], needsOnlyItems(info));
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         const admit = (items: number) => context.admitValues(items, countFields(info));
-        return resolveConnection(trail, { first, after, where, admit });
+        const require = requireFilterFields(conditions);
+        return resolveConnection(trail, { first, after, where, require, admit });
       },
     }),
   );
@@ -179,7 +184,10 @@ export function listAudit(
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
     read: (response, token) => {
-      const trail = readAuditPage(completeAudit(response, contract.audit), response, token);
+      const trail = readAuditPage(completeAudit(response, contract.audit), response, {
+        token,
+        parameters,
+      });
       const { total, event } = contract.audit ?? {};
       const names = { total: 'audit.total', record: 'audit.event' };
       reportDrift(findDrift(response, trail, { total, record: event, names }));

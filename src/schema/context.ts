@@ -1,11 +1,12 @@
 import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import { type PointerReader, parsePointer } from '../mapping/json-pointer.ts';
+import type { PointerReader } from '../mapping/json-pointer.ts';
 import { parseBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
+import { parsePointer } from './pointer-arguments.ts';
 
 /** What every resolver is given, for one request. Nothing in it outlives the request or is shared with another. */
 export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> & {

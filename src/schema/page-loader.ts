@@ -43,7 +43,7 @@ export function createPageLoader(
     const response = await authorized().get(list.route, path, { signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
-    return { ...page, next: () => withoutPath(client, page, list.path) };
+    return { ...page, next: (token) => withoutPath(client, page.next(token), page, list.path) };
   };
   const createLoader = () =>
     new DataLoader<PageKey, ListPage, string>(
@@ -89,11 +89,15 @@ function toPath(client: RestClient, first: Path, token: PageToken | null): Path 
 }
 
 /** Only the query of a link is kept, so that no cursor can lead to another path. */
-function withoutPath(client: RestClient, page: ListPage, first: Path): NextPage {
-  const next = page.next();
+function withoutPath(
+  client: RestClient,
+  next: NextPage,
+  { entryNames }: ListPage,
+  first: Path,
+): NextPage {
   if (next === null || !('link' in next)) return next;
   const path = client.follow(next.link, first);
   return path === null
-    ? { missing: page.entryNames.paging }
+    ? { missing: entryNames.paging }
     : { link: path.value.slice(path.value.indexOf('?')) };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compilePointer, parsePointer } from '../../src/mapping/json-pointer.ts';
+import { compilePointer } from '../../src/mapping/json-pointer.ts';
+import { parsePointer } from '../../src/schema/pointer-arguments.ts';
 
 /** The examples of RFC 6901, section 5. */
 const DOCUMENT = {

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseOutcome } from '../../src/mapping/outcome.ts';
+import { parseHttpStatus, parseOutcome } from '../../src/mapping/outcome.ts';
 
 const SUCCESS = [
   'success',
@@ -30,5 +31,31 @@ describe('parseOutcome', () => {
 
   it.each(NEITHER)('returns null for %j, which is neither or both', (value) => {
     expect(parseOutcome(value)).toBeNull();
+  });
+});
+
+describe('parseHttpStatus', () => {
+  it('parses 2xx and 3xx as SUCCESS, 4xx and 5xx as FAILURE, as a number or as text', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 599 }), (status) => {
+        const expected = status < 400 ? 'SUCCESS' : 'FAILURE';
+        expect([parseHttpStatus(status), parseHttpStatus(`${status}`)]).toEqual([
+          expected,
+          expected,
+        ]);
+      }),
+    );
+  });
+
+  it('returns null for anything else', () => {
+    const otherNumber = fc.double().filter((value) => !/^[2-5]\d\d$/.test(String(value)));
+    const otherText = fc.string().map((text) => `${text}.`);
+    fc.assert(
+      fc.property(fc.oneof(otherNumber, otherText, fc.boolean(), fc.object()), (value) => {
+        expect(parseHttpStatus(value)).toBeNull();
+      }),
+    );
+    for (const value of [100, 600, 2000, '1404', '404 ', ['404'], null])
+      expect(parseHttpStatus(value)).toBeNull();
   });
 });

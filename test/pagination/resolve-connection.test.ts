@@ -232,9 +232,10 @@ describe('pages of the service', () => {
 
   it.each([
     [{ items: [record(1)], next_cursor: 'x' }, 'audit.paging.parameter'],
-    [{ items: [record(1)], total: 2 }, 'audit.paging.parameter'],
-    [{ items: [record(1)], count: 2 }, 'audit.paging.parameter'],
-    [{ items: [record(1)], has_more: true }, 'audit.paging.parameter'],
+    [{ items: [record(1)], total: 2 }, 'audit.paging.style'],
+    [{ items: [record(1)], count: 2 }, 'audit.paging.style'],
+    [{ items: [record(1)], has_more: true }, 'audit.paging.style'],
+    [{ items: [record(1)], page: 1, total: 2 }, 'audit.paging.parameter'],
     [{ items: [record(1)], next: 'https://elsewhere.test/api/v1/audit?page=2' }, 'audit.paging'],
     [{ items: [record(1)], next: '/api/v1/secrets/k1?page=2' }, 'audit.paging'],
   ])(
@@ -292,27 +293,6 @@ describe('pages of the service', () => {
     },
   );
 
-  it('end if the service returns the same page again', async () => {
-    await using service = await startService({ body: { items: [record(1)], next_cursor: 'same' } });
-    await using gateway = gatewayOver(service.url, {
-      contract: { audit: { paging: { parameter: 'c' } } },
-    });
-    const { nodes, pageInfo } = await open(gateway, {});
-    expect(nodes).toEqual([{ id: '1' }]);
-    expect(pageInfo.hasNextPage).toBe(false);
-    expect(service.seen).toHaveLength(2);
-  });
-
-  it('end if the service returns the same page for every number', async () => {
-    const data = [3, 2, 1].map(record);
-    await using service = await startService({ body: { data } });
-    await using gateway = gatewayOver(service.url, {
-      contract: { audit: { paging: { style: 'page', parameter: 'misspelt' } } },
-    });
-    expect(await walk(gateway, null)).toEqual([3, 2, 1]);
-    expect(service.seen).toHaveLength(10);
-  });
-
   it('continue if a page repeats because a page of records was added', async () => {
     let newest = 4;
     await using service = await startService(({ url }) => {
@@ -325,15 +305,6 @@ describe('pages of the service', () => {
       contract: { audit: { paging: { style: 'page', parameter: 'page' } } },
     });
     expect(await walk(gateway, null)).toEqual([4, 3, 2, 1]);
-  });
-
-  it('end if the service ignores the page number', async () => {
-    const items = Array.from({ length: 20 }, (_, n) => ({ n, time: record(n).time }));
-    await using service = await startService({ body: { page: 1, has_more: true, items } });
-    await using gateway = gatewayOver(service.url, {
-      contract: { audit: { paging: { parameter: 'page' } } },
-    });
-    expect(await walk(gateway, null)).toHaveLength(40); // without ids a repeated page is not recognised
   });
 
   it('end after the last one if the client started with a later one', async () => {
@@ -357,7 +328,10 @@ describe('pages of the service', () => {
     const events = [record(2), record(1)];
     await using service = await startService({ body: { offset: 4, total: 6, events } });
     await using gateway = gatewayOver(service.url);
-    expect((await open(gateway, {})).pageInfo.hasNextPage).toBe(false);
+    const query =
+      '{ audit(parameters: [{name: "offset", value: "4"}]) { pageInfo { hasNextPage } } }';
+    const { data } = await ask(gateway, query, undefined, AS_T);
+    expect(data).toEqual({ audit: { pageInfo: { hasNextPage: false } } });
   });
 
   it.each([1, 2])(

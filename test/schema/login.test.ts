@@ -113,6 +113,27 @@ describe('the response to a login', () => {
       { signInWithEmail: { token: 'a' }, expires_in_ms: { access: 60_000 } },
       { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
     ],
+    [
+      { auth: { client_token: 'a', lease_duration: 2_592_000 }, lease_duration: 0 },
+      { accessToken: 'a', expiresAt: '2026-12-21T12:00:00.000Z' },
+    ],
+    [{ auth: { client_token: 'a', lease_duration: 0 } }, { accessToken: 'a', expiresAt: null }],
+    [
+      { token: 'a', expires: 172_800 },
+      { accessToken: 'a', expiresAt: '2026-11-23T12:00:00.000Z' },
+    ],
+    [
+      { token: 'a', expires: 900_000 },
+      { accessToken: 'a', expiresAt: null },
+    ],
+    [
+      { token: JWT, expires: 900_000 },
+      { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
+    ],
+    [
+      { token: 'a', expires_in: 900_000 },
+      { accessToken: 'a', expiresAt: '2026-12-01T22:00:00.000Z' },
+    ],
     [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
     [{ private_token: 'a' }, { accessToken: 'a' }],
     [

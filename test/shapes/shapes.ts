@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { parsePointer } from '../../src/mapping/json-pointer.ts';
 import { parseTime } from '../../src/mapping/time.ts';
+import { parsePointer } from '../../src/schema/pointer-arguments.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
