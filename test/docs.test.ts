@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { checkContract } from '../src/config/contract-schema.ts';
 import { type ErrorCode, FAILURES, GatewayError } from '../src/errors.ts';
 import { createMetrics } from '../src/observability/metrics.ts';
 import { readBlocks } from './docs/markdown.ts';
@@ -112,6 +113,23 @@ describe('the documentation', () => {
     expect(fileOf('docs/contracts.md', 'contract.json')).toBe(
       read('examples/contract/contract.json'),
     );
+  });
+
+  it('shows only contract entries that Keytrail accepts', () => {
+    const rows = read('docs/contracts.md').matchAll(/^\|(?: `([$\w.]+)`[^|]*)? \| (.*) \|$/gm);
+    let entry = '';
+    const examples = [...rows].flatMap(([, name, cell = '']) => {
+      entry = name ?? entry;
+      const spans = [...cell.matchAll(/`(\{.*?\}|".*?")`/g)].map(([, text = '']) => text);
+      return spans.map((text) => [entry, text] as const);
+    });
+    expect(examples.length).toBeGreaterThan(8);
+    for (const [name, text] of examples) {
+      const value: unknown = JSON.parse(text);
+      const names = name.split('.');
+      const contract = names.reduceRight((member, one) => ({ [one]: member }), value);
+      expect(checkContract(contract), `${name}: ${text}`).toEqual({ contract });
+    }
   });
 
   it('names only scripts that exist', () => {

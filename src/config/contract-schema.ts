@@ -147,6 +147,34 @@ function checkZone(
     addIssue('must be set, such as "UTC", because the pattern has no zone');
 }
 
+/** The style `last-value` needs a value, which no other style has. */
+function checkLastValue(
+  { style, last, inclusive }: NonNullable<NonNullable<ConfiguredContract['audit']>['paging']>,
+  context: z.RefinementCtx,
+): void {
+  const addIssue = (name: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [name], message });
+  if (style === 'last-value') {
+    if (last == null) addIssue('last', 'must be set, because the style is last-value');
+    return;
+  }
+  if (last != null) addIssue('last', 'is only for the style last-value');
+  if (inclusive != null) addIssue('inclusive', 'is only for the style last-value');
+}
+
+/** Names of flags that are true on the last page: the opposite of `more`. */
+const LAST_PAGE_FLAG = /\b(?:last|final|done|complete|completed|no more)(?: page)?$/;
+
+/** Pointers of a flag that is true if there are more pages. */
+const moreFlag = pointers.superRefine((entry, context) => {
+  const isInverted = [entry].flat().some((pointer) => LAST_PAGE_FLAG.test(wordsOf(pointer ?? '')));
+  if (isInverted) {
+    const message =
+      'has the name of a flag that is true on the last page. Omit the entry: such flags are inferred';
+    context.addIssue({ code: 'custom', message });
+  }
+});
+
 /** The name of a query parameter. */
 const parameter = z.string().min(1).nullable();
 const party = section({ identifier: pointers, name: pointers, type: mappedText });
@@ -162,7 +190,7 @@ const list = {
   paging: section({
     style: z.enum(PAGING_STYLES),
     next: source,
-    more: pointers,
+    more: moreFlag,
     position: pointers,
     pages: pointers,
     start: z.int().nonnegative(),
@@ -171,7 +199,7 @@ const list = {
     follow: z.literal('query').nullable(),
     last: pointers,
     inclusive: z.boolean().nullable(),
-  }),
+  }).superRefine(checkLastValue),
 };
 
 /** The schema of a contract file. */
@@ -258,5 +286,10 @@ const FAILURE_FLAG =
 
 /** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
 export function isFailureFlag(pointer: string): boolean {
-  return FAILURE_FLAG.test(splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words);
+  return FAILURE_FLAG.test(wordsOf(pointer));
+}
+
+/** The words of the last token of a pointer. */
+function wordsOf(pointer: string): string {
+  return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
 }

@@ -10,7 +10,7 @@ import type {
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import { inferPagination, inferTotal, listAnnouncements, listEnvelopeFields } from './envelope.ts';
+import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { inferLogin } from './login.ts';
@@ -55,13 +55,15 @@ export function completeList(
   // Both are taken now, because releasing a page empties the list.
   const list = recordsAt(pointer, body) ?? [];
   const { length } = list;
-  const envelope = lazy(() => (pointer === '' ? [] : listEnvelopeFields(body, pointer)));
+  const envelope = lazy(() => {
+    const fields = pointer === '' ? [] : listEnvelopeFields(body, pointer);
+    return inferEnvelope(fields, response, length, { total, paging });
+  });
   return {
     records: pointer,
     sample: list.slice(0, SAMPLE_SIZE),
-    total: () => (total === undefined ? inferTotal(envelope(), response, length) : total),
-    paging: () =>
-      fillGaps<PagingContract>(paging, inferPagination(envelope(), response, length, paging)),
-    announcements: () => listAnnouncements(envelope(), response, length, { total, paging }),
+    total: () => (total === undefined ? envelope().total : total),
+    paging: () => fillGaps<PagingContract>(paging, envelope().paging),
+    announcements: () => envelope().announcements,
   };
 }

@@ -2,14 +2,15 @@ import type {
   Announcements,
   DeepPartial,
   ListContract,
+  PageCounts,
   PagingContract,
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
-import { readLinkHeader } from '../mapping/next-page.ts';
 import { readSource } from '../mapping/read-source.ts';
 import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { readLinkHeader } from '../util/link-header.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
@@ -49,47 +50,45 @@ const kindsOf = memoize((path): ReadonlySet<EnvelopeKind> => {
   return new Set(ENVELOPE_KINDS.filter((kind) => ENVELOPE_FIELDS[kind].test(words)));
 });
 
-/**
- * Infers where the response holds the number of all records: in a total, in a count larger than the page, or in a
- * header. Null if there is none.
- * @param length number of records in this response.
- */
-export function inferTotal(
-  envelope: readonly EnvelopeField[],
-  { headers }: UpstreamResponse,
-  length: number,
-): Source {
-  const pointer =
-    findField(envelope, 'total', isCount) ??
-    findField(envelope, 'count', (value) => isCount(value) && Number(value) > length);
-  const header = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
-  return pointer ?? (header === undefined ? null : { header });
-}
+/** What is inferred from the envelope and the headers of a response. */
+type InferredEnvelope = Pick<ListContract, 'total' | 'paging'> & {
+  readonly announcements: Announcements;
+};
 
 /**
- * Infers how the service paginates. The names of query parameters are always null: no response contains them.
+ * Infers the total, how the service paginates, and what the response announces. The names of query parameters are always
+ * null: no response contains them. An announcement whose entry is configured as null is not looked for.
  * @param length number of records in this response.
  */
-export function inferPagination(
+export function inferEnvelope(
   envelope: readonly EnvelopeField[],
   response: UpstreamResponse,
   length: number,
-  configured: DeepPartial<PagingContract> = {},
-): PagingContract {
+  { total: configuredTotal, paging: configured = {} }: DeepPartial<ListContract>,
+): InferredEnvelope {
+  const { headers, body } = response;
   const link =
     findField(envelope, 'next', (value) => /^https?:\/\//.test(String(value))) ??
     findField(envelope, 'next', isLink);
   const cursor = findField(envelope, 'cursor', isCursor) ?? findNextHeader(response);
+  const hasLinkHeader = readLinkHeader(headers['link']) !== null;
   const page = findField(envelope, 'page', isCount);
   const pages = findField(envelope, 'pages', isCount);
   const offset = findField(envelope, 'offset', isCount);
-  const more = findField(envelope, 'more', isFlag);
-  const hasMore =
-    Number(readSource(inferTotal(envelope, response, length), response)) > length ||
-    String(readSource(more, response)) === 'true';
+  const more = findField(envelope, 'more', (value) => /^(?:true|false)$/.test(String(value)));
+  const notLast = findField(envelope, 'last', (value) => String(value) === 'false');
+  const remaining = findField(envelope, 'remaining', isCount);
+  const totalHeader = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
+  const total =
+    findField(envelope, 'total', isCount) ??
+    findField(envelope, 'count', (value) => isCount(value) && Number(value) > length) ??
+    (totalHeader === undefined ? null : { header: totalHeader });
+  const numberAt = (source: Source) => Number(readSource(source, response));
+  const flag = String(readSource(more, response));
+  const hasMore = numberAt(total) > length || flag === 'true';
   const mayFollowLinks = configured.parameter == null; // links contain their parameters
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
-    ['link-header', mayFollowLinks && readLinkHeader(response.headers['link']) !== null],
+    ['link-header', mayFollowLinks && hasLinkHeader],
     ['next-link', mayFollowLinks && link !== null],
     ['cursor', cursor !== null],
     ['page', pages !== null || (page !== null && hasMore)],
@@ -99,57 +98,37 @@ export function inferPagination(
   const style = configured.style ?? styleOf(configured, response) ?? inferred;
   const next = { cursor, 'next-link': link };
   const position = { page, offset };
+  const hasPages = pages !== null && configured.pages !== null;
+  const isBehind = (read: PageCounts) =>
+    hasPages
+      ? numberAt(pages) > read.pages
+      : configuredTotal !== null && numberAt(total) > read.records;
   return {
-    style,
-    next: style === 'cursor' || style === 'next-link' ? next[style] : null,
-    more,
-    position: style === 'page' || style === 'offset' ? position[style] : null,
-    pages: style === 'page' ? pages : null,
-    start: style === 'page' ? 1 : 0,
-    parameter: null,
-    size: null,
-    follow: null,
-    last: null,
-    inclusive: null,
-  };
-}
-
-/**
- * Lists what a response announces. An entry that is configured as null is not looked for.
- * @param length number of records in this response.
- */
-export function listAnnouncements(
-  envelope: readonly EnvelopeField[],
-  response: UpstreamResponse,
-  length: number,
-  { total, paging = {} }: DeepPartial<Pick<ListContract, 'total' | 'paging'>>,
-): Announcements {
-  const firstValue = (kind: EnvelopeKind, accepts: (value: unknown) => boolean) =>
-    envelope.find((field) => field.kinds.has(kind) && accepts(field.value))?.value;
-  const more = paging.more === null ? undefined : firstValue('more', isFlag);
-  const isNotLast =
-    paging.more !== null && firstValue('last', (value) => String(value) === 'false') !== undefined;
-  const pages = paging.pages === null ? undefined : firstValue('pages', isCount);
-  const stated =
-    total === null ? null : readSource(inferTotal(envelope, response, length), response);
-  const remaining = findField(envelope, 'remaining', isCount);
-  const { body } = response;
-  return {
-    says: (read) => {
-      if (more !== undefined) return String(more) === 'true' ? 'more' : 'end';
-      const isBehind =
-        read !== null &&
-        (pages === undefined ? Number(stated) > read.records : Number(pages) > read.pages);
-      return isNotLast || isBehind || Number(readSource(remaining, response)) > 0 ? 'more' : null;
+    total,
+    paging: {
+      style,
+      next: style === 'cursor' || style === 'next-link' ? next[style] : null,
+      more,
+      position: style === 'page' || style === 'offset' ? position[style] : null,
+      pages: style === 'page' ? pages : null,
+      start: style === 'page' ? 1 : 0,
+      parameter: null,
+      size: null,
+      follow: null,
+      last: null,
+      inclusive: null,
     },
-    hasNext: () =>
-      paging.next !== null &&
-      (firstValue('next', isLink) !== undefined ||
-        firstValue('cursor', isCursor) !== undefined ||
-        findNextHeader(response) !== null ||
-        readLinkHeader(response.headers['link']) !== null),
-    isBare: () => Array.isArray(body) || Object.keys(Object(body)).length === 1,
-    remaining: () => (total === null ? null : remaining),
+    announcements: {
+      says: (read) => {
+        if (more !== null && configured.more !== null) return flag === 'true' ? 'more' : 'end';
+        const isNotLast = notLast !== null && configured.more !== null;
+        const isMore = isNotLast || numberAt(remaining) > 0 || (read !== null && isBehind(read));
+        return isMore ? 'more' : null;
+      },
+      hasNext: configured.next !== null && (hasLinkHeader || link !== null || cursor !== null),
+      isBare: Array.isArray(body) || Object.keys(Object(body)).length === 1,
+      remaining: configuredTotal === null ? null : remaining,
+    },
   };
 }
 
@@ -181,10 +160,6 @@ function findField(
 
 function isLink(value: unknown): boolean {
   return typeof value === 'string' && /^(?:https?:\/\/|\/|\?)/.test(value);
-}
-
-function isFlag(value: unknown): boolean {
-  return /^(?:true|false)$/.test(String(value));
 }
 
 function isCursor(value: unknown): boolean {

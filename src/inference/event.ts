@@ -45,11 +45,13 @@ export function inferEventLazily(records: readonly unknown[]) {
     const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
       ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
     const candidates = own.some(hasSpecificName) ? own : allFields();
-    const ranked = rankFields(candidates, 'occurredAt', isTimeOfEvent);
-    if (ranked.length > 0) return ranked;
-    const [best] = rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, 0, true));
-    const isUtc = allFields().some((other) => isSameInUtc(records, best, other));
-    return best !== undefined && isUtc ? [best] : [];
+    const rank = (isUtc: (field: ClassifiedField) => boolean) =>
+      rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
+    const found = rank(({ meaning }) => UTC.test(meaning.words));
+    if (found.length > 0) return found;
+    return rank(() => true)
+      .slice(0, 1)
+      .filter((time) => allFields().some((other) => isSameInUtc(records, time, other)));
   });
   const timeField = lazy(() => allFields().find(({ pointer }) => pointer === times()[0]) ?? null);
   // The object that holds the time is the actual record: paths are classified relative to it.
@@ -97,9 +99,7 @@ export function inferEventLazily(records: readonly unknown[]) {
 }
 
 function resolveParty(
-  party: {
-    readonly [Name in keyof PartyContract]: () => PartyContract[Name];
-  },
+  party: { [K in keyof PartyContract]: () => PartyContract[K] },
 ): PartyContract {
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
@@ -107,12 +107,8 @@ function resolveParty(
 /** Index of the last pattern, which matches any name with a word for a time. */
 const ANY_TIME = EVENT_FIELDS.occurredAt.length - 1;
 
-/** Accepts a field if most of its values are instants. Without a zone only in UTC, as its name or a proof says. */
-function isTimeOfEvent(
-  { values, meaning }: ClassifiedField,
-  _rank: number,
-  isUtc = UTC.test(meaning.words),
-): boolean {
+/** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */
+function isTimeOfEvent({ values, meaning }: ClassifiedField, isUtc: boolean): boolean {
   const { isOtherTime, isInParty } = meaning;
   const parse = isUtc ? parseInUtc : parseTime;
   return !isInParty && !isOtherTime && isMajority(values, (value) => parse(value) !== null);
@@ -123,10 +119,10 @@ const parseInUtc = compileTime({ as: 'iso8601', zone: 'UTC' });
 /** Whether another field has a zone, and is in the same second as a time in UTC in every record that has both. */
 function isSameInUtc(
   records: readonly unknown[],
-  time: string | undefined,
+  time: string,
   { pointer, values }: ClassifiedField,
 ): boolean {
-  if (time === undefined || parseTime(values[0]) === null) return false;
+  if (parseTime(values[0]) === null) return false;
   const [read, readOther] = [compilePointer(time), compilePointer(pointer)];
   const pairs = records
     .map((record) => [parseInUtc(read(record)), parseTime(readOther(record))])

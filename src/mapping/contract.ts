@@ -118,11 +118,11 @@ export type Announcements = {
   /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
   says(read: PageCounts | null): 'more' | 'end' | null;
   /** Whether there is a link to a next page, or a cursor. */
-  hasNext(): boolean;
+  readonly hasNext: boolean;
   /** Whether the body is only a list, or an object with no other member. */
-  isBare(): boolean;
+  readonly isBare: boolean;
   /** Pointer of the number of records on all later pages. */
-  remaining(): Pointers;
+  readonly remaining: Pointers;
 };
 
 /** Numbers of pages and of records. */

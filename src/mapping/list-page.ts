@@ -98,7 +98,7 @@ export function readListPage<Item extends ListItem>(
   });
   const readTotal = () => {
     const { total, announcements } = facts();
-    const remaining = toCount(readSource(announcements.remaining(), response));
+    const remaining = toCount(readSource(announcements.remaining, response));
     const read = countRead(response, facts());
     return total ?? (remaining === null || read === null ? null : read.records + remaining);
   };

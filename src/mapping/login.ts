@@ -51,7 +51,7 @@ export function requiresJson(accessToken: Source = null): boolean {
   return isPointers(accessToken) && ![accessToken].flat().includes('');
 }
 
-/** Reads a non-empty text without control characters, as required in a header. Removes a leading `Bearer`, and space around it. */
+/** Reads a non-empty text without control characters, as required in a header, without space and `Bearer` around it. */
 function readToken(value: unknown): string | null {
   const token = typeof value === 'string' ? value.trim().replace(/^Bearer +/i, '') : '';
   return /^\P{Cc}+$/u.test(token) ? token : null;

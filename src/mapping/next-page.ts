@@ -1,4 +1,5 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { readLinkHeader } from '../util/link-header.ts';
 import type { Announcements, PageCounts, PagingContract } from './contract.ts';
 import { splitMemberName } from './member-names.ts';
 import { compilePointers, isAbsent, readSource } from './read-source.ts';
@@ -76,7 +77,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const hasOtherNext =
     request.token === null &&
     (style === 'none' || style === 'link-header' || (hasNext && isAbsent(paging.next, response))) &&
-    announcements.hasNext();
+    announcements.hasNext;
   const isFull = style === 'none' && isOfRequestedSize(page);
   if (!isMore && !isFull && !hasOtherNext) return null;
   if (style === 'none') return { missing: `${entryNames.paging}.style` };
@@ -241,20 +242,5 @@ function isOfRequestedSize({ paging, request, announcements, length, total }: Pa
   const isSize = ({ name }: { readonly name: string }) =>
     name === paging.size || SIZE_NAMES.test(splitMemberName(name).words);
   const size = request.parameters.findLast(isSize)?.value;
-  return size === String(length) && total === null && announcements.isBare();
-}
-
-/** A link with its parameters, and one of these (RFC 8288, section 3). */
-const PARAMETER = /;\s*([\w*!-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]+))/;
-const LINK = new RegExp(`<([^>]*)>((?:\\s*${PARAMETER.source})*)`, 'g');
-
-/** The first link whose relation types include `next`. */
-export function readLinkHeader(header: string | readonly string[] | undefined): string | null {
-  for (const [, link = '', parameters = ''] of [header].flat().join(', ').matchAll(LINK)) {
-    for (const [, name, quoted, token = ''] of parameters.matchAll(new RegExp(PARAMETER, 'g'))) {
-      const relations = (quoted ?? token).toLowerCase().split(/\s+/);
-      if (name?.toLowerCase() === 'rel' && relations.includes('next')) return link;
-    }
-  }
-  return null;
+  return size === String(length) && total === null && announcements.isBare;
 }

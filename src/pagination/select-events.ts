@@ -70,14 +70,18 @@ function requireField(
   fields: readonly [FilterField, ...FilterField[]],
 ): void {
   const filled = pages.filter(({ length }) => length > 0);
-  const isReadable = ({ item, length }: ListPage<AuditEvent>, field: FilterField) =>
-    Array.from({ length }).some((_, index) => item(index).isReadable(field));
-  if (filled.length === 0) return;
-  if (filled.some((page) => fields.some((field) => isReadable(page, field)))) return;
+  const isReadable = fields.some((field) => filled.some((page) => isFieldReadable(page, field)));
+  if (filled.length === 0 || isReadable) return;
   throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
     reason: 'FIELD_UNREAD',
     message: `The filter needs \`${fields[0]}\`, which Keytrail cannot find or read in the records: the operator must set \`audit.event.${fields[0]}\` in the file of KEYTRAIL_CONTRACT, see \`keytrail learn\`.`,
   });
+}
+
+/** Usually the first item decides. */
+function isFieldReadable({ item, length }: ListPage<AuditEvent>, field: FilterField): boolean {
+  for (let index = 0; index < length; index += 1) if (item(index).isReadable(field)) return true;
+  return false;
 }
 
 function selectWhere<Item extends ListItem>(

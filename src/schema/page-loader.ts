@@ -1,12 +1,12 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
-import { sufficientPrefix } from '../inference/sufficient-prefix.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/resolve-connection.ts';
 import { type Path, withParameter } from '../upstream/path.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';
+import { sufficientPrefix } from './sufficient-prefix.ts';
 
 /** Fetches pages of the service for one request. */
 export type PageLoader = {

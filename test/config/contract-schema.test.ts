@@ -108,6 +108,20 @@ describe('a contract', () => {
     },
   );
 
+  it.each([
+    [{ paging: { follow: 'host' } }, '/audit/paging/follow'],
+    [{ paging: { style: 'last-value', parameter: 'before' } }, '/audit/paging/last'],
+    [{ paging: { style: 'page', last: '/time' } }, '/audit/paging/last'],
+    [{ paging: { inclusive: true } }, '/audit/paging/inclusive'],
+    [{ paging: { more: '/meta/isLast' } }, '/audit/paging/more'],
+    [{ paging: { more: ['/more', '/done'] } }, '/audit/paging/more'],
+    [{ records: '/data/*/logs/*' }, '/audit/records'],
+  ])('is rejected if a list has %j', (audit, place) => {
+    const checked = checkContract({ audit });
+    expect('problems' in checked && checked.problems.length).toBe(1);
+    expect(String(Object.values(checked))).toContain(place);
+  });
+
   it('may name its JSON Schema', () => {
     const contract = { $schema: './contract.schema.json' };
     expect(checkContract(contract)).toEqual({ contract });

@@ -117,6 +117,17 @@ describe('a time of a contract', () => {
     ]);
   });
 
+  it('is null if the last part is missing, even if the others are a time', async () => {
+    const { nodes } = await read(
+      [
+        { when: '2026-06-01T12:00:00', offset: '+02:00' },
+        { when: '2026-06-01T12:00:00', offset: '' },
+      ],
+      { occurredAt: { at: ['/when', '/offset'], join: '', as: 'iso8601', zone: 'UTC' } },
+    );
+    expect(nodes).toMatchObject([{ occurredAt: '2026-06-01T10:00:00.000Z' }, { occurredAt: null }]);
+  });
+
   it('is joined in the format of a pattern, from numbers too', async () => {
     const { nodes } = await read([{ day: 20_260_601, clock: 120_000 }], {
       occurredAt: {

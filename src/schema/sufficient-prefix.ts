@@ -1,7 +1,8 @@
 // Kept for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load page).
+
+import { inferCertainRecords } from '../inference/records.ts';
 import type { ListContract } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE, splitAtWildcard } from '../mapping/list-page.ts';
-import { inferCertainRecords } from './records.ts';
 
 /**
  * Specifies how much of a response is sufficient for a number of records, or for the sample from which fields are
