@@ -28,7 +28,7 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['HH', ['hour', '[01]\\d|2[0-3]']],
   ['h', ['hour', '[1-9]|1[0-2]']],
   ['hh', ['hour', '0[1-9]|1[0-2]']],
-  ['a', ['half', '(?i:[ap]m)']],
+  ['a', ['half', '[AaPp][Mm]']],
   ['m', ['minute', '[1-5]?\\d']],
   ['mm', ['minute', '[0-5]\\d']],
   ['s', ['second', '[1-5]?\\d|60']],
@@ -39,10 +39,17 @@ const FIELDS: ReadonlyMap<string, Field> = new Map<string, Field>([
   ['Z', ['zone', '[+-]\\d{4}']],
 ]);
 
-/** Names in any case, as in `20-NOV-2026`. */
+/**
+ * Names in any case, as in `20-NOV-2026`. Without the modifier `(?i:…)`: V8 13.6 ignored it in half of the
+ * runs of the whole test suite.
+ */
 function anyOf(names: string, length?: number): string {
-  const alternatives = names.split(' ').map((name) => name.slice(0, length));
-  return `(?i:${alternatives.join('|')})`;
+  return names
+    .split(' ')
+    .map((name) =>
+      name.slice(0, length).replace(/./g, (c) => `[${c.toUpperCase()}${c.toLowerCase()}]`),
+    )
+    .join('|');
 }
 
 function fieldOf(token: string): Field | undefined {
