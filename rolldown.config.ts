@@ -67,7 +67,7 @@ export default defineConfig([
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },
-    // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, which few programs have. An SDK
+    // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, an optional peer. An SDK
     // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
     external: /^[a-z@](?!oxc-project\/|opentelemetry\/)/,
     plugins: [mapLines, addLicenses, addContractSchema],

@@ -92,10 +92,7 @@ export function readListPage<Item extends ListItem>(
     recordAt: (index) => item(index).raw,
     entryNames,
   }));
-  const factsFor = (token = request.token): PageFacts => ({
-    ...facts(),
-    request: { ...request, token },
-  });
+  const factsFor = (token = request.token) => ({ ...facts(), request: { ...request, token } });
   const readTotal = () => {
     const { total, announcements } = facts();
     const remaining = toCount(readSource(announcements.remaining, response));

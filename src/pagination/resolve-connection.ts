@@ -137,7 +137,7 @@ async function fetchPages<Item extends ListItem>(
       repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
     };
     pages.push(fetched);
-    const next = lazy(() => nextOf(pages));
+    const next = lazy(() => nextAfter(pages));
     const needsMore = collect(fetched);
     if (!needsMore && wanted === null) return { pages, next };
     const following = next();
@@ -164,7 +164,7 @@ async function fetchPages<Item extends ListItem>(
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason PAGING_REPEATS, if the service repeats a page although it says that
  * there are more.
  */
-function nextOf<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
+function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
   const [last, previous] = pages.toReversed();
   if (last === undefined) return null;
   const { page, token, repeats } = last;
