@@ -12,7 +12,7 @@ import { startService } from '../helpers/service.ts';
 const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
-const MAX_BYTES = 380_000;
+const MAX_BYTES = 410_000;
 
 /** Runs a command with this Node first on its PATH, and without the variables that npm sets for this repository. */
 async function run(cwd: string, command: string, ...args: readonly string[]) {
@@ -76,7 +76,7 @@ describe('the package', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('takes less than 380 kB when installed', async () => {
+  it('takes less than 410 kB when installed', async () => {
     const installed = join(folder, 'node_modules/keytrail');
     const files = await readdir(installed, { recursive: true, withFileTypes: true });
     const sizes = await Promise.all(
