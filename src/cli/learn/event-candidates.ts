@@ -1,4 +1,4 @@
-import { isFailureFlag } from '../../config/contract-schema.ts';
+import { isFailureFlag } from '../../config/contract-entries.ts';
 import { type EventOutcome, parseOutcome } from '../../mapping/outcome.ts';
 import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
 import { ACTION_NAMES, ID_ENDS, isSurrounding, JOINED_ID, RECORD_WORDS, VERBS } from './names.ts';

@@ -57,7 +57,7 @@ const SUGGEST: Readonly<
   userAgent: suggestUserAgent,
 };
 
-/** The most certain first: they leave fewer fields for the others. */
+/** The most certain first: a field that one entry reads is no candidate for the next. */
 const ORDER: readonly EventEntry[] = [
   ...(['occurredAt', 'id', 'userAgent', 'outcome', 'ipAddress'] as const),
   ...(['action', 'actor', 'target'] as const),

@@ -12,7 +12,7 @@ import type { CommandLine } from '../command-line.ts';
 import { COMMANDS } from '../commands.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** A response with the name by which the report mentions it. */
+/** A response, and its name in the report. */
 export type NamedResponse = { readonly name: string; readonly response: UpstreamResponse };
 
 /**

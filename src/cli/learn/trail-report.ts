@@ -118,7 +118,7 @@ function listUnmapped(events: readonly AuditEvent[], contract: EventContract): r
   return ['  Not mapped, only in `raw`:', ...lines, ...(rest > 0 ? [`    and ${rest} more.`] : [])];
 }
 
-/** Says where the records, their total and the next page are. */
+/** Formats the pointers of the records, their total and the next page. */
 function describeList(
   trails: readonly AuditPage[],
   { records, total, paging }: AuditContract,
@@ -136,7 +136,7 @@ function describeSource(source: Source): string {
   return ` (${[source].flat().join(', ')})`;
 }
 
-/** Says what to set if the service has more pages that Keytrail cannot request. No response contains it. */
+/** Names what to set if the service has more pages that Keytrail cannot request. No response contains it. */
 function describeNext(
   trails: readonly AuditPage[],
   { paging: { style } }: AuditContract,
