@@ -14,6 +14,7 @@ try {
   await play(page, 'expiresAt');
   await openTab(page, 'Audit');
   await play(page, 'totalCount');
+  await page.keyboard.press('ArrowLeft'); // ends the selection with which play() reads the result
   await page.mouse.move(0, 0); // hovers over nothing
   await page.waitForTimeout(500);
   mkdirSync(FOLDER, { recursive: true });
