@@ -27,7 +27,7 @@ export async function learn(runtime: Runtime, commandLine: CommandLine): Promise
 }
 
 const NOTHING_FOUND =
-  'No response has a list of records or an access token. Pass a contract with one of the lines above as --contract, or save the response of GET /api/v1/audit or POST /api/v1/auth/login.';
+  'No response has a list of records or an access token. Save the right one of the lines above as contract.json and add --contract contract.json, or save the response of GET /api/v1/audit or POST /api/v1/auth/login.';
 
 /** Loads the contract to try; an empty one if there is none. */
 function loadContract({ readFile }: Runtime, { contract: file }: CommandLine): ConfiguredContract {

@@ -68,7 +68,11 @@ export function readListPage<Item extends ListItem>(
   const records = recordsAt(contract.records, body);
   if (records === null) {
     throwOnSoftFailure(response);
-    const message = `The service's response has no list of records that Keytrail can find, or has its records in groups; then set \`audit.records\` to a pattern such as \`/data/*/logs\`. ${CONTRACT_HINT}`;
+    const problem =
+      contract.records === null
+        ? "Keytrail finds no list of records in the service's response. For records in groups, set `audit.records` to a pattern such as `/data/*/logs`."
+        : "The pointer `audit.records` of the contract leads to no list in the service's response.";
+    const message = `${problem} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
   // An empty list with a `message` is normal; with an `error` it is not.

@@ -6,7 +6,7 @@ import { isObject } from './values.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
 export const CONTRACT_HINT =
-  'Save a response and run `keytrail learn --from response.json` to see what is found; map the rest in a contract file (KEYTRAIL_CONTRACT).';
+  'Save a response and run `keytrail learn --from response.json` to see what is found; then map it in a contract file (KEYTRAIL_CONTRACT).';
 
 /** Names of success flags and of counts of deleted things. */
 const SUCCESS_FLAGS =

@@ -209,8 +209,8 @@ function toPagingError({ missing, reason }: MissingPage): GatewayError {
   const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
   const message =
     reason === undefined
-      ? `The service has more records, but how to request its next page is unknown: its operator must set \`${missing}\`${styles} in the file of KEYTRAIL_CONTRACT.`
-      : `The service would return records again that it has already returned, and others never: its operator must correct \`${missing}\` in the file of KEYTRAIL_CONTRACT.`;
+      ? `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).`
+      : `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`;
   return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
 }
 

@@ -74,7 +74,7 @@ function requireField(
   if (filled.length === 0 || isReadable) return;
   throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
     reason: 'FIELD_UNREAD',
-    message: `The filter needs \`${fields[0]}\`, which Keytrail cannot find or read in the records: the operator must set \`audit.event.${fields[0]}\` in the file of KEYTRAIL_CONTRACT, see \`keytrail learn\`.`,
+    message: `The filter needs \`${fields[0]}\`, which Keytrail cannot read in these records: set or correct \`audit.event.${fields[0]}\` in the contract (KEYTRAIL_CONTRACT). \`keytrail learn\` suggests entries.`,
   });
 }
 

@@ -175,7 +175,9 @@ describe('keytrail learn', () => {
     expect(rows).toContainEqual(['field', 'read from', 'record 1', 'record 2']);
     expect(rows).toContainEqual(['occurredAt', '/time', time, time]);
     expect(rows).toContainEqual(['actor.name', '/user/email', '-', 'ann']);
-    expect(stderr).toContain('The same in every record: occurredAt, action.\n');
+    expect(stderr).toContain(
+      'Check these, which are the same in every record: occurredAt, action.\n',
+    );
     expect(stderr).toContain('outcome is null: ');
     expect(stderr).toContain('set audit.paging.parameter');
     expect(stderr.split('\n').filter((line) => line.length > 100)).toEqual([]);
@@ -196,8 +198,8 @@ describe('keytrail learn', () => {
     expect(await learning.status).toBe(0);
     const { stdout, stderr } = learning.output;
     expect(JSON.parse(stdout).audit.records).toBe('');
-    expect(stderr).toContain(`Skipped ${other}: it has no list of records and no access token.\n`);
-    expect(stderr).not.toContain(`Skipped ${trail}`);
+    expect(stderr).toContain(`Keytrail found neither records nor an access token in ${other}.\n`);
+    expect(stderr).not.toContain(`in ${trail}.`);
     expect(stdout + stderr).not.toContain('CANARY');
   });
 
@@ -249,7 +251,9 @@ describe('keytrail learn', () => {
     expect(await learning.status).toBe(2);
     const { stderr } = learning.output;
     expect(stderr).toContain('accessToken is null.');
-    expect(stderr).toContain('Its texts: /sid (21 characters), /user/name (6 characters).');
+    expect(stderr).toContain(
+      'Texts in the response: /sid (21 characters), /user/name (6 characters).',
+    );
     expect(readyLines(stderr)).toEqual([{ login: { accessToken: '/sid' } }]);
     expect(stderr).not.toContain('CANARY');
     const contract = await save('sid.contract.json', readyLines(stderr)[0]);
@@ -304,7 +308,7 @@ describe('keytrail learn', () => {
       { audit: { event: { target: { name: '/On' } } } },
     ]);
     expect(stderr).toContain('{"audit": {"event": {"id": "/Nr"}}}  8\n');
-    expect(stderr).toContain('with its zone if that is not UTC');
+    expect(stderr).toContain('and replace UTC by the zone of the service');
     expect(stderr).toContain('outcome is null: no field');
     expect(stderr).toContain('\n      20.11.2026 16:07\n');
     const isText = (line: string) => !line.startsWith('    {');
@@ -324,7 +328,7 @@ describe('keytrail learn', () => {
       event: { id: '/Nr', action: '/Verb', actor: { name: '/Who' }, target: { name: null } },
     });
     expect(stderr).toMatch(/^ {2}id {2,}\/Nr {2,}8 {2,}7$/m);
-    expect(stderr).toContain('target is null: the contract leads to no value.\n');
+    expect(stderr).toContain('target is null: the pointer in the contract leads to no value.\n');
     expect(readyLines(stderr).map((line) => Object.keys(line.audit.event))).toEqual([
       ['occurredAt'],
     ]);
@@ -362,7 +366,7 @@ describe('keytrail learn', () => {
     await using second = keytrailInProcess(['learn', '--contract', contract, '--from', all]);
     expect(await second.status).toBe(0);
     expect(second.output.stderr).toContain(
-      'outcome is null for these values: /result nok, /result S4.',
+      'outcome is null, because these values are not understood: /result nok, /result S4.',
     );
   });
 

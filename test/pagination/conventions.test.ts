@@ -205,12 +205,12 @@ const SERVICES: Readonly<Record<string, Respond>> = {
     ({ id }, value) => id === value,
     ({ items }) => ({ body: items }),
   ),
-  'the records before a time': byRecord(
+  'the records before a time, or before another value of the last record': byRecord(
     'before',
     ({ time }, value) => time >= value,
     ({ items }) => ({ body: { items } }),
   ),
-  'the records up to a time, those with this time included': byRecord(
+  'the records up to and including a time': byRecord(
     'until',
     ({ time }, value) => time > value,
     ({ items }) => ({ body: { items } }),

@@ -81,7 +81,9 @@ export function explainNulls(
   const suggestions = suggestEntries(records, contract, inferred, list);
   const entries = nullEntries.map((entry) => ({
     name: entry,
-    reason: inferred.includes(entry) ? NULL_REASONS[entry] : 'the contract leads to no value',
+    reason: inferred.includes(entry)
+      ? NULL_REASONS[entry]
+      : 'the pointer in the contract leads to no value',
     unread: listUnreadValues(events, contract, entry),
     suggestions: suggestions.get(entry) ?? [],
   }));

@@ -42,14 +42,14 @@ export function reportTexts(response: UpstreamResponse): readonly string[] {
     ...advise('accessToken', suggestAccessToken(response)),
     ...(texts.length === 0
       ? []
-      : wrap(escapeUnprintable(`  Its texts: ${texts.join(', ')}.`), INDENT)),
+      : wrap(escapeUnprintable(`  Texts in the response: ${texts.join(', ')}.`), INDENT)),
   ];
 }
 
 function advise(entry: string, suggestions: readonly LoginSuggestion[]): readonly string[] {
   if (suggestions.length === 0) return [];
   return [
-    `  ${entry} is null. If one of these is it, add to the contract:`,
+    `  ${entry} is null. If one of these is right, add it to the contract:`,
     ...formatReadyLines(
       suggestions.map(({ contract, note }) => ({ contract: { login: contract }, note })),
     ),

@@ -43,7 +43,7 @@ function reportUnknown({ name, response }: NamedResponse): readonly string[] {
     : [];
   return [
     ...wrap(
-      escapeUnprintable(`Skipped ${name}: it has no list of records and no access token.`),
+      escapeUnprintable(`Keytrail found neither records nor an access token in ${name}.`),
       '  ',
     ),
     ...rows,

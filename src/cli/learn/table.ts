@@ -56,5 +56,5 @@ export function describeConstants(events: readonly AuditEvent[]): readonly strin
     return first !== null && others.length > 0 && others.every((value) => value === first);
   });
   const names = constant.map(({ name }) => name).join(', ');
-  return names === '' ? [] : [`  The same in every record: ${names}.`];
+  return names === '' ? [] : [`  Check these, which are the same in every record: ${names}.`];
 }

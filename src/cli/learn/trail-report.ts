@@ -65,15 +65,15 @@ function wrapLines(lines: readonly string[]): readonly string[] {
 
 /** Formats why a field is null in every record, and contracts that may read it. */
 function formatNull({ name, reason, unread, suggestions }: NullField): readonly string[] {
-  const cause = unread.length > 0 ? 'its values are not understood, see below' : reason;
+  const cause = unread.length > 0 ? 'its values are not understood' : reason;
   const sentence = `  ${name} is null: ${cause}.`;
   if (suggestions.length === 0) return wrap(sentence, INDENT);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
-  const assumption = isAssumed ? ', with its zone if that is not UTC' : '';
+  const assumption = isAssumed ? ', and replace UTC by the zone of the service' : '';
   const [first] = suggestions;
   const unmapped = first?.unmapped ?? [];
   return [
-    ...wrap(`${sentence} If one of these is it, add to the contract${assumption}:`, INDENT),
+    ...wrap(`${sentence} If one of these is right, add it to the contract${assumption}:`, INDENT),
     ...formatReadyLines(
       suggestions.map(({ contract, examples }) => ({
         contract: { audit: { event: contract } },
@@ -95,7 +95,10 @@ function listUnread(events: readonly AuditEvent[], contract: EventContract): rea
       .slice(0, MAX_UNREAD)
       .map(({ pointer, value }) => `${cut(pointer, 40)} ${showValue(pointer, value, 40)}`);
     const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
-    return wrap(`  ${name} is null for these values: ${values.join(', ')}${more}.`, INDENT);
+    return wrap(
+      `  ${name} is null, because these values are not understood: ${values.join(', ')}${more}.`,
+      INDENT,
+    );
   });
 }
 
