@@ -4,6 +4,7 @@ import { lazy } from '../util/memoize.ts';
 import type { LazyListContract } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import {
+  type Announcement,
   countRead,
   type EntryNames,
   FIRST_PAGE,
@@ -42,8 +43,9 @@ export type ListPage<Item extends ListItem = ListItem> = {
   /** How to request the next page. @param token How this page was requested; its counts may be corrected. */
   next(token?: PageToken | null): NextPage;
   /** What a flag or a count of the response says about further pages. */
-  announces(token?: PageToken | null): 'more' | 'end' | null;
-  /** Whether the page may begin with the last records of the page before it. */
+  announces(token?: PageToken | null): Announcement;
+  /** Whether pages are requested by the last record of the page before them, and whether they begin with it. */
+  isAfterLast(): boolean;
   isInclusive(): boolean;
   /** Empties the list in the body. After that neither items nor `raw` may be read. */
   release(): void;
@@ -112,6 +114,7 @@ export function readListPage<Item extends ListItem>(
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(response, factsFor(token))),
     announces: (token) => readAnnouncement(response, factsFor(token)),
+    isAfterLast: () => /^last-/.test(facts().paging.style),
     isInclusive: () => facts().paging.inclusive === true,
     release: () => {
       records.splice(0);

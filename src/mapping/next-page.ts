@@ -10,7 +10,7 @@ import { toText } from './values.ts';
  * the page, if that is known. It identifies the last page.
  */
 export type PageToken =
-  | { readonly link: string }
+  | { readonly link: string; readonly preceding?: undefined }
   | { readonly parameter: string; readonly value: string; readonly preceding?: PageCounts };
 
 /** A next page that cannot be requested: the entry of the contract to set or to correct, and why. */
@@ -20,10 +20,7 @@ export type MissingPage = {
   readonly reason?: 'PAGING_REPEATS';
 };
 
-/**
- * How to request the page after this one. `isPartial`: the rest of the same response was not read. Null: this is the last
- * page.
- */
+/** How to request the next page. `isPartial`: the rest of the same response was not read. Null: this is the last page. */
 export type NextPage = PageToken | MissingPage | { readonly isPartial: true } | null;
 
 /** Full names of two entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
@@ -39,6 +36,9 @@ export type PageRequest = {
 
 /** The first page of a list, without query parameters. */
 export const FIRST_PAGE: PageRequest = { token: null, parameters: [] };
+
+/** What a response says about further pages. */
+export type Announcement = 'more' | 'end' | null;
 
 /** What is known of the page of a response. */
 export type PageFacts = {
@@ -85,10 +85,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
 }
 
 /** What a flag or a count says about further pages. */
-export function readAnnouncement(
-  response: UpstreamResponse,
-  page: PageFacts,
-): 'more' | 'end' | null {
+export function readAnnouncement(response: UpstreamResponse, page: PageFacts): Announcement {
   const { paging, request, announcements, total } = page;
   const read = countRead(response, page);
   const flag = String(readSource(paging.more, response));
@@ -106,12 +103,7 @@ export function readAnnouncement(
 /** Number of pages and of records that were read up to this page; null if that is unknown. */
 export function countRead(response: UpstreamResponse, page: PageFacts): PageCounts | null {
   const { token } = page.request;
-  const preceding =
-    token === null
-      ? countSkipped(response, page)
-      : 'preceding' in token && token.preceding !== undefined
-        ? token.preceding
-        : null;
+  const preceding = token === null ? countSkipped(response, page) : (token.preceding ?? null);
   if (preceding === null || page.length === 0) return preceding;
   return { pages: preceding.pages + 1, records: preceding.records + page.length };
 }

@@ -38,6 +38,12 @@ export function findItem(
   return -1;
 }
 
+/** Whether a page contains the record at an index of another page. Records without an id cannot be told apart. */
+export function containsRecord(page: ListPage, other: ListPage, index: number): boolean {
+  const hasId = other.item(index).id !== null;
+  return hasId && indexPrints(page).records.has(recordPrint(other, index));
+}
+
 const COMPARISONS = [
   { kind: 'records', printOf: (fingerprint: string) => fingerprint.slice(DIGEST_LENGTH) },
   { kind: 'ids', printOf: (fingerprint: string) => fingerprint.slice(0, DIGEST_LENGTH) },

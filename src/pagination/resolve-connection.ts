@@ -3,7 +3,7 @@ import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
 import { type CursorPosition, decodeCursor, type Edge, encodeCursor } from './cursor.ts';
-import { findItem, fingerprint } from './find-item.ts';
+import { containsRecord, findItem, fingerprint } from './find-item.ts';
 import { type ItemSelector, selectAllItems } from './select-events.ts';
 
 /** One page of a connection (GraphQL Cursor Connections Specification). Its size is the client's, not the service's. */
@@ -128,6 +128,8 @@ async function fetchPages<Item extends ListItem>(
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
     const isOverlap = wanted === null && from > 0;
+    if (wanted === null && isUnordered(previous?.page, page, from))
+      throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {
       page,
@@ -171,7 +173,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   const following = page.next(token);
   const isRequested =
     following !== null && pages.some((one) => isSameRequest(one.token, following));
-  const isNumbered = token !== null && 'preceding' in token;
+  const isNumbered = token?.preceding !== undefined;
   const canContinue = following !== null && !('missing' in following) && !isRequested;
   const problem = { missing: parameterEntry(token, page), reason: 'PAGING_REPEATS' } as const;
   const mayContinue =
@@ -195,7 +197,7 @@ function mayBeMoved(page: ListPage, previous: ListPage | undefined): boolean {
 }
 
 function withoutRecords(token: PageToken | null, count: number): PageToken | null {
-  if (token === null || !('preceding' in token) || token.preceding === undefined) return token;
+  if (token?.preceding === undefined) return token;
   const { pages, records } = token.preceding;
   return { ...token, preceding: { pages, records: records - count } };
 }
@@ -233,6 +235,14 @@ function countOverlap(previous: ListPage | undefined, page: ListPage): number {
     return page.length === previous.length && isOverlap(page.length) ? page.length : 0;
   const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
   return isOverlap(size) ? size : 0;
+}
+
+/** Whether a page after the last record of the page before it has a record of that page again: it was not the last. */
+function isUnordered(previous: ListPage | undefined, page: ListPage, from: number): boolean {
+  if (previous === undefined || !page.isAfterLast()) return false;
+  return indices(page.length).some(
+    (index) => index >= from && containsRecord(previous, page, index),
+  );
 }
 
 function isSameRequest(token: PageToken | null, next: NextPage): boolean {

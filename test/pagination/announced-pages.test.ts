@@ -304,6 +304,31 @@ describe('pages after the last value', () => {
   });
 });
 
+describe('pages after the last record', () => {
+  it.each<[string, Paging]>([
+    ['last-id', { style: 'last-id', parameter: 'after' }],
+    ['last-value', { style: 'last-value', last: '/id', parameter: 'after' }],
+    [
+      'last-value, inclusive',
+      { style: 'last-value', last: '/id', parameter: 'after', inclusive: true },
+    ],
+  ])(
+    'are refused with the style %s if the last record of a page is not the last one',
+    async (_, paging) => {
+      // JavaScript sorts members whose names are integers: the newest record comes last.
+      const respond = ({ searchParams }: URL) => {
+        const after = Number(searchParams.get('after') ?? 10);
+        const ids = Array.from({ length: 3 }, (_, index) => after - 1 - index).filter(
+          (id) => id > 0,
+        );
+        return { body: { rows: Object.fromEntries(ids.map((id) => [id, record(id)])) } };
+      };
+      const { ids, reason } = await read(respond, { records: '/rows', paging });
+      expect([ids, reason]).toEqual([undefined, 'PAGING_REPEATS']);
+    },
+  );
+});
+
 describe('a filter', () => {
   const filters = {
     since: 'since: "2000-01-01T00:00:00Z"',

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { POINTER } from '../mapping/json-pointer.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
+import { INSTANT_FORMATS } from '../mapping/time.ts';
+import { compileTimePattern } from '../util/time-pattern.ts';
+import { isTimeZone } from '../util/time-zone.ts';
+
+/** A JSON pointer. */
+export const pointer = z
+  .string('must be an RFC 6901 pointer such as "/data/0/id"')
+  .regex(POINTER, 'must be an RFC 6901 pointer: empty, or starting with "/"');
+const POINTERS = [pointer, z.array(pointer).min(1), z.null()] as const;
+/** Pointers of a field, the first that leads to a value wins; or null. */
+export const pointers = z.union(
+  POINTERS,
+  'must be an RFC 6901 pointer such as "/data/id", a list of them, or null',
+);
+const header = z.strictObject({
+  header: z
+    .string('must be the name of a header')
+    .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header')
+    .describe('The name of a response header.'),
+});
+/** Pointers of a field, or a header; or null. */
+export const source = z.union(
+  [...POINTERS, header],
+  'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
+);
+
+/** A record of zod drops this key without an issue. */
+const withoutProto = z
+  .unknown()
+  .refine((map) => !Object.hasOwn(Object(map), '__proto__'), 'must not have the key __proto__');
+
+/** Pointers, or pointers and a text for each value. */
+const mapped = <Text extends z.ZodType<string>>(text: Text, example: string) =>
+  z.union(
+    [
+      ...POINTERS,
+      z.strictObject({
+        at: pointers.describe('Where the value is.'),
+        map: withoutProto
+          .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
+          .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
+          .meta({ minProperties: 1 })
+          .describe(
+            'A text for each value; the keys for true, 0 and 403 are "true", "0" and "403". Any other value gives null.',
+          ),
+      }),
+    ],
+    `must be an RFC 6901 pointer, a list of them, {"at": pointer, "map": ${example}} or null`,
+  );
+/** Pointers of a text, or with a map a text for each value. */
+export const mappedText = mapped(z.string('must be a text'), '{"D": "key.delete"}');
+/** Pointers of an outcome, or with a map an outcome for each value. A flag that is true for a failure needs a map. */
+export const outcome = mapped(
+  z.enum(['SUCCESS', 'FAILURE']),
+  '{"A": "SUCCESS", "D": "FAILURE"}',
+).superRefine((entry, context) => {
+  const isList = Array.isArray(entry);
+  for (const [index, pointer] of [entry].flat().entries()) {
+    if (typeof pointer !== 'string' || !isFailureFlag(pointer)) continue;
+    const message =
+      'has the name of a flag that is true if the action failed. Say so with a map: {"at": pointer, "map": {"false": "SUCCESS", "true": "FAILURE"}}';
+    context.addIssue({ code: 'custom', message, path: isList ? [index] : [] });
+  }
+});
+
+const timeFormats = INSTANT_FORMATS.join(', ');
+const pattern = z.strictObject({
+  pattern: z
+    .string('must be a text such as "dd.MM.yyyy HH:mm:ss"')
+    .refine(
+      (text) => compileTimePattern(text) !== null,
+      'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d), an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
+    )
+    .describe(
+      'Letters of Unicode TR35, such as "dd.MM.yyyy HH:mm:ss". Two letters need two digits, one letter has no leading zero. Other letters are in single quotes.',
+    ),
+});
+/** The format of a time, and the zone of times without one. */
+const notation = <const Formats extends readonly [string, ...string[]]>(formats: Formats) => ({
+  as: z
+    .union(
+      [z.enum(formats), pattern],
+      `must be one of ${formats.join(', ')}, or {"pattern": "dd.MM.yyyy HH:mm:ss"}`,
+    )
+    .describe('How the value is written.'),
+  zone: z
+    .string('must be a time zone')
+    .refine(
+      isTimeZone,
+      'must be a time zone: "UTC", a name such as "Europe/Berlin", or an offset such as "+09:00"',
+    )
+    .describe(
+      'The zone of times that have none: "UTC", a name such as "Europe/Berlin", or an offset such as "+09:00".',
+    )
+    .optional(),
+});
+/** Pointers of a time, or with its format, its zone and what joins its parts. */
+export const occurredAt = z.union(
+  [
+    ...POINTERS,
+    z
+      .strictObject({
+        at: pointers.describe('Where the time is.'),
+        ...notation(INSTANT_FORMATS),
+        join: z
+          .string('must be a text')
+          .describe(
+            'Joins the values of all pointers with this text, such as a date and a time of day with "T".',
+          )
+          .optional(),
+      })
+      .superRefine((entry, context) => {
+        checkZone(entry, context);
+        if (entry.join !== undefined && !Array.isArray(entry.at)) {
+          context.addIssue({
+            code: 'custom',
+            path: ['join'],
+            message: 'needs a list of pointers in `at`',
+          });
+        }
+      }),
+  ],
+  `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${timeFormats}, or {"pattern": "dd.MM.yyyy HH:mm:ss"}`,
+);
+/** Where the expiry is, with its format. */
+export const expires = z
+  .strictObject({
+    at: source.describe('Where the expiry is.'),
+    ...notation(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]),
+  })
+  .superRefine(checkZone);
+
+/** A pattern without a zone needs one. The other formats but ISO 8601 have their own. */
+function checkZone(
+  {
+    as,
+    zone,
+  }: { readonly as: string | { readonly pattern: string }; readonly zone?: string | undefined },
+  context: z.RefinementCtx,
+): void {
+  const addIssue = (message: string) =>
+    context.addIssue({ code: 'custom', path: ['zone'], message });
+  if (typeof as === 'string') {
+    if (zone !== undefined && as !== 'iso8601')
+      addIssue('is only for iso8601 and patterns: the other formats have no zone, or their own');
+  } else if (zone === undefined && compileTimePattern(as.pattern)?.hasZone === false)
+    addIssue('must be set, such as "UTC", because the pattern has no zone');
+}
+
+/** Names of flags that are true on the last page: the opposite of `more`. */
+const LAST_PAGE_FLAG = /\b(?:last|final|done|complete|completed|no more)(?: page)?$/;
+
+/** Pointers of a flag that is true if there are more pages. */
+export const moreFlag = pointers.superRefine((entry, context) => {
+  const isInverted = [entry].flat().some((pointer) => LAST_PAGE_FLAG.test(wordsOf(pointer ?? '')));
+  if (isInverted) {
+    const message =
+      'has the name of a flag that is true on the last page. Omit the entry: such flags are inferred';
+    context.addIssue({ code: 'custom', message });
+  }
+});
+
+/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
+const FAILURE_FLAG =
+  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)$/;
+
+/** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
+export function isFailureFlag(pointer: string): boolean {
+  return FAILURE_FLAG.test(wordsOf(pointer));
+}
+
+/** The words of the last token of a pointer. */
+function wordsOf(pointer: string): string {
+  return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
+}
