@@ -244,6 +244,36 @@ describe('keytrail learn', () => {
     expect(stdout + stderr).not.toContain('CANARY');
   });
 
+  it('names --headers if the contract reads the access token from a header', async () => {
+    const file = await save('header.json', { renewal: 'CANARY7CANARY7CANARY7' });
+    const contract = await save('header.contract.json', {
+      login: { accessToken: { header: 'x-pass' }, refreshToken: '/renewal' },
+    });
+    await using learning = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await learning.status).toBe(2);
+    const { stderr } = learning.output;
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'add the headers of the response with --headers.',
+    );
+    expect(readyLines(stderr)).toEqual([]);
+  });
+
+  it('lists fields outside of the records that it does not read, escaped', async () => {
+    const records = [{ id: 1, time: '2026-11-20T10:00:00Z', action: 'x' }];
+    const file = await save('envelope.json', {
+      records,
+      bestand: 57,
+      'a\u001b': 'b\u001b',
+      total: 1,
+    });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stderr } = learning.output;
+    expect(stderr).toContain('Outside of the records, not read: /bestand 57,');
+    expect(stderr).not.toContain('\u001b');
+    expect(stderr).not.toContain('/total 1');
+  });
+
   it('suggests where the access token is, by the lengths of texts, and reads it with that line', async () => {
     const body = { sid: 'CANARY7CANARY7CANARY7', user: { name: 'CANARY' } };
     const file = await save('sid.json', body);

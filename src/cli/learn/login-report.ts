@@ -36,7 +36,14 @@ export function reportLogin(response: UpstreamResponse, login: LoginContract): r
 }
 
 /** Reports the texts of a response that may be one to a login, and which of them may be the access token. */
-export function reportTexts(response: UpstreamResponse): readonly string[] {
+export function reportTexts(
+  response: UpstreamResponse,
+  configured: Source = null,
+): readonly string[] {
+  if (isMissingHeader(configured, response))
+    return [
+      '  The contract reads the access token from a header: add the headers of the response with --headers.',
+    ];
   const texts = listTexts(response);
   return [
     ...advise('accessToken', suggestAccessToken(response)),
@@ -44,6 +51,12 @@ export function reportTexts(response: UpstreamResponse): readonly string[] {
       ? []
       : wrap(escapeUnprintable(`  Texts in the response: ${texts.join(', ')}.`), INDENT)),
   ];
+}
+
+/** Whether the contract reads a field from a header, and the response has no such header. */
+function isMissingHeader(source: Source, { headers }: UpstreamResponse): boolean {
+  const isHeader = source !== null && typeof source === 'object' && 'header' in source;
+  return isHeader && headers[source.header.toLowerCase()] === undefined;
 }
 
 function advise(entry: string, suggestions: readonly LoginSuggestion[]): readonly string[] {

@@ -26,16 +26,19 @@ export function formatReport(
     ...of('login')
       .slice(0, 1)
       .flatMap(({ response }) => reportLogin(response, login)),
-    ...of(null).flatMap(reportUnknown),
+    ...of(null).flatMap((response) => reportUnknown(response, configured)),
     ...(trails.length === 0 ? [] : reportTrail(trails, audit, configured.audit?.event)),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Reports a response with neither a list of records nor an access token: where they may be. */
-function reportUnknown({ name, response }: NamedResponse): readonly string[] {
+function reportUnknown(
+  { name, response }: NamedResponse,
+  { login }: ConfiguredContract,
+): readonly string[] {
   const lists = suggestRecords(response.body);
-  const texts = reportTexts(response);
+  const texts = reportTexts(response, login?.accessToken);
   const rows = hasRowsOfValues(response.body)
     ? [
         '  It has rows of values, whose names are elsewhere. Keytrail reads records that are objects.',

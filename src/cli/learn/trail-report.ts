@@ -1,4 +1,5 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
+import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
 import type {
   AuditContract,
@@ -55,6 +56,7 @@ export function reportTrail(
   return [
     ...lines,
     ...wrapLines(describeList(trails, audit)),
+    ...wrapLines(listUnreadEnvelope(responses, audit)),
     ...wrapLines(describeNext(trails, audit)),
   ];
 }
@@ -130,6 +132,24 @@ function describeList(
   const totals = trails.map((trail) => trail.total()).filter((count) => count !== null);
   return [
     `  Records: ${length} at ${records === '' ? 'the top' : records}. Total: ${totals[0] ?? 'unknown'}${describeSource(total)}. Paging: ${paging.style}${describeSource(paging.next)}.`,
+  ];
+}
+
+/** Lists fields outside of the records that no entry reads: one may be a total, a flag or a cursor with another name. */
+function listUnreadEnvelope(
+  responses: readonly UpstreamResponse[],
+  { records, total, paging }: AuditContract,
+): readonly string[] {
+  const read = [total, paging.next, paging.more, paging.position, paging.pages].flat();
+  const unread = responses
+    .slice(0, 1)
+    .flatMap(({ body }) => listEnvelopeFields(body, records))
+    .filter(({ pointer, kinds }) => pointer !== '' && kinds.size === 0 && !read.includes(pointer))
+    .slice(0, MAX_UNREAD)
+    .map(({ pointer, value }) => `${cut(pointer, 40)} ${showValue(pointer, value, 40)}`);
+  if (unread.length === 0) return [];
+  return [
+    `  Outside of the records, not read: ${unread.join(', ')}. If one of these is a total, a flag for more pages or a cursor, set audit.total, audit.paging.more or audit.paging.next.`,
   ];
 }
 
