@@ -62,6 +62,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
       tls,
     },
     contract,
+    path: GRAPHQL_PATH,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
