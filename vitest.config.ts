@@ -13,9 +13,15 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['browser', 'deploy', 'docs', 'federation', 'package', 'security'].map(
-            (folder) => `test/${folder}/**`,
-          ),
+          exclude: [
+            'browser',
+            'deploy',
+            'docs',
+            'federation',
+            'frameworks',
+            'package',
+            'security',
+          ].map((folder) => `test/${folder}/**`),
           execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
           experimental,
@@ -59,6 +65,14 @@ export default defineConfig({
         test: {
           name: 'federation',
           include: ['test/federation/**/*.test.ts'],
+          experimental,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'frameworks',
+          include: ['test/frameworks/*.test.ts'],
           experimental,
           testTimeout: 30_000,
         },

@@ -17,8 +17,8 @@ console.log(response.status, errors[0].extensions.code);
 // `gateway.handle` is a request listener for a Node server.
 const server = createServer(gateway.handle).listen(0, '127.0.0.1', async () => {
   const { port } = Object(server.address());
-  const ready = await fetch(`http://127.0.0.1:${port}/health/ready`);
-  console.log(await ready.json());
+  const { status } = await fetch(`http://127.0.0.1:${port}/graphql`, request);
+  console.log(status);
   server.close();
 });
 await new Promise((closed) => server.once('close', closed));

@@ -1,7 +1,6 @@
 /** Default messages: what failed and what to do next. Fixed sentences, so that they cannot contain a secret. */
 export const FAILURES = {
-  BAD_REQUEST:
-    'This is not a GraphQL-over-HTTP request: POST a JSON object with a `query` to /graphql.',
+  BAD_REQUEST: 'This is not a GraphQL-over-HTTP request: POST a JSON object with a `query`.',
   // Clients of Apollo and urql compare this text, then send the document.
   PERSISTED_QUERY_NOT_SUPPORTED: 'PersistedQueryNotSupported',
   GRAPHQL_PARSE_FAILED: 'The document is not valid GraphQL: correct its syntax.',

@@ -27,7 +27,7 @@ import { type ResultLimits, useResultLimit } from './server/plugins/use-result-l
 import { useRoutes } from './server/plugins/use-routes.ts';
 import { useValueMasking } from './server/plugins/use-value-masking.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './server/request-body.ts';
-import { type Endpoint, GRAPHQL_PATH, targetOf, toEndpoint } from './server/routes.ts';
+import { createRoutes, type Endpoint, targetOf } from './server/routes.ts';
 import { createSender, type SendLimits } from './server/send-response.ts';
 import { validateHttpHead } from './server/validate-http-head.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
@@ -44,6 +44,8 @@ export type GatewayDependencies = BodyLimits &
     readonly observer?: Partial<GatewayObserver> | undefined;
     /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
     readonly trustedProxies: number;
+    /** Path of the GraphQL endpoint. */
+    readonly path: string;
     readonly introspection: boolean;
     /** Where each field is in the service's responses. What it omits is inferred. */
     readonly contract: SharedServices['contract'];
@@ -63,14 +65,15 @@ export type GatewayDependencies = BodyLimits &
     readonly random: () => number;
     /** Creates a request ID. */
     readonly createId: () => string;
-    /** Aborted when the shutdown begins: the gateway is then live, but not ready. */
-    readonly draining: AbortSignal;
+    /** Aborted when the shutdown begins: the gateway is then live, but not ready. Null in a program: no health checks. */
+    readonly draining: AbortSignal | null;
   };
 
 /** Creates a gateway. It connects to the service when the first request needs it. */
 export function assembleGateway(options: GatewayDependencies): Gateway {
-  const { trustedProxies, contract, playground, corsOrigins } = options;
+  const { path, trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
+  const routes = createRoutes(path, draining !== null);
   const reporter = createReporter({
     log: options.log,
     observer: options.observer,
@@ -86,6 +89,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   });
   const loadShedder = createLoadShedder({
     reporter,
+    path,
     createId,
     clock,
     maxInFlight: options.maxInFlight,
@@ -117,19 +121,19 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     schema: prepared.schema,
     context: ({ request: { headers, signal }, peer, report }) =>
       contextOf({ headers, signal, peer }, report),
-    graphqlEndpoint: GRAPHQL_PATH,
+    graphqlEndpoint: path,
     // Hooks of the same name run in this order.
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
       useResultLimit(options), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
-      useRequestReport((requestId, { headers }, { pathname }) =>
-        reporter.begin({ requestId, headers, isGraphql: pathname === GRAPHQL_PATH }),
+      useRequestReport(routes, (requestId, { headers }, { pathname }) =>
+        reporter.begin({ requestId, headers, isGraphql: pathname === path }),
       ),
       useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
-      playground !== null && usePlayground(GRAPHQL_PATH, playground),
-      useRoutes(draining, loadShedder.isShedding),
+      playground !== null && usePlayground(path, playground),
+      useRoutes(routes, draining, loadShedder.isShedding),
       useJsonRequests(),
       useIntrospection(options.introspection),
       useLimits(),
@@ -170,8 +174,9 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const request = new Request(input, init);
       const { signal, url, method, body: stream } = request;
       signal.throwIfAborted();
-      const endpoint = toEndpoint(method, new URL(url).pathname);
-      const readBody = stream && isOperation(endpoint) ? () => bodies.ofFetch(stream) : undefined;
+      const endpoint = routes.toEndpoint(method, new URL(url).pathname);
+      const readBody =
+        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream) : undefined;
       const response = await loadShedder.respond({ ...endpoint, signal, readBody }, async (body) =>
         yoga.fetch(body === undefined ? request : new Request(request, { body })),
       );
@@ -179,21 +184,29 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       signal.throwIfAborted();
       throw new TypeError('The body of the request could not be read.');
     },
-    handle: async (request, response) => {
+    handle: async (request, response, next) => {
       const target = targetOf(request);
-      const endpoint = toEndpoint(request.method, target);
+      const endpoint = routes.toEndpoint(request.method, target);
+      if (next !== undefined && endpoint.route !== path) return next();
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
-      const invalid = validateHttpHead(request, endpoint);
-      const isWanted = !invalid && isOperation(endpoint) && !request.readableDidRead;
+      const invalid = validateHttpHead(request, endpoint, routes);
+      const isWanted = !invalid && isOperation(endpoint, path);
       const readBody = isWanted ? () => bodies.ofNode(request) : undefined;
       const result = await loadShedder.respond({ ...endpoint, readBody }, async (body) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
-        if (body !== undefined) {
-          if (target === GRAPHQL_PATH && (await fastPath(request, response, body))) return null;
-          // A stream can be read only once. Yoga takes `request.body`, where body parsers of Express leave it.
-          Object.assign(request, { body });
-        }
-        return yoga.handleNodeRequestAndResponse(request, response, { peer });
+        // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
+        if (body !== undefined && target === path && (await fastPath(request, response, body)))
+          return null;
+        const { signal } = toCallerRequest(request, response);
+        return yoga.handleRequest(
+          new yoga.fetchAPI.Request(`http://localhost${target}`, {
+            method: request.method ?? '',
+            headers: Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+            body: body ?? null,
+            signal,
+          }),
+          { peer },
+        );
       });
       if (result === null) return;
       const head = { status: result.status, headers: Object.fromEntries(result.headers) };
@@ -222,6 +235,6 @@ function allowOrigins(origins: readonly string[]) {
 }
 
 /** Whether a request carries a GraphQL operation in its body. */
-function isOperation({ method, route }: Endpoint): boolean {
-  return method === 'POST' && route === GRAPHQL_PATH;
+function isOperation({ method, route }: Endpoint, path: string): boolean {
+  return method === 'POST' && route === path;
 }

@@ -86,7 +86,7 @@ describe('the examples', () => {
 
   it('library.ts and testing.test.ts run as written', async () => {
     const library = await node(['library.ts']);
-    expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
+    expect(library.stdout).toBe('200 UNAUTHENTICATED\n200\n');
     const { stdout } = await node(['--test', 'testing.test.ts']);
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });

@@ -5,10 +5,11 @@ import { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
+import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/gateway-type.ts';
+import { GRAPHQL_PATH } from '../server/routes.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { requireSupportedNode } from './node-version.ts';
 
@@ -27,6 +28,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     contract,
     loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
+    draining: null,
     clock: () => performance.now(),
     random: Math.random,
     tracer: trace.getTracer('keytrail'),
@@ -83,6 +85,7 @@ const SILENT: GatewayLog = { info: () => {}, warn: () => {}, error: () => {} };
 const optionsSchema = z.strictObject(
   {
     upstream: upstreamSchema,
+    path: graphqlPath.value.default(GRAPHQL_PATH),
     contract: z.unknown().optional(), // checked by checkContract, whose messages name the entries
     loginRateLimit: option(SETTINGS.LOGIN_RATE_LIMIT),
     rateLimitRedisUrl: SETTINGS.RATE_LIMIT_REDIS_URL.value.optional(),
@@ -101,9 +104,6 @@ const optionsSchema = z.strictObject(
         'must have the functions `info`, `warn` and `error`, as `console` has',
       )
       .default(SILENT),
-    draining: z
-      .instanceof(AbortSignal, { error: 'must be an AbortSignal' })
-      .default(() => new AbortController().signal),
     now: z
       .custom<() => Date>(isFunction, 'must be a function that returns a Date')
       .default(() => () => new Date()),

@@ -22,6 +22,11 @@ export type UpstreamOptions = {
 /** The options of `createGateway`. What is off in production by environment variables is off by default here. */
 export type GatewayOptions = {
   readonly upstream: UpstreamOptions;
+  /**
+   * Path of the GraphQL endpoint, as clients request it: with the paths under which a framework mounts it.
+   * @default '/graphql'
+   */
+  readonly path?: string | undefined;
   /** Where each field is in the service's responses. What it omits is inferred from each response. @default {} */
   readonly contract?: ConfiguredContract | undefined;
   /** Logins per minute for each client ID and for each IP address; 0 means no limit. @default 10 */
@@ -36,7 +41,7 @@ export type GatewayOptions = {
   readonly trustedProxies?: number | undefined;
   /** Whether clients may query the schema. @default false */
   readonly introspection?: boolean | undefined;
-  /** Whether browsers get GraphiQL at /graphql. @default false */
+  /** Whether browsers get GraphiQL at `path`. @default false */
   readonly playground?: boolean | undefined;
   /** Maximum number of concurrent requests; further ones get HTTP 503. @default 512 */
   readonly maxInFlight?: number | undefined;
@@ -58,8 +63,6 @@ export type GatewayOptions = {
    * the service or of Redis, of contract entries that match nothing, and of bugs (`error`). Default: no log.
    */
   readonly log?: GatewayLog | undefined;
-  /** Abort it when no more requests should arrive: `/health/ready` then returns 503. */
-  readonly draining?: AbortSignal | undefined;
   /** The current time. Default: the system clock. */
   readonly now?: (() => Date) | undefined;
 };

@@ -4,6 +4,7 @@ import { assembleGateway } from '../gateway.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { listen } from '../server/http-server.ts';
+import { prefersPage } from '../server/media-types.ts';
 import { RESPONSE_HEADERS } from '../server/plugins/use-response-headers.ts';
 import { GRAPHQL_PATH } from '../server/routes.ts';
 import { formatBanner } from './banner.ts';
@@ -61,6 +62,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
       tls,
     },
     contract,
+    path: GRAPHQL_PATH,
     introspection: config.INTROSPECTION,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
@@ -104,7 +106,7 @@ function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
     handle: async (request, response) => {
       const { method, url, headers } = request;
       const isRead = method === 'GET' || method === 'HEAD';
-      if (url === '/' && isRead && headers.accept?.includes('text/html'))
+      if (url === '/' && isRead && prefersPage(headers.accept))
         response.writeHead(302, redirect).end();
       else await handle(request, response);
     },

@@ -98,6 +98,11 @@ export const origins: ValueType<readonly string[]> = {
   fromText: (given) => given.split(',').map((part) => part.trim()),
 };
 
+/** A path without a trailing slash or dot segments, of characters that mean nothing in a pattern of paths. */
+export const graphqlPath = text('a path such as /api/graphql', (value) =>
+  /^(?:\/|(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+)$/.test(value),
+);
+
 /** The URL of a Redis. */
 export const redisUrl = text('a redis or rediss URL without query or fragment', isRedisUrl);
 

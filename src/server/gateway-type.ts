@@ -10,6 +10,9 @@ export type Gateway = AsyncDisposable & {
   abort(): void;
   /** Handles one request, with the parameters of the global `fetch`. Like `fetch`, it rejects if the request is invalid or its signal is aborted. */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
-  /** Handles one request of a Node server, as in `createServer(gateway.handle)`. Never rejects. */
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /**
+   * Handles one request of a Node server, as in `createServer(gateway.handle)` or `app.use(gateway.handle)` of Express. Any
+   * path but that of GraphQL gets a 404, or is left to `next` if it is given. Rejects only if `next` throws.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, next?: () => void): Promise<void>;
 };

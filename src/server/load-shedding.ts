@@ -2,11 +2,13 @@ import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 import type { Body, ReadBody } from './request-body.ts';
-import { type Endpoint, GRAPHQL_PATH } from './routes.ts';
+import type { Endpoint } from './routes.ts';
 
 /** Limits and collaborators of {@link createLoadShedder}. */
 export type LoadSheddingOptions = {
   readonly reporter: Reporter;
+  /** Path of the GraphQL endpoint. */
+  readonly path: string;
   readonly createId: () => string;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
@@ -47,7 +49,7 @@ const CLOSED = 'This gateway is closed: send the request to one that is running.
 
 /** Creates a load shedder, which measures the lag of the event loop until it is disposed. */
 export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
-  const { reporter, createId, clock, maxInFlight } = options;
+  const { reporter, path, createId, clock, maxInFlight } = options;
   const idle = Promise.withResolvers<void>();
   const eventLoop = monitorEventLoop(clock);
   let isClosed = false;
@@ -67,7 +69,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         return reject(new GatewayError('OVERLOADED', { message: CLOSED }), 503, request);
       open += 1;
       let isAdmitted = false;
-      const isGraphql = request.route === GRAPHQL_PATH;
+      const isGraphql = request.route === path;
       try {
         const read = request.readBody && (await request.readBody());
         if (read === null) return null;

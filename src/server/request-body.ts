@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import { createTickBarrier } from '../util/tick-barrier.ts';
+import type { NodeRequest } from './routes.ts';
 
 /** Limits of {@link createBodyReader}. */
 export type BodyLimits = {
@@ -15,7 +15,10 @@ export type Body = Buffer<ArrayBuffer>;
 export type ReadBody = { readonly body: Body } | BodyRejection | null;
 
 /** Why a request must be rejected, with the HTTP status. */
-export type BodyRejection = { readonly error: GatewayError; readonly status: 413 | 503 };
+export type BodyRejection = {
+  readonly error: GatewayError;
+  readonly status: 400 | 413 | 500 | 503;
+};
 
 /** Largest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 65_536;
@@ -55,9 +58,10 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
     }
   };
   return {
-    /** Reads the body of a request of a Node server. Its rest stays unread if it is too large. */
-    ofNode: async (request: IncomingMessage): Promise<ReadBody> => {
+    /** Reads the body of a request of a Node server, or takes what a body parser has read. Its rest stays unread if it is too large. */
+    ofNode: async (request: NodeRequest): Promise<ReadBody> => {
       if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return TOO_LARGE;
+      if (request.readableDidRead) return fromParser(request.body);
       await tickBarrier();
       // Most bodies arrive together with their heads: `read` then saves the stream's events.
       if (request.complete && request.readableLength <= MAX_BODY_BYTES)
@@ -71,3 +75,44 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
 }
 
 const EMPTY = Buffer.alloc(0);
+
+const LOST: BodyRejection = {
+  error: new GatewayError('INTERNAL_SERVER_ERROR', {
+    message:
+      'The program read the body before Keytrail: mount Keytrail before it, or set `request.body` to what was read.',
+  }),
+  status: 500,
+};
+
+const TOO_DEEP: BodyRejection = {
+  error: new GatewayError('BAD_REQUEST', {
+    message: 'The body is nested too deeply: send fewer levels.',
+  }),
+  status: 400,
+};
+
+const NOT_UTF_8: BodyRejection = {
+  error: new GatewayError('BAD_REQUEST', {
+    message:
+      'The body contains U+FFFD, as invalid UTF-8 does once it is decoded: send valid UTF-8.',
+  }),
+  status: 400,
+};
+
+/** Converts what a body parser has read, such as that of Express or Fastify: bytes, a text, or the value of JSON. */
+function fromParser(parsed: unknown): BodyRejection | { readonly body: Body } {
+  if (parsed instanceof Uint8Array)
+    return parsed.length > MAX_BODY_BYTES ? TOO_LARGE : { body: Buffer.from(parsed) };
+  let text: string | undefined;
+  try {
+    text = typeof parsed === 'string' ? parsed : JSON.stringify(parsed ?? undefined);
+  } catch {
+    return TOO_DEEP; // it overflows the stack
+  }
+  if (text === undefined) return LOST;
+  if (text.length > MAX_BODY_BYTES) return TOO_LARGE;
+  // The parser may have replaced invalid bytes: a deletion would hit another key than the one that was meant.
+  if (text.includes('\ufffd')) return NOT_UTF_8;
+  const body = Buffer.from(text);
+  return body.length > MAX_BODY_BYTES ? TOO_LARGE : { body };
+}

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
-import { type Endpoint, NOT_FOUND, OTHER_ROUTE, targetOf, toEndpoint } from './routes.ts';
+import { type Endpoint, type NodeRequest, OTHER_ROUTE, type Routes, targetOf } from './routes.ts';
 
 /** A host and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
@@ -11,8 +10,9 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
  * `/graphql`, of which nothing else in the gateway knows. Returns what is wrong, undefined if the request is valid.
  */
 export function validateHttpHead(
-  request: IncomingMessage,
+  request: NodeRequest,
   { method, route }: Endpoint,
+  { toEndpoint, notFound }: Pick<Routes, 'toEndpoint' | 'notFound'>,
 ): { readonly error: GatewayError; readonly status: 400 | 404 } | undefined {
   const message = describeInvalidHead(request);
   if (message !== undefined)
@@ -20,10 +20,10 @@ export function validateHttpHead(
   if (route !== OTHER_ROUTE) return undefined;
   const { pathname } = new URL(`http://localhost${targetOf(request)}`);
   if (toEndpoint(method, pathname).route === OTHER_ROUTE) return undefined;
-  return { error: new GatewayError('BAD_REQUEST', { message: NOT_FOUND }), status: 404 };
+  return { error: new GatewayError('BAD_REQUEST', { message: notFound }), status: 404 };
 }
 
-function describeInvalidHead(request: IncomingMessage): string | undefined {
+function describeInvalidHead(request: NodeRequest): string | undefined {
   const { httpVersion, headers, rawHeaders } = request;
   const url = targetOf(request);
   const { host = 'localhost' } = headers;

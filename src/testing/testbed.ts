@@ -8,6 +8,7 @@ import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { listen } from '../server/http-server.ts';
+import { GRAPHQL_PATH } from '../server/routes.ts';
 
 export type { RestRequest } from '../sandbox/routes.ts';
 export type { ScriptedResponse } from '../sandbox/script.ts';
@@ -83,7 +84,6 @@ export async function createTestbed({
     createGateway({
       introspection: true,
       loginRateLimit: 0,
-      draining: draining.signal,
       ...options,
       now,
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
@@ -96,7 +96,7 @@ export async function createTestbed({
 
   const running = stack.move();
   return {
-    url: `${url}/graphql`,
+    url: `${url}${options?.path ?? GRAPHQL_PATH}`,
     gateway,
     sandbox,
     ...client,

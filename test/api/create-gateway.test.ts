@@ -86,7 +86,21 @@ describe('createGateway', () => {
     [{ upstream: UPSTREAM, corsOrigins: ['*'] }, [/^corsOrigins\.0 must be an origin/]],
     [{ upstream: UPSTREAM, log: { info: () => {} } }, [/^log must have the functions/]],
     [{ upstream: UPSTREAM, now: new Date() }, [/^now must be a function/]],
-    [{ upstream: UPSTREAM, draining: true }, [/^draining must be an AbortSignal\.$/]],
+    ...[
+      'canary',
+      '/canary/',
+      '//canary',
+      '/canary/../x',
+      '/canary/.',
+      '',
+      '/:canary',
+      '/canary*',
+      '/a?canary',
+      7,
+    ].map((path): [unknown, readonly RegExp[]] => [
+      { upstream: UPSTREAM, path },
+      [/^path must be a path such as \/api\/graphql\.$/],
+    ]),
     [
       { upstream: UPSTREAM, contract: { audit: { records: 'canary' } } },
       [/^contract: \/audit\/records: must be an RFC 6901 pointer/],
@@ -105,7 +119,8 @@ describe('createGateway', () => {
   it.each<GatewayOptions>([
     { upstream: { url: new URL('https://service.example/prefix') } },
     { upstream: { url: 'http://service.example', allowHttp: true } },
-    { upstream: UPSTREAM, loginRateLimit: 10_000, trustedProxies: 10 },
+    { upstream: UPSTREAM, loginRateLimit: 10_000, trustedProxies: 10, path: '/' },
+    { upstream: UPSTREAM, path: '/api-1/v2.0/_graphql' },
     { upstream: UPSTREAM, rateLimitRedisUrl: 'rediss://user:secret@redis.example:6380/1' },
     {
       upstream: { url: 'http://[::1]:8080', timeoutMs: undefined, tls: { ca: undefined } },

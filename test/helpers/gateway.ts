@@ -31,6 +31,7 @@ export function gatewayOver(
     },
     loginRateLimit: { perMinute: 0 },
     trustedProxies: 0,
+    path: '/graphql',
     contract: {},
     introspection: true,
     playground: null,

@@ -178,7 +178,7 @@ describe('the package', () => {
     for (const example of EXAMPLES)
       await cp(join(ROOT, 'examples', example), join(folder, example));
     const library = await run(folder, 'node', 'library.ts');
-    expect(library.stdout).toBe("200 UNAUTHENTICATED\n{ status: 'ready' }\n");
+    expect(library.stdout).toBe('200 UNAUTHENTICATED\n200\n');
     const { stdout } = await run(folder, 'node', '--test', 'testing.test.ts');
     expect(stdout).toMatch(/pass 3\n.*fail 0\n/);
   });

@@ -1,15 +1,9 @@
 import { GraphQLError } from 'graphql';
-import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { type GraphQLParams, type Plugin, processRegularResult } from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
+import { preferMediaType, RESPONSE_TYPES } from '../media-types.ts';
 import { toErrorResponse } from './use-error-codes.ts';
 import type { RequestLogContext } from './use-request-report.ts';
-
-const RESPONSE_TYPES: ReadonlySet<string | undefined> = new Set([
-  '*/*',
-  'application/*',
-  'application/json',
-  'application/graphql-response+json',
-]);
 
 const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
@@ -21,7 +15,8 @@ export function useJsonRequests(): Plugin<object, RequestLogContext> {
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
-      if (!acceptsJson(request.headers.get('accept') || '*/*')) {
+      // Before execution: Yoga checks it afterwards, when the tokens of a login would be lost.
+      if (preferredType(request) === undefined) {
         const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
         return hook.endResponse(toErrorResponse(error, { status: 406 }, hook));
       }
@@ -35,16 +30,17 @@ export function useJsonRequests(): Plugin<object, RequestLogContext> {
     onParams({ params: { query, extensions } }) {
       if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
     },
+    onResultProcess({ request, setResultProcessor }) {
+      // Yoga's choice ignores quality values.
+      setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
+    },
   };
 }
 
 const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
 
-/** Checked before execution. Yoga checks it afterwards, when the tokens of a login would be lost. */
-function acceptsJson(accept: string): boolean {
-  const ranges = accept.toLowerCase().replace(/\s/g, '').split(',');
-  const isUtf8 = (range: string) => /;charset=(?!utf-8(?:;|$))/.exec(range) === null;
-  return ranges.some((range) => RESPONSE_TYPES.has(range.split(';')[0]) && isUtf8(range));
+function preferredType({ headers }: Pick<Request, 'headers'>) {
+  return preferMediaType(headers.get('accept'), RESPONSE_TYPES);
 }
 
 function checkContentType(headers: Headers): void {

@@ -1,4 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
+import { HTML, prefersPage } from '../media-types.ts';
 import { type Page, renderPage } from './playground/page.ts';
 import { createTabs, type PlaygroundOptions } from './playground/tabs.ts';
 
@@ -9,12 +10,12 @@ export function usePlayground(path: string, options: PlaygroundOptions): Plugin 
   let page: Promise<Page> | undefined;
   return {
     async onRequest({ request, url, endResponse, fetchAPI }) {
-      const wantsPage = request.headers.get('accept')?.includes('text/html');
-      if (request.method !== 'GET' || url.pathname !== path || !wantsPage) return;
+      if (request.method !== 'GET' || url.pathname !== path) return;
+      if (!prefersPage(request.headers.get('accept'))) return;
       page ??= renderPage(createTabs(options));
       const { html, contentSecurityPolicy } = await page;
       const headers = {
-        'content-type': 'text/html; charset=utf-8',
+        'content-type': `${HTML}; charset=utf-8`,
         'content-security-policy': contentSecurityPolicy,
         'referrer-policy': 'no-referrer',
       };

@@ -2,7 +2,7 @@ import { type DocumentNode, getOperationAST, Kind, type SelectionSetNode } from 
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { RequestOutcome } from '../../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../../observability/reporter.ts';
-import { toEndpoint } from '../routes.ts';
+import type { Routes } from '../routes.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 /** What useRequestReport collects on the server context until the response. */
@@ -17,6 +17,7 @@ export type RequestLogContext = RequestIdContext & {
 
 /** Reports each request: calls `begin` when it arrives, and `end` of what `begin` returned with its response. */
 export function useRequestReport(
+  { toEndpoint }: Pick<Routes, 'toEndpoint'>,
   begin: (requestId: string, request: Request, url: URL) => OngoingRequest,
 ): Plugin<RequestLogContext, RequestLogContext> {
   return {

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { preferMediaType, prefersPage, RESPONSE_TYPES } from '../../src/server/media-types.ts';
+import { gatewayOver, onPort } from '../helpers/gateway.ts';
+import { startService } from '../helpers/service.ts';
+
+const JSON_TYPE = 'application/json';
+const GRAPHQL = 'application/graphql-response+json';
+
+const CASES: readonly (readonly [accept: string, type: string | undefined])[] = [
+  ['*/*', JSON_TYPE],
+  ['', JSON_TYPE],
+  ['application/*', JSON_TYPE],
+  [GRAPHQL, GRAPHQL],
+  [`${GRAPHQL}, ${JSON_TYPE}`, GRAPHQL],
+  [`${JSON_TYPE}, ${GRAPHQL}`, JSON_TYPE],
+  [`${JSON_TYPE};q=0.5, ${GRAPHQL}`, GRAPHQL],
+  [`${GRAPHQL}; q=0.5 , Application/JSON`, JSON_TYPE],
+  [`${GRAPHQL};q=0.9, */*`, JSON_TYPE],
+  [`${JSON_TYPE};q=0, */*`, GRAPHQL],
+  [`*/*, ${JSON_TYPE};q=0`, GRAPHQL],
+  [`application/*;q=0, ${JSON_TYPE};q=0.1`, JSON_TYPE],
+  [`${JSON_TYPE};q=0.1, application/*;q=0.2`, GRAPHQL],
+  [`${JSON_TYPE}; charset=utf-8; q=0.1, ${JSON_TYPE}, ${GRAPHQL}; q=0.5`, GRAPHQL],
+  [`${JSON_TYPE}; charset="UTF-8"`, JSON_TYPE],
+  ['text/html, */*;q=0.1', JSON_TYPE],
+  [`multipart/mixed;deferSpec=20220824,${JSON_TYPE}`, JSON_TYPE],
+  [`text/event-stream, ${JSON_TYPE};q=0.1`, JSON_TYPE],
+  ['*/*;q=0', undefined],
+  [`${JSON_TYPE};q=0`, undefined],
+  [`${JSON_TYPE};Q=0.000, text/html`, undefined],
+  [`application/*;q=0, text/*`, undefined],
+  [`${JSON_TYPE}; charset=utf-16`, undefined],
+  [`${JSON_TYPE};q=high`, undefined],
+];
+
+describe('the Accept header', () => {
+  it.each(CASES)('%j gets %s, prepared or not', async (accept, type) => {
+    await using service = await startService({ status: 204 });
+    await using gateway = gatewayOver(service.url);
+    await using server = await onPort(gateway);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': JSON_TYPE, authorization: 'Bearer t', accept },
+      body: JSON.stringify({
+        query: 'mutation ($id: ID!) { deleteApiKey(clientId: $id) { outcome } }',
+        variables: { id: 'k' },
+      }),
+    };
+    for (const send of [gateway.fetch, fetch, fetch]) {
+      const response = await send(`${server.url}/graphql`, init);
+      expect(response.status).toBe(type === undefined ? 406 : 200);
+      if (type !== undefined)
+        expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+    }
+    expect(service.seen).toHaveLength(type === undefined ? 0 : 3);
+    expect(gateway.logged.join().includes('"prepared":true')).toBe(type !== undefined);
+  });
+
+  it.each([
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
+    ['text/html', true],
+    ['text/*;q=0.2, */*;q=0.1', true],
+    ['text/html, application/json', true],
+    ['application/json, text/html', false],
+    ['application/json, text/html;q=0.9', false],
+    ['text/html;q=0, */*', false],
+    ['text/html;q=0', false],
+    ['application/json;x="text/html"', false],
+    ['*/*', false],
+    [undefined, false],
+  ])('%j gets the playground: %s', async (accept, isPage) => {
+    await using gateway = gatewayOver('http://127.0.0.1:9', { playground: {} });
+    const url = 'http://k/graphql?query={__typename}';
+    const response = await gateway.fetch(url, { headers: { ...(accept && { accept }) } });
+    expect(response.headers.get('content-type')?.startsWith('text/html')).toBe(isPage);
+    expect(prefersPage(accept)).toBe(isPage);
+  });
+});
+
+const PARTS = ['application/json', GRAPHQL, 'text/html', 'application/*', 'text/*', '*/*'] as const;
+
+describe('preferMediaType', () => {
+  it('takes a type of the highest quality, by the most specific range for each', () => {
+    const range = fc.record({
+      name: fc.constantFrom(...PARTS),
+      thousandths: fc.integer({ min: 0, max: 1000 }),
+    });
+    // One range of each name: of two equal ranges, RFC 9110 does not say which counts.
+    const ranges = fc.uniqueArray(range, { minLength: 1, selector: ({ name }) => name });
+    fc.assert(
+      fc.property(ranges, fc.constantFrom(',', ', ', ' ,\t'), (given, comma) => {
+        const accept = given.map(({ name, thousandths }) => `${name};q=${thousandths / 1000}`);
+        const qualityOf = (type: string) => {
+          const names = [type, type.replace(/\/.*/, '/*'), '*/*'];
+          const found = names.map((name) => given.find((each) => each.name === name));
+          return found.find((each) => each !== undefined)?.thousandths ?? 0;
+        };
+        const types = [...RESPONSE_TYPES, 'text/html'];
+        const preferred = preferMediaType(accept.join(comma), types);
+        const best = Math.max(...types.map(qualityOf));
+        expect(preferred === undefined).toBe(best === 0);
+        if (preferred !== undefined) expect(qualityOf(preferred)).toBe(best);
+      }),
+    );
+  });
+
+  it('takes any header', () => {
+    fc.assert(
+      fc.property(fc.string(), (accept) => {
+        expect([...RESPONSE_TYPES, undefined]).toContain(preferMediaType(accept, RESPONSE_TYPES));
+      }),
+    );
+  });
+});
