@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
 import { createContractJsonSchema } from './src/config/contract-json-schema.ts';
+import { printClientSchema } from './src/schema/federation.ts';
+import { createSchema } from './src/schema/index.ts';
 
 /** Removes indentation and file names, and maps lines instead of tokens: stack traces keep file and line, and the package is a third smaller. */
 const mapLines: Plugin = {
@@ -39,6 +41,15 @@ const addContractSchema: Plugin = {
   },
 };
 
+/** Adds the GraphQL schema, for code generators. */
+const addClientSchema: Plugin = {
+  name: 'add-client-schema',
+  generateBundle() {
+    const source = printClientSchema(createSchema());
+    this.emitFile({ type: 'asset', fileName: 'schema.graphql', source });
+  },
+};
+
 /** Options of both builds. */
 const shared: RolldownOptions = {
   platform: 'node',
@@ -70,7 +81,7 @@ export default defineConfig([
     // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, an optional peer. An SDK
     // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
     external: /^[a-z@](?!oxc-project\/|opentelemetry\/)/,
-    plugins: [mapLines, addLicenses, addContractSchema],
+    plugins: [mapLines, addLicenses, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },

@@ -21,6 +21,8 @@ export type CommandLine = {
   readonly headers: string | undefined;
   /** The file of the contract to try, for `learn`. */
   readonly contract: string | undefined;
+  /** Whether `schema` prints the schema without federation. */
+  readonly forClients: boolean;
   /** Settings that were given as options, by environment variable. */
   readonly flags: Environment;
   /** One sentence per problem. */
@@ -60,8 +62,12 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   }
 
   const first = (name: string) => texts.get(name)?.[0];
-  const strictLogin = readText(OPTIONS['--strict-login'], first('--strict-login') ?? 'off');
-  if ('problem' in strictLogin) problems.push(`--strict-login ${strictLogin.problem}`);
+  const isOn = (name: '--strict-login' | '--client') => {
+    const result = readText(OPTIONS[name], first(name) ?? 'off');
+    if ('problem' in result) problems.push(`${name} ${result.problem}`);
+    return 'value' in result && result.value;
+  };
+  const [strictLogin, forClients] = [isOn('--strict-login'), isOn('--client')];
   // The shell expands `--from *.json` to several words.
   const from = texts.get('--from') ?? [];
   if (more.length > 0 && command !== 'learn')
@@ -73,10 +79,11 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     help: isHelp || tokens.help ? topic : undefined,
     version,
     data: first('--data'),
-    strictLogin: 'value' in strictLogin && strictLogin.value,
+    strictLogin,
     from: [...from, ...more],
     headers: first('--headers'),
     contract: first('--contract'),
+    forClients,
     flags: Object.fromEntries(SETTING_NAMES.map((name) => [name, first(toFlag(name))])),
     problems: [...new Set(problems)],
   };

@@ -49,6 +49,12 @@ export const OPTIONS = {
     defaultText: 'everything is inferred',
     description: 'contract to try: the responses are read by it, and the report shows how',
   },
+  '--client': {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'print it without federation, for code generators and other tools of clients',
+  },
 } satisfies Readonly<Record<string, Parameter>>;
 
 /** An option that is not a setting. */
@@ -85,8 +91,8 @@ export const COMMANDS = {
     },
   },
   schema: {
-    summary: 'print the GraphQL schema, as a federation subgraph',
-    options: [],
+    summary: 'print the GraphQL schema, as a federation subgraph or for clients',
+    options: ['--client'],
     settings: [],
   },
 } as const satisfies Readonly<Record<string, Command>>;

@@ -32,8 +32,9 @@ export async function run(runtime: Runtime): Promise<number> {
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../schema/index.ts');
-        const { printSubgraph } = await import('../schema/federation.ts');
-        runtime.stdout.write(printSubgraph(createSchema()));
+        const { printClientSchema, printSubgraph } = await import('../schema/federation.ts');
+        const printSchema = commandLine.forClients ? printClientSchema : printSubgraph;
+        runtime.stdout.write(printSchema(createSchema()));
         return 0;
       }
       default:

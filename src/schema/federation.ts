@@ -1,11 +1,13 @@
 import { collectSubFields, getDocumentNodeFromSchema } from '@graphql-tools/utils';
 import {
+  type DocumentNode,
   type GraphQLResolveInfo,
   type GraphQLSchema,
   isObjectType,
   Kind,
   lexicographicSortSchema,
   print,
+  specifiedDirectives,
   visit,
 } from 'graphql';
 import { GatewayError } from '../errors.ts';
@@ -52,7 +54,7 @@ export function addFederation(builder: Builder): void {
         nullable: true,
         resolve: (schema) => {
           // Composers want the directive to be defined as well.
-          sdl ??= `${printSubgraph(schema)}\ndirective @oneOf on INPUT_OBJECT\n`;
+          sdl ??= `${printSubgraph(schema)}\n${DEFINITION_OF_ONE_OF}`;
           return sdl;
         },
       }),
@@ -66,20 +68,43 @@ export function addFederation(builder: Builder): void {
 
 /** Prints the public schema, sorted, with its federation directives and `@oneOf`: the text of `schema.graphql`. */
 export function printSubgraph(schema: GraphQLSchema): string {
-  const document = getDocumentNodeFromSchema(lexicographicSortSchema(schema));
-  // What federation adds for the router's use only has names with an underscore: `_service`, `_Any`.
+  const document = visit(toPublicDocument(schema), {
+    // The root types have their default names: only the link to federation remains.
+    SchemaDefinition: ({ directives }) => ({ kind: Kind.SCHEMA_EXTENSION, directives }),
+  });
+  return `${print(document)}\n`;
+}
+
+/** Prints the public schema, sorted, without federation: for code generators and other tools of clients. */
+export function printClientSchema(schema: GraphQLSchema): string {
+  const document = visit(toPublicDocument(schema), {
+    SchemaDefinition: () => null,
+    Directive: ({ name }) => (STANDARD_DIRECTIVES.has(name.value) ? undefined : null),
+  });
+  return `${print(document)}\n\n${DEFINITION_OF_ONE_OF}`;
+}
+
+const STANDARD_DIRECTIVES: ReadonlySet<string> = new Set(
+  specifiedDirectives.map(({ name }) => name),
+);
+
+/**
+ * `@oneOf` is standard since September 2025. Older readers, such as graphql-js 15 and 16.8, reject a schema that uses it
+ * without a definition, and newer ones (graphql-js 16.15 and 17, Relay) accept one. Leaving `@oneOf` out is no
+ * alternative: generated types would accept a login with two credentials.
+ */
+const DEFINITION_OF_ONE_OF = 'directive @oneOf on INPUT_OBJECT\n';
+
+/** The schema without what federation adds for the router only: its names have an underscore, `_service`, `_Any`. */
+function toPublicDocument(schema: GraphQLSchema): DocumentNode {
   const omitInternal = (node: { readonly name: { readonly value: string } }) =>
     node.name.value.startsWith('_') ? null : undefined;
-  return `${print(
-    visit(document, {
-      FieldDefinition: omitInternal,
-      ObjectTypeDefinition: omitInternal,
-      ScalarTypeDefinition: omitInternal,
-      UnionTypeDefinition: omitInternal,
-      // The root types have their default names: only the link to federation remains.
-      SchemaDefinition: ({ directives }) => ({ kind: Kind.SCHEMA_EXTENSION, directives }),
-    }),
-  )}\n`;
+  return visit(getDocumentNodeFromSchema(lexicographicSortSchema(schema)), {
+    FieldDefinition: omitInternal,
+    ObjectTypeDefinition: omitInternal,
+    ScalarTypeDefinition: omitInternal,
+    UnionTypeDefinition: omitInternal,
+  });
 }
 
 /** Number of fields that may fail for each entity; at least one, the entity itself. */

@@ -1,4 +1,9 @@
-import type { GraphQLSchema } from 'graphql';
+import {
+  DirectiveLocation,
+  GraphQLDirective,
+  type GraphQLSchema,
+  specifiedDirectives,
+} from 'graphql';
 import { addApiKey } from './api-key.ts';
 import { addAudit } from './audit.ts';
 import { createBuilder } from './builder.ts';
@@ -19,6 +24,19 @@ export function createSchema(): GraphQLSchema {
   addFederation(builder);
   return builder.toSchema({
     sortSchema: false,
+    directives: DIRECTIVES,
     extensions: { directives: { link: FEDERATION_LINK } },
   });
 }
+
+/**
+ * The standard directives, without the location DIRECTIVE_DEFINITION that graphql-js gives `@deprecated`. The specification
+ * of September 2025 does not have it, and clients that check locations, such as Python's graphql-core 3.2 before it
+ * knew this one, reject the whole introspection result.
+ */
+const DIRECTIVES: readonly GraphQLDirective[] = specifiedDirectives.map((directive) => {
+  const locations = directive.locations.filter(
+    (location) => location !== DirectiveLocation.DIRECTIVE_DEFINITION,
+  );
+  return new GraphQLDirective({ ...directive.toConfig(), locations });
+});

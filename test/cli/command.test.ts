@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { printClientSchema } from '../../src/schema/federation.ts';
+import { createSchema } from '../../src/schema/index.ts';
 import { RESPONSE_HEADERS } from '../../src/server/plugins/use-response-headers.ts';
 import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
@@ -68,7 +70,7 @@ describe('the help of keytrail', () => {
       'learn',
       ['--from', '--headers', '--contract', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_OPTIONS],
     ],
-    ['schema', ['--help']],
+    ['schema', ['--client', '--help']],
   ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
     await using process = keytrailInProcess([command, '--help']);
     expect(namesIn(process.output.stdout)).toEqual(names);
@@ -182,6 +184,8 @@ describe('keytrail', () => {
       '--strict-login is for the sandbox',
     ],
     [['--data', 'x', '--upstream-url', 'http://[::1]:9'], {}, 'remove it, or --upstream-url.'],
+    [['--client'], {}, '--client is not an option of serve. Use it with schema.'],
+    [['schema', '--client=maybe'], {}, '--client must be on or off, not "maybe".'],
     [['--strict-login', 'maybe'], {}, '--strict-login must be on or off, not "maybe".'],
     [['--introspection', 'maybe'], {}, '--introspection must be on or off, not "maybe".'],
     [['--playground=1'], {}, '--playground must be on or off, not "1".'],
@@ -589,5 +593,14 @@ describe('keytrail schema', () => {
     await using process = keytrailInProcess(['schema']);
     expect(await process.status).toBe(0);
     expect(process.output.stdout).toMatch(/^extend schema @link/);
+  });
+
+  it('--client prints it without federation', async () => {
+    await using process = keytrailInProcess(['schema', '--client']);
+    expect(await process.status).toBe(0);
+    expect(process.output.stdout).toBe(printClientSchema(createSchema()));
+    await using off = keytrailInProcess(['schema', '--client=off']);
+    expect(await off.status).toBe(0);
+    expect(off.output.stdout).toMatch(/^extend schema @link/);
   });
 });
