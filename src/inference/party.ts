@@ -17,7 +17,11 @@ export function inferParty(
   fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const found = fields.flatMap((field) => toPartyField(field, role) ?? []);
+  const found: PartyField[] = [];
+  for (const field of fields) {
+    const partyField = toPartyField(field, role);
+    if (partyField !== null) found.push(partyField);
+  }
   found.sort(byQuality).splice(MAX_FIELDS);
   const all = role === 'target' ? correctTarget(found) : found;
   const first = all.find(({ attribute }) => attribute !== 'type') ?? all[0];

@@ -37,7 +37,10 @@ export function inferRecords(body: unknown): string | null {
   const lists = nodes.filter(isList);
   if (lists.length === 1) return pointerOfRecords(lists[0]);
   const [best, second] = rankByTier(lists);
-  const isOneOfSeveral = best?.hasTimes && second !== undefined && isAlike(best, second);
+  const isOneOfSeveral =
+    best?.hasTimes &&
+    (['tier', 'isStrong'] as const).every((key) => best[key] === second?.[key]) &&
+    parentOf(best.pointer) === parentOf(second?.pointer ?? '');
   return isOneOfSeveral ? null : pointerOfRecords(best ?? nodes.find(isNumberedRecords));
 }
 
@@ -58,14 +61,11 @@ function pointerOfRecords(list: BodyNode | undefined): string | null {
   return list === undefined || areGroups(itemsOf(list.value)) ? null : list.pointer;
 }
 
-function isAlike(one: RankedList, other: RankedList): boolean {
-  const isSameRank = one.tier === other.tier && one.isStrong === other.isStrong;
-  return isSameRank && parentOf(one.pointer) === parentOf(other.pointer);
-}
-
 /** Whether the items are groups of records: what happened, and when, is in lists that they contain. */
 function areGroups(items: readonly unknown[]): boolean {
-  const members = items.slice(0, TIME_SAMPLE).filter(isObject).flatMap(listNodes);
+  const sample = items.slice(0, TIME_SAMPLE).filter(isObject);
+  if (!sample.some((item) => hasList(item, MAX_DEPTH))) return false; // the most frequent case
+  const members = sample.flatMap(listNodes);
   const lists = members.filter(({ value }) => {
     const list = itemsOf(value);
     return list.length > 0 && list.every(isObject) && containTime(list);
@@ -75,6 +75,20 @@ function areGroups(items: readonly unknown[]): boolean {
     return lists.length > 0;
   const isAction = ({ words }: BodyNode) => EVENT_FIELDS.action.some((name) => name.test(words));
   return !own.some(isAction) && lists.some(({ words }) => classifyName(words).isStrong);
+}
+
+/** Whether an object contains an array of objects, at most so many keys deep. */
+function hasList(object: Readonly<Record<string, unknown>>, depth: number): boolean {
+  for (const key in object) {
+    const value = object[key];
+    if (
+      Array.isArray(value)
+        ? isObject(value[0])
+        : depth > 1 && isObject(value) && hasList(value, depth - 1)
+    )
+      return true;
+  }
+  return false;
 }
 
 /**

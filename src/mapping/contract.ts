@@ -89,10 +89,7 @@ export type PagingContract = {
 
 /** Maps a response that contains a list of records. */
 export type ListContract = {
-  /**
-   * Pointer of an array of records, or of an object whose members are the records. One token may be an asterisk, which
-   * matches every item or member: then the records are those of all groups, in order.
-   */
+  /** Pointer of an array, or of an object whose members are the records. A token of one asterisk matches every group. */
   readonly records: string | null;
   /** The number of all records, on all pages. */
   readonly total: Source;

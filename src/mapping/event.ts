@@ -6,6 +6,7 @@ import type {
   PartyContract,
   Pointers,
 } from './contract.ts';
+import type { PointerReader } from './json-pointer.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { compilePointers, isPointers } from './read-source.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
@@ -25,23 +26,20 @@ export class AuditEvent {
     this.#read = read;
   }
 
-  /**
-   * Whether a field can be read: it was found in the records, or is configured. A time must also have a known format, unless
-   * there is none.
-   */
+  /** Whether a field was found in the records, or is configured. A time must also have a known format, unless it is null. */
   isReadable(field: FilterField): boolean {
     if (!this.#read.isLocated(field)) return false;
     return field !== 'occurredAt' || this.occurredAt !== null || this.#read.time(this.raw) == null;
   }
 
   get id(): string | null {
-    return this.#read.id(this.raw);
+    return toText(this.#read.id(this.raw));
   }
   get occurredAt(): Instant | null {
     return this.#read.occurredAt(this.raw);
   }
   get action(): string | null {
-    return this.#read.action(this.raw);
+    return toText(this.#read.action(this.raw));
   }
   get actor(): Party | null {
     return this.#read.actor(this.raw);
@@ -50,21 +48,25 @@ export class AuditEvent {
     return this.#read.target(this.raw);
   }
   get outcome(): EventOutcome | null {
-    return this.#read.outcome(this.raw);
+    const value = this.#read.outcome(this.raw);
+    return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
-    return this.#read.ipAddress(this.raw);
+    return toText(firstOfList(this.#read.ipAddress(this.raw)));
   }
   get userAgent(): string | null {
-    return this.#read.userAgent(this.raw);
+    return toText(this.#read.userAgent(this.raw));
   }
 }
 
 /** Fields that a filter may need. */
 export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
+
 /** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
 export function firstOfList(value: unknown): unknown {
-  return typeof value === 'string' ? value.split(',', 1).join().trim() : value;
+  return typeof value === 'string' && value.includes(',')
+    ? value.split(',', 1).join().trim()
+    : value;
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
@@ -72,12 +74,12 @@ type EventReaders = ReturnType<typeof compileEventReaders>;
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: Lazy<EventContract>) {
   return {
-    id: compileLazily(contract.id, compileText),
+    id: compileLazily(contract.id, compileValue),
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
-    action: compileLazily(contract.action, compileText),
-    outcome: compileLazily(contract.outcome, (entry) => compileMapped(entry, parseOutcomeOrStatus)),
-    ipAddress: compileLazily(contract.ipAddress, (entry) => compileMapped(entry, toAddress)),
-    userAgent: compileLazily(contract.userAgent, compileText),
+    action: compileLazily(contract.action, compileValue),
+    outcome: compileLazily(contract.outcome, compileValue),
+    ipAddress: compileLazily(contract.ipAddress, compileValue),
+    userAgent: compileLazily(contract.userAgent, compileValue),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
     /** The time as the service sent it. */
@@ -89,13 +91,13 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
 }
 
 function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const readIdentifier = compileLazily(contract.identifier, compileText);
-  const readName = compileLazily(contract.name, compileText);
-  const readType = compileLazily(contract.type, compileText);
+  const readIdentifier = compileLazily(contract.identifier, compileValue);
+  const readName = compileLazily(contract.name, compileValue);
+  const readType = compileLazily(contract.type, compileValue);
   return (record) => {
-    const identifier = readIdentifier(record);
-    const name = readName(record);
-    const type = readType(record);
+    const identifier = toText(readIdentifier(record));
+    const name = toText(readName(record));
+    const type = toText(readType(record));
     const isEmpty = identifier === null && name === null && type === null;
     return isEmpty ? null : { identifier, name, type };
   };
@@ -108,48 +110,30 @@ function isLocated(entry: unknown): boolean {
   return isLocated(entry['at']) || isLocated(entry['identifier']) || isLocated(entry['name']);
 }
 
-/** Reads a field of a record. */
-type Reader<Value> = (record: unknown) => Value | null;
-
 /** Compiles an entry when it is first used: only then it is inferred, if it is not configured. */
 function compileLazily<Entry extends string | object | null, Value>(
   entry: Entry | (() => Entry),
-  compile: (entry: Entry) => Reader<Value>,
-): Reader<Value> {
-  let read: Reader<Value> | undefined;
+  compile: (entry: Entry) => (record: unknown) => Value,
+): (record: unknown) => Value {
+  let read: ((record: unknown) => Value) | undefined;
   return (record) => {
     read ??= compile(typeof entry === 'function' ? entry() : entry);
     return read(record);
   };
 }
 
-function parseOutcomeOrStatus(value: unknown): EventOutcome | null {
-  return parseOutcome(value) ?? parseHttpStatus(value);
-}
-
-function toAddress(value: unknown): string | null {
-  return toText(firstOfList(value));
-}
-
-function compileText(entry: Pointers | Mapped): Reader<string> {
-  return compileMapped(entry, toText);
-}
-
-/** Reads a value: the text for it in the map of the entry, or without a map the result of `parse`. */
-function compileMapped<Text extends string>(
-  entry: Pointers | Mapped<Text>,
-  parse: (value: unknown) => Text | null,
-): Reader<Text> {
-  const read = compilePointers(isPointers(entry) ? entry : entry.at);
-  if (isPointers(entry)) return (record) => parse(read(record));
+/** Reads a value, or the text for it in the map of the entry. */
+function compileValue(entry: Pointers | Mapped): PointerReader {
+  if (isPointers(entry)) return compilePointers(entry);
+  const read = compilePointers(entry.at);
   const texts = new Map(Object.entries(entry.map));
   return (record) => {
     const value = read(record);
-    return typeof value === 'object' ? null : (texts.get(String(value)) ?? null);
+    return typeof value === 'object' ? null : texts.get(String(value));
   };
 }
 
-function compileOccurredAt(entry: Pointers | FormattedTime): Reader<Instant> {
+function compileOccurredAt(entry: Pointers | FormattedTime): (record: unknown) => Instant | null {
   if (isPointers(entry)) {
     const read = compilePointers(entry);
     return (record) => parseTime(read(record));
@@ -161,7 +145,7 @@ function compileOccurredAt(entry: Pointers | FormattedTime): Reader<Instant> {
 }
 
 /** Joins the values of all pointers. Null if one of them is missing. */
-function compileJoined(pointers: Pointers, separator: string): Reader<string> {
+function compileJoined(pointers: Pointers, separator: string): (record: unknown) => string | null {
   const readers = [pointers ?? []].flat().map(compilePointers);
   return (record) => {
     const texts = readers.map((read) => toText(read(record)));

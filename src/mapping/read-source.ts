@@ -27,6 +27,8 @@ export function isPointers(entry: Pointers | object): entry is Pointers {
 
 /** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
-  if (isPointers(source)) return compilePointers(source)(body) ?? null;
+  if (source === null) return null;
+  if (typeof source === 'string') return compilePointer(source)(body) ?? null;
+  if (!('header' in source)) return compilePointers(source)(body) ?? null;
   return [headers[source.header.toLowerCase()]].flat()[0] ?? null;
 }
