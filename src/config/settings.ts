@@ -72,7 +72,7 @@ export const SETTINGS = {
     ...integer(1, 2 ** 29, ' of bytes'),
     default: 2 ** 24,
     description:
-      'what one GraphQL request may read of the service in all; its first response may be larger',
+      'maximum bytes that one GraphQL request reads from the service; the first response may exceed it',
     option: 'upstream.maxBytesPerRequest',
   },
   UPSTREAM_CA_FILE: {
@@ -179,14 +179,14 @@ export const SETTINGS = {
     ...integer(1, 2 ** 33, ' of bytes'),
     default: 2 ** 28,
     description:
-      'bytes of responses that clients have not read yet; above it those that wait longest are disconnected',
+      'maximum bytes of unread responses; above it, the clients that have waited longest are disconnected',
     option: 'maxUnreadBytes',
   },
   WRITE_TIMEOUT_MS: {
     group: 'Limits',
     ...milliseconds(1),
     default: 30_000,
-    description: 'how long a client may read nothing of its response before it is disconnected',
+    description: 'disconnect a client that reads nothing for this long',
     option: 'writeTimeoutMs',
   },
   LOGIN_RATE_LIMIT: {
