@@ -4,7 +4,7 @@ import type { TrailRecord } from '../loads.ts';
 
 /*
  * Reverse proxies without a framework, by the first argument:
- * - `l0`: streams the body, the practical limit of Node.
+ * - `l0`: streams the body, the limit for a response that is passed on whole.
  * - `l1`: JSON.parse, the requested fields of the `first` records, JSON.stringify.
  * - `l2`: Keytrail's two operations as POST, without a GraphQL document: what JSON requests and responses leave of L0.
  */

@@ -13,7 +13,7 @@ export type UpstreamOptions = {
   readonly connections?: number | undefined;
   /** Largest response body that is accepted, in bytes. @default 33554432 */
   readonly maxBytes?: number | undefined;
-  /** What one GraphQL request may read of the service in all, in bytes; its first response may be larger. @default 16777216 */
+  /** Maximum bytes that one GraphQL request reads from the service; the first response may exceed it. @default 16777216 */
   readonly maxBytesPerRequest?: number | undefined;
   /** PEM texts: authorities to trust instead of Node's built-in list, and a client certificate with its private key. */
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
@@ -50,11 +50,11 @@ export type GatewayOptions = {
   /** Largest GraphQL response in bytes; an operation with a larger one fails. @default 33554432 */
   readonly graphqlMaxBytes?: number | undefined;
   /**
-   * Bytes of responses that clients have not read yet; above it those that wait longest are disconnected.
+   * Maximum bytes of unread responses; above it, the clients that have waited longest are disconnected.
    * @default 268435456
    */
   readonly maxUnreadBytes?: number | undefined;
-  /** How long a client may read nothing of its response before it is disconnected, in milliseconds. @default 30000 */
+  /** Disconnect a client that reads nothing for this long, in milliseconds. @default 30000 */
   readonly writeTimeoutMs?: number | undefined;
   /** Web origins whose scripts may read responses; credentials are never allowed. @default [] */
   readonly corsOrigins?: readonly string[] | undefined;
