@@ -62,7 +62,7 @@ function isMissingHeader(source: Source, { headers }: UpstreamResponse): boolean
 function advise(entry: string, suggestions: readonly LoginSuggestion[]): readonly string[] {
   if (suggestions.length === 0) return [];
   return [
-    `  ${entry} is null. If one of these is right, add it to the contract:`,
+    `  ${entry} is null. If one is right, add it to the contract:`,
     ...formatReadyLines(
       suggestions.map(({ contract, note }) => ({ contract: { login: contract }, note })),
     ),

@@ -75,7 +75,7 @@ function formatNull({ name, reason, unread, suggestions }: NullField): readonly 
   const [first] = suggestions;
   const unmapped = first?.unmapped ?? [];
   return [
-    ...wrap(`${sentence} If one of these is right, add it to the contract${assumption}:`, INDENT),
+    ...wrap(`${sentence} If one is right, add it to the contract${assumption}:`, INDENT),
     ...formatReadyLines(
       suggestions.map(({ contract, examples }) => ({
         contract: { audit: { event: contract } },
