@@ -77,7 +77,7 @@ function areGroups(items: readonly unknown[]): boolean {
   return !own.some(isAction) && lists.some(({ words }) => classifyName(words).isStrong);
 }
 
-/** Whether an object contains an array of objects, at most so many keys deep. */
+/** Whether an object contains an array of objects. `depth` is the maximum number of keys on the path to it. */
 function hasList(object: Readonly<Record<string, unknown>>, depth: number): boolean {
   for (const key in object) {
     const value = object[key];

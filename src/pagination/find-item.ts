@@ -38,7 +38,7 @@ export function findItem(
   return -1;
 }
 
-/** Whether a page contains the record at an index of another page. Records without an id cannot be told apart. */
+/** Whether a page contains the record at an index of another page. Always false for a record without an id: others may equal it. */
 export function containsRecord(page: ListPage, other: ListPage, index: number): boolean {
   const hasId = other.item(index).id !== null;
   return hasId && indexPrints(page).records.has(recordPrint(other, index));

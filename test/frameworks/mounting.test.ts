@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../src/server/gateway-type.ts';
 import { codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
+import { serve } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';
 
 const EXAMPLE = new URL('../../examples/frameworks/', import.meta.url);
@@ -54,18 +54,6 @@ async function post(url: string, body: string): Promise<Result<unknown>> {
   const { status, headers } = response;
   const text = await response.text();
   return { status, headers, text, ...(text.startsWith('{') && JSON.parse(text)) };
-}
-
-async function serve(app: RequestListener) {
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${Object(server.address()).port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
 }
 
 /** Expects that GraphQL works at a URL: by POST, prepared or not, by GET, and up to its limits. */
