@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
-import { assembleGateway } from '../gateway.ts';
+import { assembleGateway, type GatewayDependencies } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { GRAPHQL_PATH } from '../server/routes.ts';
@@ -20,11 +20,20 @@ import { requireSupportedNode } from './node-version.ts';
  * @throws Error on a Node that is too old.
  */
 export function createGateway(options: GatewayOptions): Gateway {
+  return createGatewayWith({}, options);
+}
+
+/** Time between calls to the service: of the circuit breaker, and before retries. Default: real time. */
+export type CallTimers = Pick<GatewayDependencies['upstream'], 'clock' | 'wait'>;
+
+/** As `createGateway`, with timers for the testbed. */
+export function createGatewayWith(timers: CallTimers, options: GatewayOptions): Gateway {
   requireSupportedNode();
-  const { contract, loginRateLimit, rateLimitRedisUrl, playground, ...rest } =
+  const { contract, loginRateLimit, rateLimitRedisUrl, playground, upstream, ...rest } =
     checkOptions(options);
   return assembleGateway({
     ...rest,
+    upstream: { ...upstream, ...timers },
     contract,
     loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
