@@ -6,11 +6,11 @@ import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
-import { assembleGateway, type GatewayDependencies } from '../gateway.ts';
+import { assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { GRAPHQL_PATH } from '../server/routes.ts';
-import type { GatewayOptions } from './gateway-options.ts';
+import type { CallTimers, GatewayOptions } from './gateway-options.ts';
 import { requireSupportedNode } from './node-version.ts';
 
 /**
@@ -22,9 +22,6 @@ import { requireSupportedNode } from './node-version.ts';
 export function createGateway(options: GatewayOptions): Gateway {
   return createGatewayWith({}, options);
 }
-
-/** Time between calls to the service: of the circuit breaker, and before retries. Default: real time. */
-export type CallTimers = Pick<GatewayDependencies['upstream'], 'clock' | 'wait'>;
 
 /** As `createGateway`, with timers for the testbed. */
 export function createGatewayWith(timers: CallTimers, options: GatewayOptions): Gateway {

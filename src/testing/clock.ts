@@ -1,4 +1,4 @@
-import type { CallTimers } from '../api/create-gateway.ts';
+import type { CallTimers } from '../api/gateway-options.ts';
 
 /** A clock that a test can move. */
 export type TestClock = {
