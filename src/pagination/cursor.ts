@@ -21,7 +21,7 @@ export type Edge<Item extends ListItem = ListItem> = {
 export function encodeCursor({ page, index, token }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
   const position = [fingerprint(page, index), index, origin];
-  const request = token === null ? [] : toParts(token);
+  const request = token === null ? [] : toTokenParts(token);
   return Buffer.from(JSON.stringify([...position, ...request])).toString('base64url');
 }
 
@@ -29,7 +29,7 @@ export function encodeCursor({ page, index, token }: Edge): string {
 export function decodeCursor(cursor: string): CursorPosition {
   const parts = parse(cursor);
   const [print, index, origin, ...request]: readonly unknown[] = Array.isArray(parts) ? parts : [];
-  const token = toToken(request);
+  const token = fromTokenParts(request);
   if (
     typeof print === 'string' &&
     isIndex(index) &&
@@ -52,14 +52,15 @@ function parse(cursor: string): unknown {
   }
 }
 
-function toParts(token: PageToken): readonly unknown[] {
+/** A token as a part of a JSON array. */
+export function toTokenParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
   return preceding ? [parameter, value, preceding.pages, preceding.records] : [parameter, value];
 }
 
-/** Undefined if the parts are not those of a token. */
-function toToken(parts: readonly unknown[]): PageToken | null | undefined {
+/** The token of these parts; null for none. Undefined if they are not those of a token. */
+export function fromTokenParts(parts: readonly unknown[]): PageToken | null | undefined {
   const [first, value, pages, records] = parts;
   if (parts.length === 0) return null;
   if (typeof first !== 'string' || parts.length > 4) return undefined;

@@ -1,0 +1,58 @@
+/**
+ * Finds the known records in a list of digests, both newest first.
+ * @returns The indices in the list that are known, and the last of them; -1 if there is none.
+ *
+ * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
+ * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
+ * matched in any order before that index.
+ */
+export function matchKnown(
+  list: readonly string[],
+  known: readonly string[],
+): { readonly matched: ReadonlySet<number>; readonly last: number } {
+  const matched = new Set<number>();
+  const lengths = commonLengths(list, known);
+  const longest = lengths.at(-1)?.at(-1) ?? 0;
+  const end = lengths.findIndex((row) => row.at(-1) === longest);
+  const left = [...known];
+  let [row, column] = [end, known.length];
+  while (row > 0 && column > 0) {
+    const length = lengths[row]?.[column];
+    if (lengths[row - 1]?.[column] === length) row -= 1;
+    else if (lengths[row]?.[column - 1] === length) column -= 1;
+    else {
+      [row, column] = [row - 1, column - 1];
+      matched.add(row);
+      left.splice(column, 1);
+    }
+  }
+  const last = longest === 0 ? -1 : end - 1;
+  for (let index = last; index >= 0; index -= 1) {
+    const found = matched.has(index) ? -1 : left.indexOf(list[index] ?? '');
+    if (found >= 0) {
+      matched.add(index);
+      left.splice(found, 1);
+    }
+  }
+  return { matched, last };
+}
+
+/** For each number of items of the list and of the known, the length of their longest common subsequence. */
+function commonLengths(
+  list: readonly string[],
+  known: readonly string[],
+): readonly (readonly number[])[] {
+  const rows: number[][] = [Array.from({ length: known.length + 1 }, () => 0)];
+  for (const item of list) {
+    const above = rows.at(-1) ?? [];
+    const row = [0];
+    for (const [column, digest] of known.entries()) {
+      const diagonal = above[column] ?? 0;
+      const next =
+        item === digest ? diagonal + 1 : Math.max(above[column + 1] ?? 0, row[column] ?? 0);
+      row.push(next);
+    }
+    rows.push(row);
+  }
+  return rows;
+}

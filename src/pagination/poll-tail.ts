@@ -1,0 +1,221 @@
+import { hash } from 'node:crypto';
+import { GatewayError } from '../errors.ts';
+import type { AuditEvent } from '../mapping/event.ts';
+import type { ListPage } from '../mapping/list-page.ts';
+import type { PageToken } from '../mapping/next-page.ts';
+import type { Instant } from '../mapping/time.ts';
+import { type Checkpoint, DIGEST_LENGTH, type ListOrder, MAX_KNOWN } from './checkpoint.ts';
+import { type FetchPage, fetchPages, MAX_PAGES } from './fetch-pages.ts';
+import { matchKnown } from './match-known.ts';
+
+/** What a poll looks for. */
+export type PollOptions = {
+  /** Null: begin now, or at `since`. */
+  readonly checkpoint: Checkpoint | null;
+  /** The order of the list, if the contract has it. */
+  readonly order: ListOrder | null;
+  /** Without a checkpoint: events from this instant on are new. */
+  readonly since: Instant | null;
+  /** Whether the service lists only events from `since` on. */
+  readonly isSinceForwarded: boolean;
+  /** See {@link Checkpoint}. */
+  readonly selection: string;
+};
+
+/** The new events of one poll. */
+export type Poll = {
+  /** In order of arrival. */
+  readonly events: readonly AuditEvent[];
+  /** The pages that were read. */
+  readonly pages: readonly ListPage<AuditEvent>[];
+  /** Whether events may have been missed. */
+  readonly missed: boolean;
+  /** Whether the list has more new events than one poll reads. */
+  readonly isBehind: boolean;
+  /** The checkpoint after the first `count` events. */
+  checkpointAfter(count: number): Checkpoint;
+};
+
+/** A record that a poll has read. */
+type ReadRecord = {
+  readonly event: AuditEvent;
+  readonly digest: string;
+  /** The index of its page. */
+  readonly page: number;
+};
+
+/** Pages between the newest known record and the one at which the next poll begins, with the oldest first: half of a poll is left for new records. */
+const OVERLAP_PAGES = MAX_PAGES / 2;
+
+/**
+ * Polls a list for what is new since a checkpoint: the records before the last known one that are not known themselves.
+ * It reads pages until 33 records after the last known one were seen, or the end, ten pages at most.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason ORDER_UNKNOWN or TRAIL_TOO_LONG.
+ */
+export async function pollTail(
+  fetchPage: FetchPage<AuditEvent>,
+  options: PollOptions,
+): Promise<Poll> {
+  const { checkpoint } = options;
+  const start = checkpoint?.start ?? null;
+  const reading = await readList(fetchPage, options, start, MAX_PAGES);
+  const isFound = reading.records.some(({ digest }) => checkpoint?.known.includes(digest));
+  const left = MAX_PAGES - reading.tokens.length;
+  if (start === null || isFound || left === 0) return toPoll(reading, options, start);
+  // Old records were removed, so the known ones have moved to an earlier page.
+  return toPoll(await readList(fetchPage, options, null, left), options, null);
+}
+
+/** What was read of a list. */
+type Reading = {
+  /** In the order of the list. */
+  readonly records: readonly ReadRecord[];
+  readonly pages: readonly ListPage<AuditEvent>[];
+  /** How each page was requested. */
+  readonly tokens: readonly (PageToken | null)[];
+  readonly order: ListOrder | null;
+  readonly isEnd: boolean;
+};
+
+async function readList(
+  fetchPage: FetchPage<AuditEvent>,
+  options: PollOptions,
+  token: PageToken | null,
+  maxPages: number,
+): Promise<Reading> {
+  const records: ReadRecord[] = [];
+  const tokens: (PageToken | null)[] = [];
+  const identified = new Set<string>();
+  let order: ListOrder | null = null;
+  const from = { token, position: null, maxPages };
+  const { pages, next } = await fetchPages(fetchPage, from, (fetched) => {
+    for (let index = fetched.from; index < fetched.page.length; index += 1) {
+      const event = fetched.page.item(index);
+      const digest = digestOf(event);
+      // Pages may overlap. Of equal records without an id, each counts.
+      if (event.id !== null && identified.has(digest)) continue;
+      identified.add(digest);
+      records.push({ event, digest, page: tokens.length });
+    }
+    tokens.push(fetched.token);
+    order = options.order ?? options.checkpoint?.order ?? inferOrder(records);
+    return order === 'oldest-first' || needsMore(records, order, options);
+  });
+  return {
+    records,
+    tokens,
+    pages: pages.map(({ page }) => page),
+    order: order ?? requireNoOrder(records),
+    isEnd: next() === null,
+  };
+}
+
+/** Whether more of a list with the newest first must be read. */
+function needsMore(
+  records: readonly ReadRecord[],
+  order: ListOrder | null,
+  { checkpoint, since }: PollOptions,
+): boolean {
+  if (order === null) return true;
+  if (checkpoint === null) {
+    const isOlder = ({ event: { occurredAt } }: ReadRecord) =>
+      since === null || (occurredAt !== null && occurredAt < since);
+    const last = records.findLastIndex((record) => !isOlder(record));
+    return records.length - 1 - last < MAX_KNOWN;
+  }
+  if (checkpoint.isWhole) return true;
+  const last = records.findLastIndex(({ digest }) => checkpoint.known.includes(digest));
+  return last < 0 || records.length - 1 - last < MAX_KNOWN;
+}
+
+function toPoll(reading: Reading, options: PollOptions, start: PageToken | null): Poll {
+  const { checkpoint, since, isSinceForwarded, selection } = options;
+  const { tokens, pages, isEnd } = reading;
+  const order = reading.order ?? 'newest-first'; // all records have the same time
+  const isOldestFirst = order === 'oldest-first';
+  const records = isOldestFirst ? reading.records.toReversed() : reading.records;
+  if (checkpoint === null && isOldestFirst && !isEnd && !isSinceForwarded) throw trailTooLong();
+  const known = checkpoint?.known ?? [];
+  const { matched, last } = matchKnown(
+    records.map(({ digest }) => digest),
+    known,
+  );
+  const isNew = (record: ReadRecord, index: number): boolean => {
+    if (checkpoint === null) {
+      const { occurredAt } = record.event;
+      return since !== null && occurredAt !== null && occurredAt >= since;
+    }
+    return (
+      !matched.has(index) && (index < last || last < 0 || (checkpoint.isWhole && start === null))
+    );
+  };
+  const found = records.filter(isNew);
+  const events = found.toReversed();
+  const isGap = isOldestFirst
+    ? known.length > 0
+    : known.length > 0 || (!isEnd && (checkpoint !== null || since !== null));
+  const isSinceReached =
+    since === null ||
+    records.some(({ event: { occurredAt } }) => occurredAt !== null && occurredAt < since);
+  return {
+    events: events.map(({ event }) => event),
+    pages,
+    missed: last < 0 && isGap && !(checkpoint === null && isSinceReached),
+    isBehind: isOldestFirst && !isEnd,
+    checkpointAfter: (count) => {
+      const undelivered = new Set(events.slice(count));
+      const delivered = records.filter((record) => !undelivered.has(record));
+      const newest = delivered.slice(0, MAX_KNOWN);
+      const [first, oldest] = [newest[0]?.page ?? 0, newest.at(-1)?.page ?? 0];
+      return {
+        known: newest.map(({ digest }) => digest),
+        isWhole: isEnd && start === null && delivered.length === newest.length,
+        order: reading.order,
+        start: isOldestFirst ? (tokens[Math.max(oldest, first - OVERLAP_PAGES)] ?? null) : null,
+        selection,
+      };
+    },
+  };
+}
+
+function digestOf({ raw }: AuditEvent): string {
+  return hash('sha256', JSON.stringify(raw), 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+/** Records whose times are compared. More say nothing else. */
+const MAX_COMPARED = 200;
+
+/** By the times of neighbours, as a few may have arrived late; if they are undecided, by the first and the last. */
+function inferOrder(records: readonly ReadRecord[]): ListOrder | null {
+  const times = records
+    .slice(0, MAX_COMPARED)
+    .flatMap(({ event: { occurredAt } }) => occurredAt ?? []);
+  const compare = (one: Instant | undefined, other: Instant | undefined) =>
+    one === undefined || other === undefined || one === other ? 0 : one < other ? 1 : -1;
+  const rise = times.reduce((sum, time, index) => sum + compare(times[index - 1], time), 0);
+  const sign = rise === 0 ? compare(times[0], times.at(-1)) : rise;
+  if (sign === 0) return null;
+  return sign > 0 ? 'oldest-first' : 'newest-first';
+}
+
+/**
+ * A list needs no order if it has one record, or only one time and few records.
+ * @throws GatewayError ORDER_UNKNOWN if it needs one.
+ */
+function requireNoOrder(records: readonly ReadRecord[]): null {
+  const hasTimes = records.every(({ event: { occurredAt } }) => occurredAt !== null);
+  if (records.length < 2 || (hasTimes && records.length <= MAX_KNOWN)) return null;
+  throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
+    reason: 'ORDER_UNKNOWN',
+    message:
+      'Keytrail cannot tell by times whether the trail begins with its newest or its oldest record: set `audit.order` in the contract (KEYTRAIL_CONTRACT) to `newest-first` or `oldest-first`.',
+  });
+}
+
+function trailTooLong(): GatewayError {
+  return new GatewayError('UPSTREAM_BAD_RESPONSE', {
+    reason: 'TRAIL_TOO_LONG',
+    message:
+      'The trail begins with its oldest record and has more than ten pages, so its end cannot be reached. Start with `filter.since`, which the contract forwards to the service (`audit.parameters.since`), or with `after`, a checkpoint.',
+  });
+}
