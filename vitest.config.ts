@@ -19,6 +19,7 @@ export default defineConfig({
             'docs',
             'federation',
             'frameworks',
+            'graphql-clients',
             'package',
             'security',
           ].map((folder) => `test/${folder}/**`),
@@ -73,6 +74,15 @@ export default defineConfig({
         test: {
           name: 'frameworks',
           include: ['test/frameworks/*.test.ts'],
+          experimental,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'clients',
+          include: ['test/graphql-clients/*.test.ts'],
+          execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           experimental,
           testTimeout: 30_000,
         },
