@@ -14,8 +14,6 @@ export const createCache = () =>
       ApiKey: ({ clientId }) => String(clientId),
       AuditEvent: () => null, // its ID may be null, or that of another event
       AuditParty: () => null,
-      DeleteApiKeyPayload: () => null,
-      LoginPayload: () => null,
     },
     resolvers: { Query: { audit } },
     updates: {

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/query-core';
+import type { QueryClient } from '@tanstack/query-core';
 import {
   AuditDocument,
   type AuditQuery,
@@ -7,20 +7,7 @@ import {
   type RequestOptions,
   request,
 } from 'keytrail-client';
-import { dataOf, KeytrailError } from './keytrail-error.ts';
-
-/** Creates a client that repeats a failed query only if that can help. By default, it never repeats a mutation. */
-export const createQueryClient = () =>
-  new QueryClient({
-    defaultOptions: {
-      queries: {
-        retry: (failures, error) =>
-          failures < 3 && (!(error instanceof KeytrailError) || error.retryable),
-        retryDelay: (failures, error) =>
-          1000 * ((error instanceof KeytrailError && error.retryAfterSeconds) || 2 ** failures),
-      },
-    },
-  });
+import { dataOf } from './keytrail-error.ts';
 
 /** Options of an infinite query: the pages of a trail. */
 export const auditPages = (options: RequestOptions, variables: AuditQueryVariables = {}) => ({

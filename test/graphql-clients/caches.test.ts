@@ -1,5 +1,5 @@
 import { parse } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as apollo from '../../examples/graphql-clients/apollo.ts';
 import * as relay from '../../examples/graphql-clients/relay/audit.ts';
 import { createEnvironment } from '../../examples/graphql-clients/relay/environment.ts';
@@ -167,5 +167,49 @@ describe.each(Object.entries(CLIENTS))('the cache of %s', (_, create) => {
     status = 200;
     expect(lines(await client.read({ first: 2 }))).toEqual([]);
     expect(trail.sent()).toEqual(['GET', 'GET']);
+  });
+});
+
+describe('an API key in the cache', () => {
+  it('has its client ID as key in Apollo Client', () => {
+    const { cache } = apollo.createClient('http://127.0.0.1:9', 't');
+    const key = { __typename: 'ApiKey', clientId: 'ci-key' };
+    expect(cache.identify(key)).toBe('ApiKey:{"clientId":"ci-key"}');
+  });
+
+  it('has its client ID as key in Relay', async () => {
+    await using trail = await startTrail();
+    const environment = createEnvironment(trail.url, 't');
+    await relay.deleteApiKey(environment, 'ci-key');
+    expect(environment.getStore().getSource().has('ApiKey:ci-key')).toBe(true);
+  });
+});
+
+describe('urql', () => {
+  it('warns of no type without a key', async () => {
+    await using trail = await startTrail();
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    const client = urql.createClient(trail.url, 't');
+    await client.query(TRAIL, { first: 5 }).toPromise();
+    // A federated graph has queries that return keys; Keytrail itself has only this one, which is for routers.
+    const KEYS = `{ _entities(representations: [{ __typename: "ApiKey", clientId: "7" }]) {
+      ... on ApiKey { clientId audit(first: 1) { nodes { action } } }
+    } }`;
+    const { data } = await client.query(KEYS, {}).toPromise();
+    expect(data?._entities?.[0]?.clientId).toBe('7');
+    expect(trail.sent()).toEqual(['GET', 'GET']);
+    expect(warn.mock.calls).toEqual([]);
+    warn.mockRestore();
+  });
+});
+
+describe('Apollo Client with `errorPolicy: "all"`', () => {
+  it('caches a trail that could not be read as an empty one', async () => {
+    await using trail = await startTrail({ read: () => ({ status: 403 }) });
+    const client = apollo.createClient(trail.url, 't');
+    const variables = { first: 1 };
+    await client.query({ query: TRAIL, variables, errorPolicy: 'all' });
+    expect(lines((await client.query<Result>({ query: TRAIL, variables })).data)).toEqual([]);
+    expect(trail.sent()).toEqual(['GET']);
   });
 });

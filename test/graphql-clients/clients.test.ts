@@ -6,12 +6,9 @@ import { describe, expect, it } from 'vitest';
 import * as apollo from '../../examples/graphql-clients/apollo.ts';
 import { createClient, deleteApiKey } from '../../examples/graphql-clients/graphql-request.ts';
 import { KeytrailError } from '../../examples/graphql-clients/keytrail-error.ts';
-import {
-  auditPages,
-  createQueryClient,
-  keyDeletion,
-} from '../../examples/graphql-clients/tanstack-query.ts';
-import { AuditDocument, LoginDocument } from '../../src/client/request.ts';
+import { createQueryClient } from '../../examples/graphql-clients/query-client.ts';
+import { auditPages, keyDeletion } from '../../examples/graphql-clients/tanstack-query.ts';
+import { AuditDocument, LoginDocument, request } from '../../src/client/request.ts';
 import { startService } from '../helpers/service.ts';
 import { EVENTS, line, lose, startTrail } from './trail.ts';
 
@@ -48,7 +45,10 @@ describe('graphql-request', () => {
     const forbid = () => ({ status: 403 });
     await using trail = await startTrail({ remove: forbid, login: forbid });
     const client = createClient(trail.url, 't');
-    await expect(deleteApiKey(client, 'ci-key')).rejects.toThrow(/^The service does not permit/);
+    await expect(deleteApiKey(client, 'ci-key')).rejects.toMatchObject({
+      message:
+        'The service does not permit this operation: ask for the permission, or use another client.',
+    });
     const login = client.request(LoginDocument, { clientId: 'c', credential });
     await expect(login).rejects.toThrow('s3cret');
     expect(trail.sent()).toEqual(['DELETE', 'POST']);
@@ -117,6 +117,21 @@ describe('TanStack Query', () => {
     const [query] = client.getQueryCache().findAll({ queryKey: ['audit'] });
     expect(query?.state.isInvalidated).toBe(true);
     expect(trail.sent()).toEqual(['GET', 'DELETE']);
+  });
+});
+
+describe('the mutation cache of TanStack Query', () => {
+  it('keeps the variables and the result of a mutation: do not log in with one', async () => {
+    await using trail = await startTrail();
+    const client = createQueryClient();
+    const mutation = client.getMutationCache().build(client, {
+      mutationFn: (clientSecret: string) =>
+        request(LoginDocument, { clientId: 'c', credential: { clientSecret } }, trail),
+    });
+    await mutation.execute('s3cret');
+    const [{ state } = {}] = client.getMutationCache().getAll();
+    expect(state?.variables).toBe('s3cret');
+    expect(JSON.stringify(state?.data)).toContain('tok3n');
   });
 });
 
