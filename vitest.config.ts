@@ -21,6 +21,7 @@ export default defineConfig({
             'frameworks',
             'package',
             'security',
+            'tools',
           ].map((folder) => `test/${folder}/**`),
           execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
@@ -83,6 +84,14 @@ export default defineConfig({
           include: ['test/deploy/*.test.ts'],
           experimental,
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'tools',
+          include: ['test/tools/*.test.ts'],
+          experimental,
+          testTimeout: 60_000,
         },
       },
     ],
