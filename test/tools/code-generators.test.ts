@@ -10,6 +10,7 @@ import { createFolder, printClientSchema, runTool } from './run-tool.ts';
 const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url));
 const TYPES = fileURLToPath(new URL('../../node_modules/@types', import.meta.url));
 const OPERATIONS = fileURLToPath(new URL('../../src/client/operations.graphql', import.meta.url));
+const SUBGRAPH = fileURLToPath(new URL('../../schema.graphql', import.meta.url));
 /** What the package exports as `keytrail/schema.graphql`, once it is built. */
 const PACKAGED = fileURLToPath(new URL('../../dist/schema.graphql', import.meta.url));
 const SCHEMA = await printClientSchema();
@@ -129,6 +130,18 @@ describe('GraphQL Inspector', () => {
     expect(status).toBe(1);
     expect(stdout + stderr).toMatch(/Field ipAddress .*was removed from object type AuditEvent/);
     expect(stdout + stderr).toContain('Detected 1 breaking change');
+  });
+
+  it('rejects the schema of the subgraph', async () => {
+    await using folder = await createProject();
+    await cp(SUBGRAPH, join(folder.path, 'subgraph.graphql'));
+    const { status, stdout, stderr } = await runTool(
+      folder.path,
+      'graphql-inspector',
+      ...['diff', 'subgraph.graphql', 'schema.graphql'],
+    );
+    expect(status).toBe(1);
+    expect(stdout + stderr).toContain('Unknown directive "@link"');
   });
 
   it('validates documents', async () => {

@@ -78,7 +78,7 @@ describe('examples/mcp/apollo-mcp-server.yaml', () => {
       ),
     });
     const scalars = JSON.parse(await read('custom-scalars.json'));
-    expect(Object.keys(scalars)).toEqual(['DateTime', 'JSON']);
+    expect(Object.keys(scalars)).toEqual(['DateTime']);
   });
 });
 
@@ -140,6 +140,17 @@ describe('mcp-graphql with examples/mcp/mcp-graphql.json', () => {
     const { isError, text } = await mcp.call('query-graphql', { query });
     expect(isError).toBe(true);
     expect(text).toContain('Mutations are not allowed');
+    expect(keytrail.requests).toEqual([]);
+  });
+
+  it('sends variables as a string, which Keytrail rejects', async () => {
+    await using keytrail = await createTestbed();
+    await using folder = await createFolder();
+    await using mcp = await startMcpGraphql(keytrail, folder.path);
+    const query = 'query ($first: Int) { audit(first: $first) { totalCount } }';
+    const { isError, text } = await mcp.call('query-graphql', { query, variables: '{"first":1}' });
+    expect(isError).toBe(true);
+    expect(text).toContain('BAD_REQUEST');
     expect(keytrail.requests).toEqual([]);
   });
 
