@@ -11,11 +11,13 @@ const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url));
 const TYPES = fileURLToPath(new URL('../../node_modules/@types', import.meta.url));
 const OPERATIONS = fileURLToPath(new URL('../../src/client/operations.graphql', import.meta.url));
 const SUBGRAPH = fileURLToPath(new URL('../../schema.graphql', import.meta.url));
-/** What the package exports as `keytrail/schema.graphql`, once it is built. */
-const PACKAGED = fileURLToPath(new URL('../../dist/schema.graphql', import.meta.url));
+/** The schema in the package of the client, once it is built. */
+const PACKAGED = fileURLToPath(
+  new URL('../../dist/keytrail-client/schema.graphql', import.meta.url),
+);
 const SCHEMA = await printClientSchema();
 
-/** A folder with the schema for clients, as `npx keytrail schema --client > schema.graphql` saves it. */
+/** A folder with the schema for clients, as `keytrail schema --client` prints it. */
 async function createProject() {
   const folder = await createFolder();
   await writeFile(join(folder.path, 'schema.graphql'), SCHEMA);
@@ -157,11 +159,11 @@ describe('GraphQL Inspector', () => {
 });
 
 describe('graphql-config', () => {
-  it.each(['schema.graphql', 'node_modules/keytrail/dist/schema.graphql'])(
+  it.each(['schema.graphql', 'node_modules/keytrail-client/schema.graphql'])(
     'loads the schema, and finds a wrong document: %s',
     async (file) => {
       await using folder = await createProject();
-      const packaged = join(folder.path, 'node_modules/keytrail/dist');
+      const packaged = join(folder.path, 'node_modules/keytrail-client');
       await mkdir(packaged, { recursive: true });
       await cp(PACKAGED, `${packaged}/schema.graphql`);
       await writeFile(
