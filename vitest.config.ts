@@ -22,6 +22,7 @@ export default defineConfig({
             'graphql-clients',
             'package',
             'security',
+            'tools',
           ].map((folder) => `test/${folder}/**`),
           execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
@@ -93,6 +94,14 @@ export default defineConfig({
           include: ['test/deploy/*.test.ts'],
           experimental,
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'tools',
+          include: ['test/tools/*.test.ts'],
+          experimental,
+          testTimeout: 60_000,
         },
       },
     ],
