@@ -129,14 +129,17 @@ function withSupergraph(start: (options: RouterOptions) => Promise<Running>): St
 
 /** Renders the table in docs/federation.md. */
 export function renderTable(): string {
-  const columns = Object.values(ROUTERS).map(({ handsOn }) => handsOn);
-  const cell = (value: string) =>
-    /^(?:none|rounded|both deleted|\d+)$/.test(value) ? value : `\`${value}\``;
+  const routers = Object.values(ROUTERS);
   const rows = Object.entries(ROWS).map(([key, head]) => [
     head,
-    ...columns.map((handsOn) => cell(handsOn[key as keyof HandsOn])), // a key of ROWS
+    ...routers.map(({ handsOn }) => toCell(handsOn[key as keyof HandsOn])), // a key of ROWS
   ]);
-  return [['', ...Object.keys(ROUTERS)], ['', ...columns].map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
-    .join('\n');
+  const [head, ...body] = [['', ...Object.keys(ROUTERS)], ...rows].map(
+    (cells) => `| ${cells.join(' | ')} |`,
+  );
+  return [head, `|${'---|'.repeat(routers.length + 1)}`, ...body].join('\n');
+}
+
+function toCell(value: string): string {
+  return /^(?:none|rounded|both deleted|\d+)$/.test(value) ? value : `\`${value}\``;
 }
