@@ -180,6 +180,9 @@ function wireValues(rawHeaders: readonly string[], name: string): readonly strin
   );
 }
 
+for (const [name, { missing }] of Object.entries(ROUTERS))
+  if (missing !== undefined) console.warn(`${name} is not tested: ${missing}.`);
+
 describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) => {
   beforeEach(({ skip }) => skip(missing !== undefined, missing));
 

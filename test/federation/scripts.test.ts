@@ -42,7 +42,8 @@ async function startScript(folder: string, name: string) {
       printed += chunk;
     });
   }
-  while (!printed.includes('http:') && child.exitCode === null) await once(child.stdout, 'data');
+  while (!printed.includes('http:') && child.exitCode === null)
+    await Promise.race([once(child.stdout, 'data'), closed]);
   return {
     url: /http:\S+/.exec(printed)?.[0] ?? '',
     printed: () => printed,
@@ -52,7 +53,7 @@ async function startScript(folder: string, name: string) {
       return signal;
     },
     [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL');
+      child.kill('SIGTERM'); // not SIGKILL: the script of Grafbase stops a process of its own
       await closed;
     },
   };
