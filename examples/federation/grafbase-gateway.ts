@@ -41,22 +41,18 @@ export async function startGrafbaseGateway({ config, port }: GrafbaseOptions): P
   const child = spawn(GRAFBASE, ['dev', '--listen-address', origin], {
     cwd: folder,
     env: { HOME: folder }, // it unpacks the files of its user interface there
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let printed = '';
-  child.stderr.on('data', (chunk) => {
-    printed += chunk;
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   const closed = once(child, 'close');
   const dispose = async () => {
     child.kill('SIGKILL');
     await closed;
-    await rm(folder, { recursive: true });
+    await rm(folder, { recursive: true, force: true });
   };
   while (!(await isHealthy(`http://${origin}/health`))) {
-    if (child.exitCode !== null) {
+    if (child.exitCode !== null || child.signalCode !== null) {
       await dispose();
-      throw new Error(`Grafbase exited: ${printed}`);
+      throw new Error('Grafbase exited. Do the subgraphs run?');
     }
     await setTimeout(20);
   }
