@@ -3,6 +3,8 @@ import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
 
 /** A scripted response, for the next request or for the next one that `to` matches. */
 export type TestbedResponse = ScriptedResponse & {
+  /** How many requests get it, 1 or more; Infinity for all, until the script is cleared. @default 1 */
+  readonly times?: number;
   /** A route, or a function that returns whether the request gets this response. Default: any request. */
   readonly to?: RestRoute | ((request: RestRequest) => boolean);
 };
@@ -13,35 +15,49 @@ export type Script = {
   readonly add: (...responses: readonly TestbedResponse[]) => void;
   /** Removes and returns the oldest response for a request; undefined if none is scripted. */
   readonly take: (request: RestRequest) => ScriptedResponse | undefined;
-  /** @throws Error that lists the responses that are left. */
+  /** @throws Error that lists the responses that are left. One for all requests is left if no request got it. */
   readonly assertDone: () => void;
+  /** Removes the responses that are left. */
+  readonly clear: () => void;
 };
 
 /** Creates a script without responses. */
 export function createScript(): Script {
-  const waiting: TestbedResponse[] = [];
+  let waiting: { readonly response: TestbedResponse; left: number; isUsed: boolean }[] = [];
   return {
     add: (...responses) => {
-      for (const { to, ...response } of responses) {
+      for (const { to, times = 1, ...response } of responses) {
         validateScript(response);
+        if (!(times >= 1 && (Number.isInteger(times) || times === Number.POSITIVE_INFINITY)))
+          throw new TypeError('`times` must be an integer, 1 or more, or Infinity.');
         if (to !== undefined && typeof to !== 'function' && !REST_ROUTES.includes(to)) {
           const routes = REST_ROUTES.join(', ');
           throw new TypeError(`\`to\` must be a function or one of these routes: ${routes}.`);
         }
       }
-      waiting.push(...responses);
+      for (const response of responses)
+        waiting.push({ response, left: response.times ?? 1, isUsed: false });
     },
     take: (request) => {
-      const index = waiting.findIndex(({ to }) => matches(to, request));
-      if (index < 0) return undefined;
-      const [found] = waiting.splice(index, 1);
-      const { to: _, ...response } = found ?? {};
+      const found = waiting.find(({ response: { to } }) => matches(to, request));
+      if (found === undefined) return undefined;
+      found.left -= 1;
+      found.isUsed = true;
+      waiting = waiting.filter(({ left }) => left > 0);
+      const { to: _to, times: _times, ...response } = found.response;
       return response;
     },
     assertDone: () => {
-      if (waiting.length === 0) return;
-      const lines = waiting.map((response) => `- ${describe(response)}`).join('\n');
-      throw new Error(`No request received these scripted responses:\n${lines}`);
+      const unused = waiting.filter(({ left, isUsed }) => Number.isFinite(left) || !isUsed);
+      if (unused.length === 0) return;
+      const lines = unused.map(
+        ({ response, left }) =>
+          `- ${describe(response)}${left > 1 && left < Infinity ? `, ${left} times` : ''}`,
+      );
+      throw new Error(`No request received these scripted responses:\n${lines.join('\n')}`);
+    },
+    clear: () => {
+      waiting = [];
     },
   };
 }

@@ -70,6 +70,8 @@ export type Testbed = AsyncDisposable & {
   respondNext(...responses: readonly TestbedResponse[]): void;
   /** @throws Error that lists the scripted responses that no request has received. */
   assertDone(): void;
+  /** Removes the scripted responses that are left. */
+  clearResponses(): void;
   /**
    * The requests that the service received after the testbed's own login, or after the last `clear()`, oldest first.
    */
@@ -84,7 +86,7 @@ export type Testbed = AsyncDisposable & {
 
 /**
  * Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in.
- * @throws TypeError for clients or events that are not valid, and Error on a Node that is too old.
+ * @throws TypeError for options, clients or events that are not valid, and Error on a Node that is too old.
  */
 export async function createTestbed({
   gateway: options,
@@ -93,8 +95,11 @@ export async function createTestbed({
   events,
   strictLogin = true,
   now = () => new Date(),
+  ...others
 }: TestbedOptions = {}): Promise<Testbed> {
   requireSupportedNode();
+  const unknown = Object.keys(others);
+  if (unknown.length > 0) throw new TypeError(`A testbed has no option ${unknown.join(', ')}.`);
   await using stack = new AsyncDisposableStack();
   const clock = createClock(now);
   const requests: RestRequest[] = [];
@@ -140,6 +145,7 @@ export async function createTestbed({
       request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
     respondNext: script.add,
     assertDone: script.assertDone,
+    clearResponses: script.clear,
     requests: withClear(requests),
     advance: clock.advance,
     [Symbol.asyncDispose]: () => running.disposeAsync(),

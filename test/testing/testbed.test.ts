@@ -216,6 +216,7 @@ describe('a testbed', () => {
   });
 
   it.each<[TestbedOptions, RegExp]>([
+    [{ event: [] } as TestbedOptions, /A testbed has no option event\./],
     [{ clients: [] }, /needs a client/],
     [{ clients: [{ clientId: 'a', secret: '' }] }, /a clientId and a secret/],
     [{ clients: ['a', 'a'].map((clientId) => ({ clientId, secret: 's' })) }, /the same clientId/],
@@ -272,6 +273,30 @@ describe('a testbed', () => {
     );
     testbed.respondNext({ body: 'c4n4ry', headers: { a: 'c4n4ry' } });
     expect(() => testbed.assertDone()).not.toThrow('c4n4ry');
+  });
+
+  it('sends a response several times, or until the script is cleared', async () => {
+    await using testbed = await createTestbed();
+    const codes = async (count: number) => {
+      const results: unknown[] = [];
+      for (let index = 0; index < count; index += 1)
+        results.push(errorOf(await testbed.request(AuditDocument, { first: 1 }))?.code);
+      return results;
+    };
+    testbed.respondNext({ status: 403, times: 2 }, { to: 'GET /api/v1/audit', status: 404 });
+    expect(await codes(4)).toEqual(['FORBIDDEN', 'FORBIDDEN', 'NOT_FOUND', undefined]);
+    testbed.respondNext(
+      { status: 409, times: 3 },
+      { status: 401, times: Number.POSITIVE_INFINITY },
+    );
+    expect(await codes(1)).toEqual(['CONFLICT']);
+    expect(() => testbed.assertDone()).toThrow(
+      'responses:\n- to any request: status 409, 2 times\n- to any request: status 401',
+    );
+    expect(await codes(4)).toEqual(['CONFLICT', 'CONFLICT', 'UNAUTHENTICATED', 'UNAUTHENTICATED']);
+    testbed.assertDone();
+    testbed.clearResponses();
+    expect(await codes(1)).toEqual([undefined]);
   });
 
   it('moves its clock instead of waiting before a retry', async () => {
@@ -341,6 +366,9 @@ describe('a testbed', () => {
     [{ body: 1n }, /BigInt/],
     [{ staus: 500, headrs: {} } as ScriptedResponse, /A scripted response has no staus, headrs\./], // JavaScript allows it
     [{ to: 'GET /audit' } as unknown as ScriptedResponse, /one of these routes: POST \/api/],
+    [{ lost: true } as unknown as ScriptedResponse, /`before` or `within`/],
+    [{ times: 0 } as ScriptedResponse, /1 or more, or Infinity/],
+    [{ times: 1.5 } as ScriptedResponse, /1 or more, or Infinity/],
     [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
     [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
   ])('rejects the script %s, and ignores it', async (response, expected) => {
