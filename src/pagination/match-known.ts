@@ -4,7 +4,7 @@
  *
  * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
  * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
- * matched in any order before that index.
+ * matched in any order, first before that index.
  */
 export function matchKnown(
   list: readonly string[],
@@ -27,7 +27,7 @@ export function matchKnown(
     }
   }
   const last = longest === 0 ? -1 : end - 1;
-  for (let index = last; index >= 0; index -= 1) {
+  for (const index of [...indices(0, end).toReversed(), ...indices(end, list.length)]) {
     const found = matched.has(index) ? -1 : left.indexOf(list[index] ?? '');
     if (found >= 0) {
       matched.add(index);
@@ -55,4 +55,8 @@ function commonLengths(
     rows.push(row);
   }
   return rows;
+}
+
+function indices(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
 }
