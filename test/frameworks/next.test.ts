@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -97,12 +99,14 @@ describe('the example of Next', () => {
     const response = post(`${next.url}/graphql`, AUDIT);
     await requested.promise;
     next.child.kill('SIGTERM');
-    const isOpen = () =>
-      fetch(`${next.url}/health`).then(
-        () => true,
+    const isOpen = () => {
+      const socket = connect(Number(new URL(next.url).port), '127.0.0.1');
+      return once(socket, 'connect').then(
+        () => socket.destroy() !== undefined,
         () => false,
       );
-    await expect.poll(isOpen).toBe(false);
+    };
+    await expect.poll(isOpen, { timeout: 10_000 }).toBe(false);
     mayRespond.resolve();
     expect((await response).data).toEqual({ audit: { totalCount: 0 } });
     await next.status; // it exits although nothing has disposed the gateway
