@@ -21,7 +21,7 @@ async function run(cwd: string, command: string, ...args: readonly string[]): Pr
   const inherited = Object.entries(process.env).filter(([name]) => !isOwn(name));
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = { ...Object.fromEntries(inherited), PATH, ...ENVIRONMENT };
-  return (await promisify(execFile)(command, args, { cwd, env })).stdout;
+  return (await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 })).stdout;
 }
 
 describe('the example of Next', () => {
