@@ -34,7 +34,8 @@ const sections = await preset.buildGeneratesSection({
 });
 const section = sections.find(({ filename }) => filename === OUTPUT);
 if (section === undefined) throw new Error(`The preset generated no ${OUTPUT}.`);
-const generated = await codegen({ ...section, cache: (_namespace, _key, make) => make() });
+const output = await codegen({ ...section, cache: (_namespace, _key, make) => make() });
+const generated = output.replace('@graphql-typed-document-node/core', './typed-document.ts');
 
 if (!process.argv.includes('--check')) {
   writeFileSync(new URL(OUTPUT, import.meta.url), generated);

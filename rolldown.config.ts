@@ -50,7 +50,36 @@ const addClientSchema: Plugin = {
   },
 };
 
-/** Options of both builds. */
+/** Makes the client a package of its own: a client then installs one package instead of the 68 of the gateway. */
+const addClientPackage: Plugin = {
+  name: 'add-client-package',
+  generateBundle() {
+    const { version, license } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const manifest = {
+      name: 'keytrail-client',
+      version,
+      description:
+        'Typed operations of Keytrail, a GraphQL gateway, and a function that sends them.',
+      license,
+      type: 'module',
+      sideEffects: false,
+      exports: {
+        '.': { types: './types/client/request.d.ts', default: './index.js' },
+        './schema.graphql': './schema.graphql',
+        './package.json': './package.json',
+      },
+      engines: { node: '>=20' },
+    };
+    const files = {
+      'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
+      LICENSE: readFileSync('LICENSE', 'utf8'),
+    };
+    for (const [fileName, source] of Object.entries(files))
+      this.emitFile({ type: 'asset', fileName, source });
+  },
+};
+
+/** Options of all builds. */
 const shared: RolldownOptions = {
   platform: 'node',
   plugins: [mapLines, addLicenses],
@@ -68,7 +97,7 @@ const shared: RolldownOptions = {
   },
 };
 
-/** Builds the package, as Node refuses TypeScript under node_modules, and the command of the image. */
+/** Builds the packages, as Node refuses TypeScript under node_modules, and the command of the image. */
 export default defineConfig([
   {
     ...shared,
@@ -92,5 +121,12 @@ export default defineConfig([
     input: { main: 'src/main.ts' },
     external: /^(?:@graphql-yoga\/render-graphiql\/graphiql|ioredis)$/,
     output: { ...shared.output, dir: 'dist/image' },
+  },
+  {
+    ...shared,
+    input: { index: 'src/client/request.ts' },
+    platform: 'neutral', // browsers too
+    plugins: [mapLines, addClientPackage, addClientSchema],
+    output: { ...shared.output, dir: 'dist/keytrail-client' },
   },
 ]);

@@ -19,8 +19,10 @@ export default defineConfig({
             'docs',
             'federation',
             'frameworks',
+            'graphql-clients',
             'package',
             'security',
+            'tools',
           ].map((folder) => `test/${folder}/**`),
           execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
           isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
@@ -79,10 +81,27 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'clients',
+          include: ['test/graphql-clients/*.test.ts'],
+          execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
+          experimental,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
           name: 'deploy',
           include: ['test/deploy/*.test.ts'],
           experimental,
           testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'tools',
+          include: ['test/tools/*.test.ts'],
+          experimental,
+          testTimeout: 60_000,
         },
       },
     ],

@@ -112,6 +112,13 @@ describe('the documentation', () => {
       expect(fileOf('docs/frameworks.md', name)).toBe(read(`examples/frameworks/${name}`));
     const route = 'app/graphql/route.ts';
     expect(fileOf('docs/frameworks.md', route)).toBe(read(`examples/next/${route}`));
+    for (const name of [
+      'apollo-cache.ts',
+      'graphcache.ts',
+      'graphql-request.ts',
+      'query-client.ts',
+    ])
+      expect(fileOf('docs/clients.md', name)).toBe(read(`examples/graphql-clients/${name}`));
     expect(fileOf('docs/testing.md', 'audit.test.ts')).toBe(read('examples/testing.test.ts'));
     expect(fileOf('docs/observability.md', 'tracing.js')).toBe(read('examples/tracing.js'));
     expect(fileOf('docs/contracts.md', 'contract.json')).toBe(

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { GraphQLError } from 'graphql';
-import type { RouterOptions, Running } from './serve.ts';
+import { type RouterOptions, type Running, readLocal, runRouter } from './serve.ts';
+import { unreachable } from './subgraph-errors.ts';
 
 type Context = { readonly authorization?: string | undefined };
 
@@ -22,7 +22,11 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
         didEncounterError: hideAddress,
       }),
   });
-  const server = new ApolloServer<Context>({ gateway, includeStacktraceInErrorResponses: false });
+  const server = new ApolloServer<Context>({
+    gateway,
+    includeStacktraceInErrorResponses: false,
+    introspection: true, // package.json sets NODE_ENV=production, which turns it off
+  });
   const { url } = await startStandaloneServer(server, {
     listen: { host: '127.0.0.1', port },
     context: async ({ req }) => ({ authorization: req.headers.authorization }),
@@ -39,15 +43,10 @@ async function readSubgraphError(response: { json(): Promise<unknown> }): Promis
 
 /** Replaces Apollo's error for a subgraph that cannot be reached, because it shows the subgraph's address. */
 function hideAddress(error: Error): never {
-  if (error instanceof GraphQLError) throw error;
-  const extensions = { code: 'DOWNSTREAM_SERVICE_ERROR' };
-  throw new GraphQLError('A subgraph could not be reached.', { extensions });
+  throw error instanceof GraphQLError ? error : unreachable();
 }
 
 if (import.meta.main) {
-  const { url } = await startApolloGateway({
-    supergraphSdl: readFileSync(new URL('supergraph.graphql', import.meta.url), 'utf8'),
-    port: Number(process.env['PORT'] ?? 4100),
-  });
-  process.stdout.write(`Apollo Gateway: ${url}\n`);
+  const supergraphSdl = readLocal('supergraph.graphql');
+  await runRouter('Apollo Gateway', (port) => startApolloGateway({ supergraphSdl, port }));
 }

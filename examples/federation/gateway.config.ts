@@ -1,4 +1,5 @@
 import type { GatewayConfigSupergraph } from '@graphql-hive/gateway-runtime';
+import { hideRequests } from './subgraph-errors.ts';
 
 /**
  * The configuration of Hive Gateway. `hive-gateway supergraph` loads the export with this name.
@@ -13,4 +14,13 @@ export const gatewayConfig = {
         ? { authorization: request.headers.get('authorization') }
         : undefined,
   },
+  plugins: () => [
+    {
+      onSubgraphExecute:
+        () =>
+        ({ result, setResult }) => {
+          if ('errors' in result) setResult(hideRequests(result));
+        },
+    },
+  ],
 } as const satisfies GatewayConfigSupergraph;

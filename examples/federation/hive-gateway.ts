@@ -1,11 +1,20 @@
-import { readFileSync } from 'node:fs';
-import { createGatewayRuntime } from '@graphql-hive/gateway-runtime';
+import { createGatewayRuntime, type UnifiedGraphHandler } from '@graphql-hive/gateway-runtime';
 import { gatewayConfig } from './gateway.config.ts';
-import { type RouterOptions, type Running, serve } from './serve.ts';
+import { type RouterOptions, type Running, readLocal, runRouter, serve } from './serve.ts';
 
-/** Serves a supergraph in this process, as the `hive-gateway` command does with `gateway.config.ts`. */
-export async function startHiveGateway({ supergraphSdl, port }: RouterOptions): Promise<Running> {
-  const gateway = createGatewayRuntime({ ...gatewayConfig, supergraph: supergraphSdl });
+/**
+ * Serves a supergraph in this process, as the `hive-gateway` command does with `gateway.config.ts`.
+ * @param unifiedGraphHandler plans and executes operations. Default: the planner in JavaScript.
+ */
+export async function startHiveGateway(
+  { supergraphSdl, port }: RouterOptions,
+  unifiedGraphHandler?: UnifiedGraphHandler,
+): Promise<Running> {
+  const gateway = createGatewayRuntime({
+    ...gatewayConfig,
+    supergraph: supergraphSdl,
+    ...(unifiedGraphHandler && { unifiedGraphHandler }),
+  });
   const running = await serve(gateway, port);
   return {
     url: running.url,
@@ -17,12 +26,6 @@ export async function startHiveGateway({ supergraphSdl, port }: RouterOptions): 
 }
 
 if (import.meta.main) {
-  const running = await startHiveGateway({
-    supergraphSdl: readFileSync(new URL('supergraph.graphql', import.meta.url), 'utf8'),
-    port: Number(process.env['PORT'] ?? 4100),
-  });
-  // The runtime disposes of itself on these signals, but leaves the port open.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.once(signal, () => void running[Symbol.asyncDispose]());
-  process.stdout.write(`Hive Gateway: ${running.url}\n`);
+  const supergraphSdl = readLocal('supergraph.graphql');
+  await runRouter('Hive Gateway', (port) => startHiveGateway({ supergraphSdl, port }));
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -31,4 +32,26 @@ export async function serve(listener: RequestListener, port: number): Promise<Ru
       await closed;
     },
   };
+}
+
+/** Finds a free loopback port, for a program that cannot choose one itself. */
+export async function findFreePort(): Promise<number> {
+  await using server = await serve(() => {}, 0);
+  return Number(new URL(server.url).port);
+}
+
+/** Reads a file of this folder. */
+export function readLocal(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8');
+}
+
+/** Runs a router as a program, on the port in `PORT` or 4100, until SIGTERM or SIGINT. */
+export async function runRouter(
+  name: string,
+  start: (port: number) => Promise<Running>,
+): Promise<void> {
+  const running = await start(Number(process.env['PORT'] ?? 4100));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => void running[Symbol.asyncDispose]());
+  process.stdout.write(`${name}: ${running.url}\n`);
 }

@@ -10,7 +10,7 @@ import { assembleGateway } from '../gateway.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { GRAPHQL_PATH } from '../server/routes.ts';
-import type { GatewayOptions } from './gateway-options.ts';
+import type { CallTimers, GatewayOptions } from './gateway-options.ts';
 import { requireSupportedNode } from './node-version.ts';
 
 /**
@@ -20,11 +20,17 @@ import { requireSupportedNode } from './node-version.ts';
  * @throws Error on a Node that is too old.
  */
 export function createGateway(options: GatewayOptions): Gateway {
+  return createGatewayWith({}, options);
+}
+
+/** As `createGateway`, with timers for the testbed. */
+export function createGatewayWith(timers: CallTimers, options: GatewayOptions): Gateway {
   requireSupportedNode();
-  const { contract, loginRateLimit, rateLimitRedisUrl, playground, ...rest } =
+  const { contract, loginRateLimit, rateLimitRedisUrl, playground, upstream, ...rest } =
     checkOptions(options);
   return assembleGateway({
     ...rest,
+    upstream: { ...upstream, ...timers },
     contract,
     loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,

@@ -4,7 +4,8 @@ import { requireSupportedNode } from './node-version.ts';
 
 /**
  * Starts the sandbox: by default on a free loopback port, with its data in memory.
- * @throws Node's error if the port or the file cannot be opened, and an Error on a Node that is too old.
+ * @throws Node's error if the port or the file cannot be opened, TypeError for clients or events that are not valid, and
+ * an Error on a Node that is too old.
  */
 export async function createSandbox({
   host = '127.0.0.1',

@@ -19,6 +19,14 @@ export type UpstreamOptions = {
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
 };
 
+/** The time of calls to the service. Default: real time. */
+export type CallTimers = {
+  /** Monotonic time in milliseconds, for deadlines and the circuit breaker. */
+  readonly clock?: () => number;
+  /** Waits for milliseconds before a retry, or until the signal is aborted. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+};
+
 /** The options of `createGateway`. What is off in production by environment variables is off by default here. */
 export type GatewayOptions = {
   readonly upstream: UpstreamOptions;

@@ -3,7 +3,7 @@
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
-import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+import type { DocumentTypeDecoration } from './typed-document.ts';
 /** Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition. */
 export type AuditFilter = {
   /** One of these actions, at most 100, compared exactly. An empty list matches nothing. */

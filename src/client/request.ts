@@ -1,5 +1,5 @@
-import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
 import type { ErrorCode, FailureExtensions } from '../errors.ts';
+import type { DocumentTypeDecoration } from './typed-document.ts';
 
 export type { ErrorCode, FailureReason } from '../errors.ts';
 export * from './graphql.ts';

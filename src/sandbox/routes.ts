@@ -4,15 +4,32 @@ import type { ClientInfo, Credential, Store } from './store.ts';
 /** A request to the REST interface. */
 export type RestRequest = {
   readonly method: string;
-  /** Path and query, percent-encoded. */
+  /** Percent-encoded, without the query. */
   readonly path: string;
+  /** The parameters of the query, decoded. One that occurs more than once has the list of its values. */
+  readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Names are in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
   /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KB. */
   readonly body: unknown;
-  /** The client's IP address; null if it has disconnected. */
-  readonly ip: string | null;
 };
+
+const ROUTES = {
+  'POST /api/v1/auth/login': /^POST \/api\/v1\/auth\/login$/,
+  'GET /api/v1/audit': /^GET \/api\/v1\/audit$/,
+  'DELETE /api/v1/secrets/{client_id}': /^DELETE \/api\/v1\/secrets\/([^/]+)$/,
+} as const;
+
+/** A route of the REST interface. */
+export type RestRoute = keyof typeof ROUTES;
+
+/** All routes. */
+export const REST_ROUTES: readonly string[] = Object.keys(ROUTES);
+
+/** Matches a request with a route. The first group of a deletion is the percent-encoded client ID. */
+export function matchRoute(route: RestRoute, request: RestRequest): RegExpExecArray | null {
+  return ROUTES[route].exec(`${request.method} ${request.path}`);
+}
 
 /** A response of the REST interface. */
 export type RestResponse = {
@@ -26,12 +43,14 @@ export type RestResponse = {
  * Responds to a request. The routes, the fields of a login's request and the bearer token are those of the real
  * service. Everything else is the sandbox's own choice.
  */
-export function respond(store: Store, request: RestRequest): RestResponse {
-  const url = URL.parse(`http://sandbox${request.path}`);
-  const route = `${request.method} ${url?.pathname}`;
-  const client: ClientInfo = { ip: request.ip, userAgent: request.headers['user-agent'] ?? null };
+export function respond(
+  store: Store,
+  request: RestRequest,
+  ipAddress: string | null,
+): RestResponse {
+  const client: ClientInfo = { ipAddress, userAgent: request.headers['user-agent'] ?? null };
 
-  if (route === 'POST /api/v1/auth/login') return login(store, request.body, client);
+  if (matchRoute('POST /api/v1/auth/login', request)) return login(store, request.body, client);
 
   const [, accessToken = ''] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   const clientId = store.authenticate(accessToken);
@@ -40,11 +59,11 @@ export function respond(store: Store, request: RestRequest): RestResponse {
       'www-authenticate': 'Bearer',
     });
   }
-  if (route === 'GET /api/v1/audit') {
-    const events = store.listEvents(url?.searchParams.getAll('action') ?? []);
+  if (matchRoute('GET /api/v1/audit', request)) {
+    const events = store.listEvents([request.query['action'] ?? []].flat());
     return { status: 200, body: { events, total: events.length } };
   }
-  const key = /^DELETE \/api\/v1\/secrets\/([^/]+)$/.exec(route)?.[1];
+  const [, key] = matchRoute('DELETE /api/v1/secrets/{client_id}', request) ?? [];
   if (key === undefined) return problem(404, 'There is no such route.');
   return store.deleteKey(decodeURIComponent(key), clientId, client)
     ? { status: 204 }

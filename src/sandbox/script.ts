@@ -24,7 +24,7 @@ export type ScriptedResponse = {
  * @throws TypeError that names what cannot be sent.
  */
 export function validateScript(script: ScriptedResponse) {
-  const { status = 200, headers = {}, body, delayMs = 0, lost: _, ...others } = script;
+  const { status = 200, headers = {}, body, delayMs = 0, lost, ...others } = script;
   const unknown = Object.keys(others);
   if (unknown.length > 0) throw new TypeError(`A scripted response has no ${unknown.join(', ')}.`);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
@@ -33,6 +33,8 @@ export function validateScript(script: ScriptedResponse) {
   if (!(delayMs >= 0 && delayMs < 2 ** 31)) {
     throw new TypeError('The delay of a scripted response must be 0 to 2147483647 milliseconds.');
   }
+  if (lost !== undefined && lost !== 'before' && lost !== 'within')
+    throw new TypeError('`lost` of a scripted response must be `before` or `within`.');
   for (const [name, value] of Object.entries(headers)) {
     validateHeaderName(name);
     validateHeaderValue(name, value);

@@ -1,43 +1,42 @@
-/** A demo client. Its secret is public. */
-export type DemoClient = { readonly clientId: string; readonly secret: string };
+import type { CompleteEvent } from './event.ts';
+
+/** A client of the sandbox. The secrets of the demo clients are public. */
+export type SandboxClient = { readonly clientId: string; readonly secret: string };
 
 /** The clients of a new sandbox. */
 export const DEMO_CLIENTS = [
   { clientId: 'demo-admin', secret: 'demo-admin-secret-5f2c9a71' },
   { clientId: 'demo-reports', secret: 'demo-reports-secret-c07b43de' },
   { clientId: 'demo-old-ci', secret: 'demo-old-ci-secret-91ad06f8' },
-] as const satisfies readonly DemoClient[];
-
-/** An event of the audit trail that is not stored yet. */
-export type SeedEvent = {
-  readonly time: Date;
-  readonly action: string;
-  readonly actor: string | null;
-  readonly target: string | null;
-  readonly outcome: 'success' | 'failure';
-  readonly ip: string | null;
-  readonly userAgent: string | null;
-};
+] as const satisfies readonly SandboxClient[];
 
 const EVENTS = 360;
 const DAY_MS = 86_400_000;
 const DAYS = 90;
 
 /** What the events of a new sandbox are generated from. */
-type EventTemplate = Pick<SeedEvent, 'action' | 'actor' | 'ip' | 'userAgent'> & {
+type EventTemplate = Pick<CompleteEvent, 'action' | 'actor' | 'ipAddress' | 'userAgent'> & {
   readonly targets: readonly string[];
   /** Percentage of failed events. @default 0 */
   readonly failures?: number;
 };
 
-const ADMIN = { actor: 'demo-admin', ip: '198.51.100.17', userAgent: 'curl/8.14.1' } as const;
+const ADMIN = {
+  actor: 'demo-admin',
+  ipAddress: '198.51.100.17',
+  userAgent: 'curl/8.14.1',
+} as const;
 const REPORTS = {
   actor: 'demo-reports',
-  ip: '203.0.113.40',
+  ipAddress: '203.0.113.40',
   userAgent: 'reports/3.2 (python-httpx/0.28.1)',
 } as const;
-const CI = { actor: 'demo-old-ci', ip: '192.0.2.101', userAgent: 'ci-runner/17.4' } as const;
-const ANYONE = { actor: null, ip: '203.0.113.199', userAgent: 'python-requests/2.32.5' } as const;
+const CI = { actor: 'demo-old-ci', ipAddress: '192.0.2.101', userAgent: 'ci-runner/17.4' } as const;
+const ANYONE = {
+  actor: null,
+  ipAddress: '203.0.113.199',
+  userAgent: 'python-requests/2.32.5',
+} as const;
 
 /** A template that is listed twice is used twice as often. */
 const TEMPLATES: readonly EventTemplate[] = [
@@ -54,7 +53,7 @@ const TEMPLATES: readonly EventTemplate[] = [
 ];
 
 /** Generates 360 events of the ninety days before `now`, oldest first. Equal arguments give equal events. */
-export function seedTrail(now: Date): readonly SeedEvent[] {
+export function seedTrail(now: Date): readonly CompleteEvent[] {
   const random = createRandom();
   const start = now.getTime() - DAYS * DAY_MS;
   const step = (DAYS * DAY_MS) / EVENTS;
@@ -62,9 +61,9 @@ export function seedTrail(now: Date): readonly SeedEvent[] {
     const { targets, failures = 0, ...template } = pick(TEMPLATES, random());
     return {
       ...template,
-      time: new Date(Math.floor(start + step * (index + random()))),
+      occurredAt: new Date(Math.floor(start + step * (index + random()))),
       target: pick(targets, random()),
-      outcome: random() * 100 < failures ? 'failure' : 'success',
+      outcome: random() * 100 < failures ? 'FAILURE' : 'SUCCESS',
     };
   });
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as wait } from 'node:timers/promises';
 import { problem, type RestRequest, type RestResponse, respond } from './routes.ts';
 import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
-import { DEMO_CLIENTS, type DemoClient } from './seed.ts';
+import { DEMO_CLIENTS, type SandboxClient } from './seed.ts';
 import { openStore, type Store, type StoreOptions } from './store.ts';
 
 /** Where the sandbox listens and what it uses. */
@@ -17,16 +18,17 @@ export type SandboxOptions = StoreOptions & {
 };
 
 /** A running REST service with fake data. Disposing it closes its port. */
-export type Sandbox = AsyncDisposable & {
-  /** Base URL, without a trailing slash. */
-  readonly url: string;
-  /** The demo clients with their secrets. */
-  readonly clients: readonly DemoClient[];
-};
+export type Sandbox = AsyncDisposable &
+  Pick<Store, 'addEvents' | 'clearEvents'> & {
+    /** Base URL, without a trailing slash. */
+    readonly url: string;
+    /** The clients of a new sandbox, with their secrets. */
+    readonly clients: readonly SandboxClient[];
+  };
 
 /**
  * Starts the sandbox.
- * @throws Node's error if the port or the file cannot be opened.
+ * @throws Node's error if the port or the file cannot be opened, and TypeError for clients or events that are not valid.
  */
 export async function startSandbox({
   host,
@@ -46,10 +48,11 @@ export async function startSandbox({
     }
   };
   const server = createServer(async (incoming, response) => {
-    const request = await readRequest(incoming).catch(() => null); // the client disconnected
+    const ip = incoming.socket.remoteAddress ?? null; // null if the client has disconnected
+    const request = await readRequest(incoming).catch(() => null); // it has disconnected
     if (request === null) return;
     const script = scriptFor(request);
-    const own = replacesResponse(script) ? {} : respondSafely(store, request);
+    const own = replacesResponse(script) ? {} : respondSafely(store, request, ip);
     await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
     sendResponse({ ...own, ...script }, response, script.lost);
   });
@@ -63,7 +66,9 @@ export async function startSandbox({
   const { address, family, port: actualPort } = server.address() as AddressInfo; // a TCP server has one
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
-    clients: DEMO_CLIENTS,
+    clients: storeOptions.clients ?? DEMO_CLIENTS,
+    addEvents: store.addEvents,
+    clearEvents: store.clearEvents,
     [Symbol.asyncDispose]: async () => {
       if (closing.signal.aborted) return;
       closing.abort();
@@ -76,9 +81,9 @@ export async function startSandbox({
   };
 }
 
-function respondSafely(store: Store, request: RestRequest): RestResponse {
+function respondSafely(store: Store, request: RestRequest, ip: string | null): RestResponse {
   try {
-    return respond(store, request);
+    return respond(store, request, ip);
   } catch (error) {
     return error instanceof URIError
       ? problem(400, 'The path is not percent-encoded correctly.')
@@ -89,8 +94,8 @@ function respondSafely(store: Store, request: RestRequest): RestResponse {
 const MAX_BODY_BYTES = 65_536;
 
 async function readRequest(request: IncomingMessage): Promise<RestRequest> {
-  const { method = '', url = '', headers, socket } = request;
-  const ip = socket.remoteAddress ?? null;
+  const { method = '', url = '', headers } = request;
+  const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(url) ?? [];
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -98,7 +103,7 @@ async function readRequest(request: IncomingMessage): Promise<RestRequest> {
     if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
   const text = size > MAX_BODY_BYTES ? '' : Buffer.concat(chunks).toString();
-  return { method, path: url, headers, body: parseJson(text), ip };
+  return { method, path, query: { ...parseQuery(query) }, headers, body: parseJson(text) };
 }
 
 function parseJson(text: string): unknown {

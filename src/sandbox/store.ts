@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SQLInputValue } from 'node:sqlite';
-import { DEMO_CLIENTS, type SeedEvent, seedTrail } from './seed.ts';
+import { type CompleteEvent, completeEvent, type SandboxEvent } from './event.ts';
+import { DEMO_CLIENTS, type SandboxClient, seedTrail } from './seed.ts';
 
 /** What a store needs. */
 export type StoreOptions = {
@@ -16,10 +17,14 @@ export type StoreOptions = {
    * @default false
    */
   readonly strictLogin?: boolean | undefined;
+  /** The clients of a new store. @default three demo clients */
+  readonly clients?: readonly SandboxClient[] | undefined;
+  /** The events of a new store. @default 360 events of the last ninety days */
+  readonly events?: readonly SandboxEvent[] | undefined;
 };
 
 /** The client of a request, for the audit trail. */
-export type ClientInfo = { readonly ip: string | null; readonly userAgent: string | null };
+export type ClientInfo = Pick<CompleteEvent, 'ipAddress' | 'userAgent'>;
 
 /** What a client logs in with. */
 export type Credential = { readonly secret: string } | { readonly refreshToken: string };
@@ -41,6 +46,13 @@ export type Store = Disposable & {
   deleteKey(clientId: string, actor: string, client: ClientInfo): boolean;
   /** The records of the events with one of these actions, newest first. An empty list selects all. */
   listEvents(actions: readonly string[]): readonly object[];
+  /**
+   * Adds events to the trail, all or none.
+   * @throws TypeError for an event that is not valid.
+   */
+  addEvents(events: readonly SandboxEvent[]): void;
+  /** Removes all events from the trail. */
+  clearEvents(): void;
 };
 
 const ACCESS_TOKEN_SECONDS = 900;
@@ -73,9 +85,15 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS event_time ON event (time);
 `;
 
-/** Opens a store. A new one gets the demo clients and a generated audit trail. */
+/**
+ * Opens a store.
+ * @throws TypeError for clients or events that are not valid.
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { file = ':memory:', now, createToken, strictLogin = false } = options;
+  const { clients = DEMO_CLIENTS, events } = options;
+  checkClients(clients);
+  const trail = events?.map((event) => completeEvent(event, now())) ?? seedTrail(now());
   const { run, select, transaction, close } = await openDatabase(file);
   const matches = (sql: string, ...values: SQLInputValue[]) => select(sql, ...values).length > 0;
 
@@ -88,8 +106,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return matches(hasSecret, clientId, hash(credential.secret));
   };
 
-  const addEvent = ({ time, action, actor, target, outcome, ip, userAgent }: SeedEvent) => {
-    const values = [time.toISOString(), action, actor, target, outcome, ip, userAgent];
+  const addEvent = (event: CompleteEvent) => {
+    const { occurredAt, action, actor, target, outcome, ipAddress, userAgent } = event;
+    const values = [occurredAt.toISOString(), action, actor, target, outcome, ipAddress, userAgent];
     run(
       'INSERT INTO event (time, action, actor, target, outcome, ip, user_agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
       ...values,
@@ -97,11 +116,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
 
   transaction(() => {
-    if (matches('SELECT 1 FROM event LIMIT 1')) return;
-    for (const { clientId, secret } of DEMO_CLIENTS) {
+    if (matches('SELECT 1 FROM event UNION SELECT 1 FROM client LIMIT 1')) return;
+    for (const { clientId, secret } of clients) {
       run('INSERT INTO client (client_id, secret_hash) VALUES (?, ?)', clientId, hash(secret));
     }
-    seedTrail(now()).forEach(addEvent);
+    trail.forEach(addEvent);
   });
 
   return {
@@ -109,9 +128,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       transaction(() => {
         const time = now();
         const isAccepted = accepts(clientId, credential);
-        const outcome = isAccepted ? 'success' : 'failure';
+        const outcome = isAccepted ? 'SUCCESS' : 'FAILURE';
         const parties = { actor: clientId, target: clientId };
-        addEvent({ time, action: 'client.login', ...parties, outcome, ...client });
+        addEvent({ occurredAt: time, action: 'client.login', ...parties, outcome, ...client });
         if (!isAccepted) return null;
         if (strictLogin) run('DELETE FROM refresh_token WHERE client_id = ?', clientId);
         const refreshToken = createToken();
@@ -135,10 +154,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     deleteKey: (clientId, actor, client) =>
       transaction(() => {
         const { changes } = run('DELETE FROM client WHERE client_id = ?', clientId);
-        const outcome = changes === 1 ? 'success' : 'failure';
+        const outcome = changes === 1 ? 'SUCCESS' : 'FAILURE';
         const parties = { actor, target: clientId };
-        addEvent({ time: now(), action: 'key.delete', ...parties, outcome, ...client });
-        return outcome === 'success';
+        addEvent({ occurredAt: now(), action: 'key.delete', ...parties, outcome, ...client });
+        return outcome === 'SUCCESS';
       }),
 
     listEvents: (actions) =>
@@ -146,8 +165,24 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         .filter(({ action }) => actions.length === 0 || actions.includes(String(action)))
         .map(toRecord),
 
+    addEvents: (added) => {
+      const complete = added.map((event) => completeEvent(event, now()));
+      transaction(() => complete.forEach(addEvent));
+    },
+    clearEvents: () => run('DELETE FROM event'),
+
     [Symbol.dispose]: close,
   };
+}
+
+/** @throws TypeError that says what is wrong with them. */
+function checkClients(clients: readonly SandboxClient[]): void {
+  const ids = clients.map(({ clientId }) => clientId);
+  for (const { clientId, secret } of clients) {
+    if ([clientId, secret].some((text) => typeof text !== 'string' || text === ''))
+      throw new TypeError('A client needs a clientId and a secret, strings that are not empty.');
+  }
+  if (new Set(ids).size < ids.length) throw new TypeError('Two clients have the same clientId.');
 }
 
 /** A fast hash is enough: secrets and tokens are long and random, so they cannot be guessed from a dictionary. */
@@ -166,7 +201,7 @@ function toRecord(row: Row) {
     action: String(row['action']),
     actor: { id: text('actor'), type: 'client' },
     target: { id: text('target'), type: 'api_key' },
-    outcome: String(row['outcome']),
+    outcome: String(row['outcome']).toLowerCase(),
     ip_address: text('ip'),
     user_agent: text('user_agent'),
   };

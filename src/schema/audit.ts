@@ -136,7 +136,7 @@ export function addAudit(builder: Builder): void {
         ...connectionArguments(builder),
         filter: t.arg({
           type: AuditFilter,
-          description: 'Only events that meet these conditions. Null: all.',
+          description: 'Only events that meet these conditions. Null means all.',
         }),
         parameters: t.arg({
           type: [UpstreamParameter],

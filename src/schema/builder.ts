@@ -82,7 +82,7 @@ export function rawField(builder: Builder, description: string) {
       pointer: t.string({
         defaultValue: '',
         description:
-          'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`, of at most 64 tokens. Empty or null: the whole.',
+          'A JSON Pointer (RFC 6901) to a part, such as `/data/0/id`, of at most 64 tokens. Empty or null means the whole.',
       }),
     })),
     resolve: (

@@ -48,7 +48,7 @@ export function connectionArguments(builder: Builder) {
     first: t.int({ defaultValue: 50, description: 'Maximum number of items, 1 to 1000.' }),
     after: t.string({
       description:
-        'Return the items after this cursor, which an earlier page contained. Null: from the start.',
+        'Return the items after this cursor, which an earlier page contained. Null means from the start.',
     }),
   }));
 }

@@ -1,17 +1,23 @@
-import { createGateway } from '../api/create-gateway.ts';
+import { createGatewayWith } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { requireSupportedNode } from '../api/node-version.ts';
 import { type Document, LoginDocument, type Result, request } from '../client/request.ts';
+import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
-import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
+import type { SandboxClient } from '../sandbox/seed.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { Gateway } from '../server/gateway-type.ts';
 import { listen } from '../server/http-server.ts';
 import { GRAPHQL_PATH } from '../server/routes.ts';
+import { createClock } from './clock.ts';
+import { createScript, type TestbedResponse } from './script.ts';
 
-export type { RestRequest } from '../sandbox/routes.ts';
+export type { SandboxEvent } from '../sandbox/event.ts';
+export type { RestRequest, RestRoute } from '../sandbox/routes.ts';
 export type { ScriptedResponse } from '../sandbox/script.ts';
+export type { SandboxClient } from '../sandbox/seed.ts';
+export type { TestbedResponse } from './script.ts';
 
 /** The options of {@link createTestbed}. */
 export type TestbedOptions = {
@@ -20,12 +26,22 @@ export type TestbedOptions = {
   /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
   /**
+   * The clients of the sandbox. The first one is logged in.
+   * @default demo-admin, demo-reports and demo-old-ci
+   */
+  readonly clients?: readonly SandboxClient[];
+  /**
+   * The whole audit trail when the test begins.
+   * @default 360 events of the last ninety days, and the login of the first client
+   */
+  readonly events?: readonly SandboxEvent[];
+  /**
    * Whether the sandbox uses up credentials: a secret works once, then only the latest refresh token. Strict by default,
    * so that a test does not pass with a login that the service rejects.
    * @default true
    */
   readonly strictLogin?: boolean;
-  /** The current time of the gateway and the sandbox, for example to let tokens expire. Default: the system clock. */
+  /** The time at which `advance` begins. Default: the system clock. */
   readonly now?: () => Date;
 };
 
@@ -46,46 +62,67 @@ export type Testbed = AsyncDisposable & {
     options?: { readonly token?: string | null },
   ): Promise<Result<Data>>;
   /**
-   * Scripts the service's responses to its next requests, one each. The gateway retries a read once if its response is
-   * lost before it starts or has status 502, 503 or 504: script two such responses to make a read fail.
+   * Scripts the service's responses to its next requests, one each; one with `to` only for a request that it matches.
+   * The gateway retries a read once if its response is lost before it starts or has status 502, 503 or 504: script two
+   * such responses to make a read fail.
    * @throws TypeError for a response that cannot be sent.
    */
-  respondNext(...responses: readonly ScriptedResponse[]): void;
-  /** The requests that the service received after the testbed's own login, oldest first. */
-  readonly requests: readonly RestRequest[];
+  respondNext(...responses: readonly TestbedResponse[]): void;
+  /** @throws Error that lists the scripted responses that no request has received. */
+  assertDone(): void;
+  /** Removes the scripted responses that are left. */
+  clearResponses(): void;
+  /**
+   * The requests that the service received after the testbed's own login, or after the last `clear()`, oldest first.
+   */
+  readonly requests: readonly RestRequest[] & { clear(): void };
+  /**
+   * Moves the clock of the gateway and the sandbox forward, by milliseconds: tokens expire, and an open circuit breaker
+   * accepts a call again. Before a retry the gateway does not wait: it moves this clock instead.
+   * @throws RangeError for a negative number, or none.
+   */
+  advance(ms: number): void;
 };
 
 /**
  * Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in.
- * @throws Error on a Node that is too old.
+ * @throws TypeError for options, clients or events that are not valid, and Error on a Node that is too old.
  */
 export async function createTestbed({
   gateway: options,
   upstream,
+  clients,
+  events,
   strictLogin = true,
   now = () => new Date(),
+  ...others
 }: TestbedOptions = {}): Promise<Testbed> {
   requireSupportedNode();
+  const unknown = Object.keys(others);
+  if (unknown.length > 0) throw new TypeError(`A testbed has no option ${unknown.join(', ')}.`);
   await using stack = new AsyncDisposableStack();
+  const clock = createClock(now);
   const requests: RestRequest[] = [];
-  const scripted: ScriptedResponse[] = [];
+  const script = createScript();
   const sandbox = stack.use(
     await createSandbox({
-      now,
+      now: clock.now,
       strictLogin,
+      clients,
+      events,
       onRequest: (received) => {
         requests.push(received);
-        return scripted.shift();
+        return script.take(received);
       },
     }),
   );
   const draining = new AbortController();
   const gateway = stack.use(
-    createGateway({
+    createGatewayWith(clock.timers, {
       introspection: true,
       loginRateLimit: 0,
       ...options,
-      now,
+      now: clock.now,
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
@@ -93,6 +130,10 @@ export async function createTestbed({
   const { url } = stack.use(await listen(gateway, port));
   const client = await logIn(gateway, sandbox);
   requests.length = 0;
+  if (events !== undefined) {
+    sandbox.clearEvents(); // the testbed's own login
+    sandbox.addEvents(events);
+  }
 
   const running = stack.move();
   return {
@@ -102,22 +143,30 @@ export async function createTestbed({
     ...client,
     request: (document, variables, { token = client.accessToken } = {}) =>
       request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
-    respondNext: (...responses) => {
-      for (const response of responses) validateScript(response);
-      scripted.push(...responses);
-    },
-    requests,
+    respondNext: script.add,
+    assertDone: script.assertDone,
+    clearResponses: script.clear,
+    requests: withClear(requests),
+    advance: clock.advance,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
+/** Adds `clear` so that a comparison with a plain array does not see it. */
+function withClear<Item>(items: Item[]): Item[] & { clear(): void } {
+  const clear = () => {
+    items.length = 0;
+  };
+  return Object.defineProperty(Object.assign(items, { clear }), 'clear', { enumerable: false });
+}
+
 async function logIn({ fetch }: Gateway, { clients: [first] }: Sandbox) {
-  const { clientId = '', secret: clientSecret = '' } = first ?? {};
-  const variables = { clientId, credential: { clientSecret } };
+  if (first === undefined) throw new TypeError('A testbed needs a client, to log it in.');
+  const variables = { clientId: first.clientId, credential: { clientSecret: first.secret } };
   const { data, errors = [] } = await request(LoginDocument, variables, { fetch });
   const { accessToken, refreshToken } = data?.login ?? {};
   if (accessToken === undefined || refreshToken == null) {
     throw new Error(`The testbed's client could not log in: ${errors[0]?.message}`);
   }
-  return { clientId, accessToken, refreshToken };
+  return { clientId: first.clientId, accessToken, refreshToken };
 }

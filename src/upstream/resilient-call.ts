@@ -1,5 +1,4 @@
 import { addAbortListener } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
@@ -25,6 +24,8 @@ export type CallOptions = {
   readonly now: () => number;
   /** Monotonic time in milliseconds, for deadlines and delays. */
   readonly clock: () => number;
+  /** Waits for milliseconds before a retry. It rejects, or resolves early, if the signal is aborted. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>;
   /** A number from 0 up to, but excluding, 1, to spread retries. */
   readonly random: () => number;
   /** Receives events about attempts, rejected calls and the circuit breaker. */
@@ -71,7 +72,7 @@ export function createResilientCall(
   options: CallOptions,
   dispatcher: Dispatcher,
 ): (call: UpstreamCall) => Promise<RawResponse> {
-  const { timeoutMs, connections, now, clock, random, observer, aborted } = options;
+  const { timeoutMs, connections, now, clock, wait, random, observer, aborted } = options;
   const breaker = createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state));
   let retryBudget = MAX_RETRY_BUDGET;
   let inFlight = 0;
@@ -147,7 +148,9 @@ export function createResilientCall(
     const isRetried = delayMs !== null && delayMs < deadline - clock() && retryBudget >= RETRY_COST;
     if (permit.isTrial || !isRetried) return conclude(permit, call, first);
     retryBudget -= RETRY_COST;
-    const isStillWanted = await delay(delayMs, [aborted, call.signal]);
+    const isStillWanted = await waitUnless([aborted, call.signal], (signal) =>
+      wait(delayMs, signal),
+    );
     const isInTime = isStillWanted && clock() < deadline;
     const retryPermit = isInTime ? breaker.tryAcquire(isRead) : null;
     const second =
@@ -180,12 +183,16 @@ const TOO_MANY_CALLS =
 const CIRCUIT_OPEN =
   'The service has failed repeatedly, so the gateway sends nothing for a few seconds: this request was not sent. Try again after retryAfterSeconds.';
 
-/** False if a signal aborts it. Not AbortSignal.any: in Node 26 it rejects Yoga's signals, which are no AbortSignal instances. */
-async function delay(ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
+/** False if a signal is aborted. Not AbortSignal.any: in Node 26 it rejects Yoga's signals, which are no AbortSignal instances. */
+async function waitUnless(
+  signals: readonly (AbortSignal | undefined)[],
+  wait: (signal: AbortSignal) => Promise<unknown>,
+): Promise<boolean> {
   const controller = new AbortController();
   using listeners = new DisposableStack();
   for (const signal of signals) {
     if (signal !== undefined) listeners.use(addAbortListener(signal, () => controller.abort()));
   }
-  return await sleep(ms, true, { signal: controller.signal }).catch(() => false);
+  await wait(controller.signal).catch(() => {});
+  return !controller.signal.aborted;
 }

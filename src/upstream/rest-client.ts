@@ -1,4 +1,4 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { createTickBarrier } from '../util/tick-barrier.ts';
@@ -11,9 +11,9 @@ import { type CallOptions, createResilientCall, type UpstreamCall } from './resi
 import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
-/** How to reach the service. Defaults: `clock` is `now`, `random` always returns 0.5, and nothing observes. */
+/** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 'now'> &
-  Partial<Pick<CallOptions, 'clock' | 'random' | 'observer'>> & {
+  Partial<Pick<CallOptions, 'clock' | 'wait' | 'random' | 'observer'>> & {
     /** Base URL of the service; its path is prepended to every path. */
     readonly url: URL;
     /** The largest response body that is accepted, in bytes. */
@@ -100,7 +100,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const shutdown = new AbortController();
   const basePath = url.pathname.replace(/\/+$/, '');
 
-  const defaults = { clock: now, random: () => 0.5, observer: {} };
+  const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
+  const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
   const send = createResilientCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
   const tickBarrier = createTickBarrier();
   const turns = createTurns();

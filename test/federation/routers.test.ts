@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
 import type { Handler, ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
-import { ask, post, type RequestOptions, ROUTERS, startGraph } from './supergraph.ts';
+import { ROUTERS } from './routers.ts';
+import { ask, post, type RequestOptions, startGraph } from './supergraph.ts';
 
 /** Valid but unusual, so that a router that normalizes the header fails the test. */
 const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
@@ -38,6 +39,8 @@ type Fault = RequestOptions & {
   readonly query: string;
   readonly response: Handler | ServiceResponse;
   readonly overrides?: Overrides;
+  /** Where a router's code is that is not Keytrail's. */
+  readonly row?: 'wrongVariable' | 'wrongCredential' | 'tooComplex';
 };
 
 const SECRET = { credential: { clientSecret: 's3cret' } };
@@ -90,18 +93,24 @@ const FAULTS: Readonly<
     'a variable that is not a date-time': {
       ...reading({}),
       variables: { filter: { since: 'yesterday' } },
+      row: 'wrongVariable',
     },
     'a credential with both fields': {
       ...loggingIn({}),
       variables: { credential: { clientSecret: 's3cret', refreshToken: 'r' } },
+      row: 'wrongCredential',
     },
-    'a credential with neither field': { ...loggingIn({}), variables: { credential: {} } },
+    'a credential with neither field': {
+      ...loggingIn({}),
+      variables: { credential: {} },
+      row: 'wrongCredential',
+    },
   },
   OPERATION_TOO_COMPLEX: {
-    // In a query: Hive Gateway sends each field of a mutation as a separate request.
     'eleven trails in one query': {
       ...reading({}),
       query: `{ ${Array.from({ length: 11 }, (_, i) => `a${i}: audit { totalCount }`).join(' ')} }`,
+      row: 'tooComplex',
     },
   },
   UNAUTHENTICATED: {
@@ -171,9 +180,14 @@ function wireValues(rawHeaders: readonly string[], name: string): readonly strin
   );
 }
 
-describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
+for (const [name, { missing }] of Object.entries(ROUTERS))
+  if (missing !== undefined) process.stderr.write(`${name} is not tested: ${missing}.\n`);
+
+describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) => {
+  beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
   it('joins fifty keys with their own trails by one request to the service', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[] }>(JOIN, TOKEN);
     expect(errors).toBeUndefined();
     expect(data?.apiKeys).toEqual(
@@ -190,19 +204,19 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('forwards Authorization byte for byte to Keytrail, and to no other subgraph', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     await graph.ask(JOIN, TOKEN);
     await graph.ask(DELETE, TOKEN);
     const sent = graph.service.seen.map((seen) => wireValues(seen.rawHeaders, 'authorization'));
     expect(sent).toEqual([[AUTHORIZATION], [AUTHORIZATION]]);
-    expect(graph.ownersRequestHeaders).toHaveLength(1);
-    expect(graph.ownersRequestHeaders.join()).not.toMatch(/authorization|AZaz09/i);
+    const owners = graph.ownersQueries().map(({ rawHeaders }) => rawHeaders.join());
+    expect(owners).toEqual([expect.not.stringMatching(/authorization|AZaz09/i)]);
   });
 
   it('returns each client its own trail when two send the same query at once', async () => {
     const { promise: both, resolve: release } = Promise.withResolvers<void>();
     const arrived = new Set<string | undefined>();
-    await using graph = await startGraph(startRouter, async ({ headers: { authorization } }) => {
+    await using graph = await startGraph(start, async ({ headers: { authorization } }) => {
       if (arrived.add(authorization).size === 2) release();
       await both; // never resolves if the router deduplicates the two requests
       return { body: [{ id: authorization }] };
@@ -217,12 +231,17 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   // Compares with Keytrail's own response: `message`, `retryable`, `reason`, `upstream` and
-  // `retryAfterSeconds` are forwarded too, and both routers add `serviceName`.
-  it.each(CASES)('forwards $code after $what', async ({ code, fault }) => {
-    const { query, response, overrides, ...options } = fault;
-    await using graph = await startGraph(startRouter, response, overrides);
+  // `retryAfterSeconds` are forwarded too.
+  it.each(
+    CASES.map((each) => ({
+      ...each,
+      returned: each.fault.row === undefined ? each.code : handsOn[each.fault.row],
+    })),
+  )('returns $returned after $what', async ({ code, fault, returned }) => {
+    const { query, response, overrides, row: _, ...options } = fault;
+    await using graph = await startGraph(start, response, overrides);
     const routed = await graph.ask(query, options);
-    expect(codeOf(routed)).toBe(code);
+    expect(codeOf(routed)).toBe(returned);
     expect(routed.status).toBe(200);
     expect(routed.text).not.toMatch(/stacktrace|node_modules|AZaz09|s3cret/);
     const sent = graph.service.seen.length;
@@ -230,21 +249,30 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
 
     // JOIN and AUDIT fail for the same reason: the trail cannot be read.
     const directQuery = query === JOIN ? AUDIT : query;
-    const [directError] = (await ask(graph.keytrail, directQuery, options)).errors ?? [];
+    const direct = await ask(graph.keytrail, directQuery, options);
+    expect(codeOf(direct)).toBe(code);
     expect(graph.service.seen).toHaveLength(2 * sent);
     const [error] = routed.errors ?? [];
-    // Hive Gateway prefixes the names of variables with the field's name.
-    expect(error?.message.replaceAll(/_(?:audit|login)_/g, '')).toBe(directError?.message);
+    if (returned !== code) {
+      expect(error?.extensions).toEqual({ code: returned });
+      return;
+    }
+    const [directError] = direct.errors ?? [];
+    const field = query === LOGIN ? 'login' : 'audit';
+    const variable = handsOn.variable.replace('FIELD', field).replace('NAME', '$2');
+    expect(error?.message).toBe(
+      directError?.message.replaceAll(/(?<=")(\$?)(filter|credential)\b/g, `$1${variable}`),
+    );
     expect(error?.extensions).toEqual({
       ...directError?.extensions,
       requestId: expect.stringMatching(/^[\da-f-]{36}$/),
-      serviceName: 'keytrail',
+      ...(handsOn.serviceName !== 'none' && { serviceName: handsOn.serviceName }),
     });
   });
 
   it('forwards retryAfterSeconds', async () => {
     const response = { status: 429, headers: { 'retry-after': '17' } };
-    await using graph = await startGraph(startRouter, response);
+    await using graph = await startGraph(start, response);
     const { errors } = await graph.ask(JOIN, TOKEN);
     expect(errors).toHaveLength(50);
     for (const { extensions } of errors ?? []) {
@@ -252,16 +280,36 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     }
   });
 
-  it('forwards OVERLOADED from a Keytrail that responds 503', async () => {
-    await using graph = await startGraph(startRouter);
+  it(`returns ${handsOn.path} as the path of the error of the second key`, async () => {
+    await using graph = await startGraph(start, { status: 403 });
+    const { errors = [] } = await graph.ask(
+      '{ apiKeys(first: 2) { audit { totalCount } } }',
+      TOKEN,
+    );
+    expect(errors).toHaveLength(2);
+    expect(errors[1]?.path?.join('.')).toBe(handsOn.path);
+  });
+
+  it(`returns ${handsOn.overloaded} from a Keytrail that responds 503`, async () => {
+    await using graph = await startGraph(start);
     await graph.closeKeytrail();
-    const result = await graph.ask(AUDIT, TOKEN);
-    expect(codeOf(result)).toBe('OVERLOADED');
+    const result = await graph.ask('{ a: audit { totalCount } b: audit { totalCount } }', TOKEN);
+    expect(codeOf(result)).toBe(handsOn.overloaded);
+    expect(result.status).toBe(200);
+    expect(/"data":(\{.*?\})/.exec(result.text)?.[1] ?? 'none').toBe(handsOn.data);
     expect(result.text).not.toContain(graph.keytrail);
   });
 
+  it('shows neither a secret nor an address when Keytrail cannot be reached', async () => {
+    await using graph = await startGraph(start);
+    await graph.stopKeytrail();
+    const result = await graph.ask(LOGIN, { variables: SECRET, ...TOKEN });
+    expect(codeOf(result)).toBe(handsOn.unreachable);
+    expect(result.text).not.toMatch(/s3cret|AZaz09|127\.0\.0\.1|ECONNREFUSED/);
+  });
+
   it('does not show the address of a subgraph that cannot be reached', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     await graph.stopOwners();
     const query = '{ audit { totalCount } apiKeys(first: 1) { owner } }';
     const { text, errors } = await graph.ask(query, TOKEN);
@@ -270,7 +318,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('reports that the router must forward Authorization if none arrives', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     const { errors } = await graph.ask('{ audit { totalCount } }');
     expect(errors?.[0]?.message).toMatch(
       /No Authorization header .* router before the gateway forward it/,
@@ -279,15 +327,56 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('rejects invalid requests, syntax errors and invalid documents itself', async () => {
-    await using graph = await startGraph(startRouter);
-    expect(codeOf(await graph.ask('{ nope }', TOKEN))).toBe('GRAPHQL_VALIDATION_FAILED');
-    expect(codeOf(await graph.ask('{', TOKEN))).toBe('GRAPHQL_PARSE_FAILED');
-    expect(codeOf(await post(graph.router, '[]', TOKEN))).toBe('BAD_REQUEST');
-    expect(graph.logged).toHaveLength(0);
+    await using graph = await startGraph(start);
+    const [unknownField, syntaxError, invalidRequest] = [
+      await graph.ask('{ nope }', TOKEN),
+      await graph.ask('{', TOKEN),
+      await post(graph.router, '[]', TOKEN),
+    ];
+    expect(codeOf(unknownField)).toBe(handsOn.unknownField);
+    expect(codeOf(syntaxError)).toBe(handsOn.syntaxError);
+    expect(codeOf(invalidRequest)).toBe('BAD_REQUEST');
+    expect([unknownField, syntaxError].map(({ status }) => String(status))).toEqual([
+      handsOn.invalidStatus,
+      handsOn.invalidStatus,
+    ]);
+    expect(graph.keytrailRequests()).toEqual([]);
+  });
+
+  it(`returns for two deletions in one mutation: ${handsOn.twoDeletions}`, async () => {
+    await using graph = await startGraph(start, { status: 204 });
+    const fields = ['a', 'b'].map((key) => `${key}: deleteApiKey(clientId: "${key}") { outcome }`);
+    const { data, ...result } = await graph.ask(`mutation { ${fields.join(' ')} }`, TOKEN);
+    if (handsOn.twoDeletions === 'both deleted') {
+      expect(data).toEqual({ a: { outcome: 'DELETED' }, b: { outcome: 'DELETED' } });
+      expect(requestLines(graph.service.seen)).toEqual([
+        'DELETE /api/v1/secrets/a',
+        'DELETE /api/v1/secrets/b',
+      ]);
+    } else {
+      expect(codeOf(result)).toBe(handsOn.twoDeletions);
+      expect(graph.service.seen).toHaveLength(0);
+    }
+  });
+
+  it(`returns for a client ID of 20 digits, not as a string: ${handsOn.longInteger}`, async () => {
+    await using graph = await startGraph(start, { status: 204 });
+    const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
+    const body = JSON.stringify({ query, variables: { key: 0 } });
+    const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
+    expect(result.text).not.toContain(graph.keytrail);
+    if (handsOn.longInteger === 'rounded') {
+      expect(requestLines(graph.service.seen)).toEqual([
+        'DELETE /api/v1/secrets/12345678901234567000',
+      ]);
+    } else {
+      expect(codeOf(result)).toBe(handsOn.longInteger);
+      expect(graph.service.seen).toHaveLength(0);
+    }
   });
 
   it('returns the owners when the trail fails', async () => {
-    await using graph = await startGraph(startRouter, { status: 403 });
+    await using graph = await startGraph(start, { status: 403 });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[]; audit: unknown }>(
       '{ apiKeys(first: 2) { owner audit { totalCount } } audit { totalCount } }',
       TOKEN,
@@ -307,7 +396,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     ['no/such?', { outcome: 'DELETED', apiKey: { clientId: 'no/such?', owner: null } }],
     ['key-5', null],
   ])('deletes %s once, and joins its owner', async (clientId, expected) => {
-    await using graph = await startGraph(startRouter, ({ url }) => ({
+    await using graph = await startGraph(start, ({ url }) => ({
       status: url.endsWith('key-5') ? 404 : 204,
     }));
     const { data, errors = [] } = await graph.ask(
@@ -326,7 +415,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
     ['refreshToken', { client_id: 'key-6', refresh_token: 'ß"\\\u2028' }],
   ])('logs in once with a %s, and without the client’s token', async (field, body) => {
     const tokens = { access_token: 'a', refresh_token: 'r' };
-    await using graph = await startGraph(startRouter, { body: tokens });
+    await using graph = await startGraph(start, { body: tokens });
     const { data } = await graph.ask(LOGIN, {
       variables: { credential: { [field]: 'ß"\\\u2028' } },
       ...TOKEN,
@@ -338,7 +427,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('logs in with a credential that is a literal in the document', async () => {
-    await using graph = await startGraph(startRouter, { body: { access_token: 'a' } });
+    await using graph = await startGraph(start, { body: { access_token: 'a' } });
     const { data } = await graph.ask(
       'mutation { login(clientId: "k", credential: {refreshToken: "r"}) { accessToken } }',
     );
@@ -350,7 +439,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('plans a named operation with fragments, aliases, directives and extensions', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     const query = `
       query Keys($first: Int = 1, $isWanted: Boolean!) {
         apiKeys(first: $first) { ...Key }
@@ -373,7 +462,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
   });
 
   it('takes PageInfo from the subgraph of the connection', async () => {
-    await using graph = await startGraph(startRouter, { body: TRAIL });
+    await using graph = await startGraph(start, { body: TRAIL });
     const { data } = await graph.ask(
       `{ audit(first: 200) { pageInfo { hasNextPage hasPreviousPage } }
          ownersConnection(first: 2) { pageInfo { hasNextPage endCursor } } }`,
@@ -383,18 +472,5 @@ describe.each(Object.entries(ROUTERS))('%s', (_, startRouter) => {
       audit: { pageInfo: { hasNextPage: false, hasPreviousPage: false } },
       ownersConnection: { pageInfo: { hasNextPage: true, endCursor: 'team-2' } },
     });
-  });
-});
-
-describe('Apollo Gateway', () => {
-  // Hive Gateway rounds the number and sends it as a string: clients should send their IDs as strings.
-  it('keeps the code and hides the address when Keytrail rejects a request', async () => {
-    await using graph = await startGraph(ROUTERS['Apollo Gateway'], { status: 204 });
-    const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
-    const body = JSON.stringify({ query, variables: { key: 0 } });
-    const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
-    expect(codeOf(result)).toBe('BAD_REQUEST');
-    expect(result.text).not.toContain(graph.keytrail);
-    expect(graph.service.seen).toHaveLength(0);
   });
 });

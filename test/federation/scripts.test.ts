@@ -2,36 +2,111 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { ask, readExample, startSubgraphs } from './supergraph.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ROUTERS } from './routers.ts';
+import { ask, readExample, type Subgraphs, startSubgraphs } from './supergraph.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/federation/', import.meta.url));
 
-it.each([
-  ['owners.ts', '{ apiKeys(first: 1) { owner } }'],
-  ['apollo-gateway.ts', '{ __typename }'],
-  ['hive-gateway.ts', '{ __typename }'],
-])('%s serves on a port, and exits on SIGTERM', async (file, query) => {
-  const child = spawn(process.execPath, [join(EXAMPLE, file)], {
-    env: { PORT: '0' },
-    timeout: 15_000,
+/** Copies the example, with the URLs of other subgraphs in its files. Disposing removes the copy. */
+async function copyExample({ toTestUrls }: Subgraphs) {
+  const folder = await mkdtemp(join(tmpdir(), 'keytrail-federation-'));
+  const remove = () => rm(folder, { recursive: true });
+  await cp(EXAMPLE, folder, {
+    recursive: true,
+    filter: (path) => !path.endsWith('node_modules'),
+  });
+  await symlink(join(EXAMPLE, 'node_modules'), join(folder, 'node_modules'));
+  for (const file of ['supergraph.graphql', 'supergraph.yaml', 'grafbase.toml'])
+    await writeFile(join(folder, file), toTestUrls(readExample(file)));
+  return { folder, [Symbol.asyncDispose]: remove };
+}
+
+/** Starts a script of the example's package.json on a free port, without npm. Disposing stops it by SIGTERM. */
+async function startScript(folder: string, name: string) {
+  const { scripts } = JSON.parse(readExample('package.json'));
+  const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
+  const child = spawn('sh', ['-c', scripts[name]], {
+    cwd: folder,
+    env: { PATH, PORT: '0' },
+    timeout: 20_000,
     killSignal: 'SIGKILL',
   });
   const closed = once(child, 'close');
-  try {
-    const [greeting] = await once(child.stdout, 'data');
-    const [url = ''] = /http:\S+/.exec(String(greeting)) ?? [];
-    const { data, errors } = await ask(url, query);
-    expect(errors).toBeUndefined();
-    expect(data).toBeTruthy();
-  } finally {
-    child.kill('SIGTERM');
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      printed += chunk;
+    });
   }
-  const [, signal] = await closed;
-  expect(signal).not.toBe('SIGKILL'); // spawn's timeout sends it
+  while (!printed.includes('http:') && child.exitCode === null)
+    await Promise.race([once(child.stdout, 'data'), closed]);
+  return {
+    url: /http:\S+/.exec(printed)?.[0] ?? '',
+    printed: () => printed,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const [, signal] = await closed;
+      return signal;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGTERM'); // not SIGKILL: the script of Grafbase stops a process of its own
+      await closed;
+    },
+  };
+}
+
+it('owners serves on a port, and exits on SIGTERM', async () => {
+  await using owners = await startScript(EXAMPLE, 'owners');
+  const { data } = await ask(owners.url, '{ apiKeys(first: 1) { owner } }');
+  expect(data).toEqual({ apiKeys: [{ owner: 'team-1' }] });
+  expect(await owners.stop()).not.toBe('SIGKILL'); // spawn's timeout sends it
+});
+
+describe.each(Object.entries(ROUTERS))('%s', (_, { script, missing }) => {
+  beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
+  it('serves the files of the example on a port, and exits on SIGTERM', async () => {
+    await using subgraphs = await startSubgraphs({ body: [{ actor: { id: 'demo-admin' } }] });
+    await using copy = await copyExample(subgraphs);
+    await using router = await startScript(copy.folder, script);
+    const query = '{ apiKeys(first: 1) { owner audit { totalCount } } }';
+    const { data } = await ask(router.url, query, { authorization: 'Bearer token' });
+    expect(data).toEqual({ apiKeys: [{ owner: 'team-1', audit: { totalCount: 1 } }] });
+    expect(await router.stop()).not.toBe('SIGKILL');
+  });
+
+  it('shows no stack and no secret, and logs no secret', async () => {
+    await using subgraphs = await startSubgraphs();
+    await using copy = await copyExample(subgraphs);
+    await using router = await startScript(copy.folder, script);
+    const notJson = await fetch(router.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+    });
+    expect(notJson.status).toBe(400);
+    expect(await notJson.text()).not.toMatch(/node_modules|node:internal|\.[jt]s:/);
+
+    await subgraphs.stopKeytrail();
+    const login = (credential: string) =>
+      `login(clientId: "k", credential: ${credential}) { accessToken }`;
+    const results = [
+      await ask(router.url, `mutation { ${login('{clientSecret: "s3cret"}')} }`),
+      await ask(router.url, `mutation ($c: LoginCredential!) { ${login('$c')} }`, {
+        variables: { c: { clientSecret: 's3cret' } },
+        authorization: 'Bearer t0ken',
+      }),
+    ];
+    for (const { errors, text } of results) {
+      expect(errors).toHaveLength(1);
+      expect(text).not.toMatch(/s3cret|t0ken/);
+    }
+    expect(router.printed()).not.toMatch(/s3cret|t0ken/);
+  });
 });
 
 describe('compose.ts', () => {

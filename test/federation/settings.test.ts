@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
+import { ROUTERS, renderTable } from './routers.ts';
 import { readExample } from './supergraph.ts';
 
 // The example's packages resolve only from its own folder.
@@ -53,5 +55,22 @@ describe('the settings of the routers that do not run here', () => {
   it('disable retries', () => {
     const { traffic_shaping: shaping } = read('cosmo/config.yaml');
     expect(shaping).toEqual({ all: { retry: { enabled: false } } });
+  });
+});
+
+describe('docs/federation.md', () => {
+  const page = readFileSync(new URL('../../docs/federation.md', import.meta.url), 'utf8');
+
+  it('has the table of what each router hands on', () => {
+    expect(page).toContain(`\n\n${renderTable()}\n\n`);
+  });
+
+  it('lists the script of each router', () => {
+    const listed = [
+      ...page.matchAll(/^\| .* \| `([\w-]+)` \| .* \| run by `npm run test:federation`/gm),
+    ];
+    expect(listed.map(([, script]) => script)).toEqual(
+      Object.values(ROUTERS).map(({ script }) => script),
+    );
   });
 });

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { startApolloGateway } from '../../examples/federation/apollo-gateway.ts';
-import { startHiveGateway } from '../../examples/federation/hive-gateway.ts';
 import { createOwners } from '../../examples/federation/owners.ts';
-import { type RouterOptions, type Running, serve } from '../../examples/federation/serve.ts';
+import type { Running } from '../../examples/federation/serve.ts';
 import { gatewayOver, type Overrides, onPort, type Result } from '../helpers/gateway.ts';
 import {
   type Handler,
+  type ReceivedRequest,
   type Service,
   type ServiceResponse,
   startService,
@@ -21,14 +20,16 @@ export function readExample(file: string): string {
 /** The two subgraphs on ports, Keytrail in front of a service. */
 export type Subgraphs = AsyncDisposable & {
   readonly service: Service;
-  /** Keytrail's log, one line per request. */
-  readonly logged: readonly string[];
-  /** The headers of each request to the owners subgraph, as Node's `rawHeaders`. */
-  readonly ownersRequestHeaders: readonly (readonly string[])[];
+  /** The requests in Keytrail's log, but those for its schema. */
+  readonly keytrailRequests: () => readonly string[];
+  /** The queries that the owners subgraph received. Grafbase also requests its schema, every two seconds. */
+  readonly ownersQueries: () => readonly ReceivedRequest[];
   /** Keytrail's GraphQL URL. */
   readonly keytrail: string;
   /** Closes Keytrail. Its port stays open and responds 503. */
   readonly closeKeytrail: () => Promise<void>;
+  /** Closes Keytrail's port. */
+  readonly stopKeytrail: () => Promise<void>;
   /** Closes the port of the owners subgraph. */
   readonly stopOwners: () => Promise<void>;
   /** Replaces the URLs in a file of the example by those of these subgraphs. */
@@ -45,36 +46,40 @@ export async function startSubgraphs(
   await using starting = new AsyncDisposableStack();
   const service = starting.use(await startService(response));
   const gateway = starting.use(gatewayOver(service.url, overrides));
-  const keytrail = `${starting.use(await onPort(gateway)).url}/graphql`;
-  const ownersRequestHeaders: string[][] = [];
+  const keytrailPort = starting.use(await onPort(gateway));
+  const keytrail = `${keytrailPort.url}/graphql`;
   const owners = createOwners();
-  const ownersPort = starting.use(
-    await serve((request, response) => {
-      ownersRequestHeaders.push(request.rawHeaders);
-      void owners(request, response);
-    }, 0),
+  const ownersPort = starting.use(new AsyncDisposableStack());
+  const ownersService = ownersPort.use(
+    await startService(async ({ body }) => {
+      const headers = { 'content-type': 'application/json' };
+      const url = 'http://owners.test/graphql';
+      const response = await owners.fetch(url, { method: 'POST', headers, body });
+      return { status: response.status, body: await response.text() };
+    }),
   );
-  const { url } = ownersPort;
+  const ownersUrl = `${ownersService.url}/graphql`;
   const urls = [
     ['http://127.0.0.1:4000/graphql', keytrail],
-    ['http://127.0.0.1:4002/graphql', url],
+    ['http://127.0.0.1:4002/graphql', ownersUrl],
   ] as const;
   const running = starting.move();
   return {
     service,
-    logged: gateway.logged,
-    ownersRequestHeaders,
+    keytrailRequests: () => gateway.logged.filter((line) => !line.includes('"fields":"_service"')),
+    ownersQueries: () => ownersService.seen.filter(({ body }) => !body.includes('_service')),
     keytrail,
     closeKeytrail: async () => gateway[Symbol.asyncDispose](),
-    stopOwners: async () => ownersPort[Symbol.asyncDispose](),
+    stopKeytrail: async () => keytrailPort[Symbol.asyncDispose](),
+    stopOwners: () => ownersPort.disposeAsync(),
     toTestUrls: (text) => urls.reduce((result, [from, to]) => result.replaceAll(from, to), text),
     toExampleUrls: (text) => urls.reduce((result, [from, to]) => result.replaceAll(to, from), text),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-/** The routers of the example, by name. */
-export const ROUTERS = { 'Apollo Gateway': startApolloGateway, 'Hive Gateway': startHiveGateway };
+/** Starts a router in front of subgraphs. */
+export type StartRouter = (subgraphs: Subgraphs) => Promise<Running>;
 
 /** The federated graph: a router in front of the subgraphs. */
 export type Graph = Subgraphs & {
@@ -86,14 +91,13 @@ export type Graph = Subgraphs & {
 
 /** Starts a router with the example's supergraph in front of new subgraphs. */
 export async function startGraph(
-  startRouter: (options: RouterOptions) => Promise<Running>,
+  startRouter: StartRouter,
   response?: Handler | ServiceResponse,
   overrides?: Overrides,
 ): Promise<Graph> {
   await using starting = new AsyncDisposableStack();
   const subgraphs = starting.use(await startSubgraphs(response, overrides));
-  const supergraphSdl = subgraphs.toTestUrls(readExample('supergraph.graphql'));
-  const router = starting.use(await startRouter({ supergraphSdl, port: 0 }));
+  const router = starting.use(await startRouter(subgraphs));
   const running = starting.move();
   return {
     ...subgraphs,

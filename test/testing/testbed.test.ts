@@ -1,3 +1,4 @@
+import { deepStrictEqual } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -8,8 +9,9 @@ import {
   type Result,
   request,
 } from '../../src/client/request.ts';
+import type { SandboxEvent } from '../../src/sandbox/event.ts';
 import type { ScriptedResponse } from '../../src/sandbox/script.ts';
-import { createTestbed } from '../../src/testing/testbed.ts';
+import { createTestbed, type TestbedOptions } from '../../src/testing/testbed.ts';
 
 const errorOf = ({ errors }: Result<unknown>) => errors?.[0]?.extensions;
 
@@ -17,7 +19,13 @@ describe('a testbed', () => {
   it('is logged in, and records the requests that the service receives after that', async () => {
     await using testbed = await createTestbed();
     expect(testbed.requests).toEqual([]);
-    await testbed.request(AuditDocument, { parameters: [{ name: 'a', value: 'b c' }] });
+    await testbed.request(AuditDocument, {
+      parameters: [
+        { name: 'a', value: 'b c' },
+        { name: 'action', value: 'x' },
+        { name: 'action', value: 'y' },
+      ],
+    });
     await request(
       LoginDocument,
       { clientId: testbed.clientId, credential: { refreshToken: testbed.refreshToken } },
@@ -26,7 +34,8 @@ describe('a testbed', () => {
     expect(testbed.requests).toMatchObject([
       {
         method: 'GET',
-        path: '/api/v1/audit?a=b%20c',
+        path: '/api/v1/audit',
+        query: { a: 'b c', action: ['x', 'y'] },
         headers: { authorization: `Bearer ${testbed.accessToken}` },
         body: undefined,
       },
@@ -139,16 +148,204 @@ describe('a testbed', () => {
     },
   );
 
+  it('records nothing but what a request has, and forgets it after clear()', async () => {
+    await using testbed = await createTestbed();
+    await testbed.request(DeleteApiKeyDocument, { clientId: 'a/b' });
+    expect(testbed.requests.map(({ headers: _, ...rest }) => rest)).toStrictEqual([
+      { method: 'DELETE', path: '/api/v1/secrets/a%2Fb', query: {}, body: undefined },
+    ]);
+    testbed.requests.clear();
+    expect(testbed.requests).toStrictEqual([]);
+    deepStrictEqual(testbed.requests, []);
+    await testbed.request(AuditDocument, {});
+    expect(testbed.requests).toHaveLength(1);
+  });
+
+  it('has the given clients and events, and nothing else', async () => {
+    const clients = [
+      { clientId: 'ann', secret: 's1' },
+      { clientId: 'bob', secret: 's2' },
+    ];
+    await using testbed = await createTestbed({
+      now: () => new Date('2026-11-21T12:00:00Z'),
+      clients,
+      events: [
+        {
+          action: 'key.create',
+          actor: 'ann',
+          target: 'k',
+          occurredAt: '2026-11-20T13:00:00+01:00',
+        },
+        { action: 'key.delete', outcome: 'FAILURE', ipAddress: '192.0.2.1', userAgent: 'curl/8' },
+      ],
+    });
+    expect(testbed.clientId).toBe('ann');
+    const nobody = { identifier: null, name: null };
+    const { data } = await testbed.request(AuditDocument, {});
+    expect(data?.audit?.nodes).toMatchObject([
+      {
+        action: 'key.delete',
+        outcome: 'FAILURE',
+        occurredAt: '2026-11-21T12:00:00.000Z',
+        ipAddress: '192.0.2.1',
+        userAgent: 'curl/8',
+        actor: nobody,
+        target: nobody,
+      },
+      {
+        action: 'key.create',
+        outcome: 'SUCCESS',
+        occurredAt: '2026-11-20T12:00:00.000Z',
+        ipAddress: null,
+        userAgent: null,
+        actor: { identifier: 'ann' },
+        target: { identifier: 'k' },
+      },
+    ]);
+    const credential = { clientSecret: 's2' };
+    const login = await testbed.request(LoginDocument, { clientId: 'bob', credential });
+    expect(login.errors).toBeUndefined();
+    const stranger = await testbed.request(LoginDocument, {
+      clientId: 'demo-reports',
+      credential: { clientSecret: 'demo-reports-secret-c07b43de' },
+    });
+    expect(errorOf(stranger)?.code).toBe('UNAUTHENTICATED');
+    testbed.sandbox.addEvents([{ action: 'later', occurredAt: new Date('2027-01-01') }]);
+    const later = await testbed.request(AuditDocument, { first: 1 });
+    expect(later.data?.audit).toMatchObject({ totalCount: 5, nodes: [{ action: 'later' }] });
+  });
+
+  it.each<[TestbedOptions, RegExp]>([
+    [{ event: [] } as TestbedOptions, /A testbed has no option event\./],
+    [{ clients: [] }, /needs a client/],
+    [{ clients: [{ clientId: 'a', secret: '' }] }, /a clientId and a secret/],
+    [{ clients: ['a', 'a'].map((clientId) => ({ clientId, secret: 's' })) }, /the same clientId/],
+    [{ events: [{ action: 'a', occurredAt: 'yesterday' }] }, /such as 2026-11-21T08:00:00Z/],
+    [{ events: [{ action: 'a', occurredAt: '2026-13-01T00:00:00Z' }] }, /such as 2026/],
+    [{ events: [{} as SandboxEvent] }, /needs an action/],
+    [{ events: [{ action: 'a', actor: 7 } as unknown as SandboxEvent] }, /The actor of an event/],
+    [{ events: [{ action: 'a', outcome: 'success' } as unknown as SandboxEvent] }, /SUCCESS or/],
+    [{ events: [{ action: 'a', when: 1 } as SandboxEvent] }, /An event has no when\./],
+  ])('rejects the options %j', async (options, expected) => {
+    await expect(createTestbed(options)).rejects.toThrow(expected);
+  });
+
+  it('sends a response with `to` only to a request that it matches, in order', async () => {
+    await using testbed = await createTestbed();
+    testbed.respondNext(
+      { to: 'DELETE /api/v1/secrets/{client_id}', status: 409 },
+      { to: 'POST /api/v1/auth/login', status: 403 },
+      { to: ({ query }) => query['action'] === 'b', body: [{ action: 'of b' }] },
+      { body: [{ action: 'of any' }] },
+    );
+    const read = async (value: string) => {
+      const parameters = [{ name: 'action', value }];
+      return (await testbed.request(AuditDocument, { parameters })).data?.audit?.nodes[0]?.action;
+    };
+    expect([await read('a'), await read('b'), await read('key.create')]).toEqual([
+      'of any',
+      'of b',
+      'key.create',
+    ]);
+    const deletion = () => testbed.request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' });
+    expect(errorOf(await deletion())?.code).toBe('CONFLICT');
+    expect(errorOf(await deletion())).toBeUndefined();
+    expect(() => testbed.assertDone()).toThrow(
+      'No request received these scripted responses:\n- to POST /api/v1/auth/login: status 403',
+    );
+  });
+
+  it('lists the scripted responses that are left, without what they contain', async () => {
+    await using testbed = await createTestbed();
+    testbed.assertDone();
+    testbed.respondNext(
+      { status: 200, body: { secret: 'c4n4ry' }, headers: { a: 'c4n4ry' } },
+      { to: () => false, delayMs: 5 },
+      { to: 'GET /api/v1/audit', lost: 'before' },
+      {},
+    );
+    await testbed.request(AuditDocument, {});
+    expect(() => testbed.assertDone()).toThrow(
+      new Error(`No request received these scripted responses:
+- to a request that \`to\` matches: delayed by 5 ms
+- to GET /api/v1/audit: lost before it
+- to any request: the sandbox’s own response`),
+    );
+    testbed.respondNext({ body: 'c4n4ry', headers: { a: 'c4n4ry' } });
+    expect(() => testbed.assertDone()).not.toThrow('c4n4ry');
+  });
+
+  it('sends a response several times, or until the script is cleared', async () => {
+    await using testbed = await createTestbed();
+    const codes = async (count: number) => {
+      const results: unknown[] = [];
+      for (let index = 0; index < count; index += 1)
+        results.push(errorOf(await testbed.request(AuditDocument, { first: 1 }))?.code);
+      return results;
+    };
+    testbed.respondNext({ status: 403, times: 2 }, { to: 'GET /api/v1/audit', status: 404 });
+    expect(await codes(4)).toEqual(['FORBIDDEN', 'FORBIDDEN', 'NOT_FOUND', undefined]);
+    testbed.respondNext(
+      { status: 409, times: 3 },
+      { status: 401, times: Number.POSITIVE_INFINITY },
+    );
+    expect(await codes(1)).toEqual(['CONFLICT']);
+    expect(() => testbed.assertDone()).toThrow(
+      'responses:\n- to any request: status 409, 2 times\n- to any request: status 401',
+    );
+    expect(await codes(4)).toEqual(['CONFLICT', 'CONFLICT', 'UNAUTHENTICATED', 'UNAUTHENTICATED']);
+    testbed.assertDone();
+    testbed.clearResponses();
+    expect(await codes(1)).toEqual([undefined]);
+  });
+
+  it('moves its clock instead of waiting before a retry', async () => {
+    await using testbed = await createTestbed({ now: () => new Date(0) });
+    const response = { status: 503, headers: { 'retry-after': '1' } };
+    testbed.respondNext(response);
+    expect(errorOf(await testbed.request(AuditDocument, { first: 1 }))).toBeUndefined();
+    const login = await testbed.request(LoginDocument, {
+      clientId: testbed.clientId,
+      credential: { refreshToken: testbed.refreshToken },
+    });
+    expect(login.data?.login?.expiresAt).toBe('1970-01-01T00:15:01.000Z');
+    testbed.respondNext({ ...response, headers: { 'retry-after': '3' } });
+    const tooLate = await testbed.request(AuditDocument, { first: 1 });
+    expect(errorOf(tooLate)).toMatchObject({ code: 'UPSTREAM_ERROR', retryAfterSeconds: 3 });
+    expect(testbed.requests).toHaveLength(4);
+  });
+
+  it('closes the circuit breaker after its clock has moved', async () => {
+    await using testbed = await createTestbed();
+    const read = () => testbed.request(AuditDocument, { first: 1 });
+    const remove = () => testbed.request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' });
+    const failures = Array.from({ length: 19 }, () => ({ status: 503 })); // after the testbed's login, which succeeded
+    testbed.respondNext(...failures);
+    for (const _ of failures) expect(errorOf(await remove())?.code).toBe('UPSTREAM_ERROR');
+    testbed.assertDone();
+    testbed.requests.clear();
+    const rejected = errorOf(await read());
+    expect(rejected).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', retryable: true });
+    expect(testbed.requests).toEqual([]);
+    testbed.advance(1000 * (rejected?.retryAfterSeconds ?? 0));
+    expect(errorOf(await read())).toBeUndefined();
+    expect(errorOf(await remove())).toBeUndefined();
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not advance by %d', async (ms) => {
+    await using testbed = await createTestbed();
+    expect(() => testbed.advance(ms)).toThrow(RangeError);
+  });
+
   it('lets tokens expire by its clock', async () => {
-    let time = Date.UTC(2026, 10, 21);
-    await using testbed = await createTestbed({ now: () => new Date(time) });
+    await using testbed = await createTestbed({ now: () => new Date(Date.UTC(2026, 10, 21)) });
     expect(errorOf(await testbed.request(AuditDocument, {}))).toBeUndefined();
     const again = await testbed.request(LoginDocument, {
       clientId: testbed.clientId,
       credential: { refreshToken: testbed.refreshToken },
     });
     expect(again.data?.login?.expiresAt).toBe('2026-11-21T00:15:00.000Z');
-    time += 15 * 60_000;
+    testbed.advance(15 * 60_000);
     expect(errorOf(await testbed.request(AuditDocument, {}))?.code).toBe('UNAUTHENTICATED');
   });
 
@@ -168,6 +365,10 @@ describe('a testbed', () => {
     [{ headers: { 'no name': 'b' } }, /valid HTTP token/],
     [{ body: 1n }, /BigInt/],
     [{ staus: 500, headrs: {} } as ScriptedResponse, /A scripted response has no staus, headrs\./], // JavaScript allows it
+    [{ to: 'GET /audit' } as unknown as ScriptedResponse, /one of these routes: POST \/api/],
+    [{ lost: true } as unknown as ScriptedResponse, /`before` or `within`/],
+    [{ times: 0 } as ScriptedResponse, /1 or more, or Infinity/],
+    [{ times: 1.5 } as ScriptedResponse, /1 or more, or Infinity/],
     [{ delayMs: -1 }, /0 to 2147483647 milliseconds/],
     [{ delayMs: Number.NaN }, /0 to 2147483647 milliseconds/],
   ])('rejects the script %s, and ignores it', async (response, expected) => {

@@ -1,0 +1,35 @@
+import { getStitchedSchemaFromSupergraphSdl } from '@graphql-tools/federation';
+import { createYoga } from 'graphql-yoga';
+import { type RouterOptions, type Running, readLocal, runRouter, serve } from './serve.ts';
+import { hideRequests } from './subgraph-errors.ts';
+
+/** Serves a schema that is stitched from a supergraph. Forwards the client's Authorization to Keytrail only. */
+export async function startStitchedSchema({
+  supergraphSdl,
+  port,
+}: RouterOptions): Promise<Running> {
+  const schema = getStitchedSchemaFromSupergraphSdl({
+    supergraphSdl,
+    batch: true, // one request per subgraph for all root fields of a query, as other routers send it
+    httpExecutorOpts: ({ name }) => ({
+      headers: (request) => {
+        const authorization: unknown = request?.context?.request.headers.get('authorization');
+        // The names are those in the supergraph's enum `join__Graph`.
+        return name === 'KEYTRAIL' && typeof authorization === 'string' ? { authorization } : {};
+      },
+    }),
+    onSubschemaConfig: (config) => {
+      const { executor } = config;
+      config.executor = async (request) => {
+        const result = await executor(request);
+        return 'errors' in result ? hideRequests(result) : result;
+      };
+    },
+  });
+  return serve(createYoga({ schema, logging: 'warn' }), port);
+}
+
+if (import.meta.main) {
+  const supergraphSdl = readLocal('supergraph.graphql');
+  await runRouter('Stitched schema', (port) => startStitchedSchema({ supergraphSdl, port }));
+}

@@ -1,0 +1,18 @@
+import { request } from 'keytrail-client';
+import { Environment, Network, type PayloadData, RecordSource, Store } from 'relay-runtime';
+import { dataOf } from '../keytrail-error.ts';
+
+/** Creates an environment that keeps events apart, and throws the error of a failed field. */
+export const createEnvironment = (url: string, token: string) =>
+  new Environment({
+    network: Network.create(async ({ text }, variables) => {
+      const result = await request<PayloadData, object>(text ?? '', variables, { url, token });
+      return { data: dataOf(result) };
+    }),
+    store: new Store(new RecordSource()),
+    getDataID: (record, type) => {
+      if (type === 'AuditEvent') return undefined; // its ID may be null, or that of another event
+      if (type === 'ApiKey') return record['clientId'] && `ApiKey:${record['clientId']}`;
+      return record['id'];
+    },
+  });
