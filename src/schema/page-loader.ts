@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/next-page.ts';
-import type { FetchPage } from '../pagination/resolve-connection.ts';
+import type { FetchPage } from '../pagination/fetch-pages.ts';
 import { type Path, withParameter } from '../upstream/path.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';

@@ -197,7 +197,7 @@ describe('a trail in pages', () => {
         style !== 'last value, inclusive' || (pageSize > 1 && records !== 1),
     );
     await fc.assert(fc.asyncProperty(readable, sizes, check), { numRuns: 300 });
-  });
+  }, 90_000);
 
   it('with any wrong contract is read whole, fails, or has a next page', async () => {
     const check = async (given: Stub, wrong: Paging, first: number) => {

@@ -1,0 +1,184 @@
+import { GatewayError } from '../errors.ts';
+import type { ListItem, ListPage } from '../mapping/list-page.ts';
+import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
+import { lazy } from '../util/memoize.ts';
+import { containsRecord, findItem, fingerprint, type ItemPosition } from './find-item.ts';
+
+/** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
+export type FetchPage<Item extends ListItem> = (
+  token: PageToken | null,
+  recordsNeeded?: number,
+) => Promise<ListPage<Item>>;
+
+/** Pages of the service that are fetched for one connection field, or one poll. */
+export const MAX_PAGES = 10;
+
+/** A page of the service that was fetched. */
+export type FetchedPage<Item extends ListItem> = {
+  readonly page: ListPage<Item>;
+  /** How it was requested. */
+  readonly token: PageToken | null;
+  /** The index of its first item after the cursor and after the page before it. */
+  readonly from: number;
+  /** Number of pages, this one and those before it, that contain only records of the page before them. */
+  readonly repeats: number;
+};
+
+/** Where to begin, and how much to fetch. */
+export type FetchOptions = {
+  /** How to request the first of the pages. */
+  readonly token: PageToken | null;
+  /** The item after which the pages begin. Null: with the first item. */
+  readonly position: ItemPosition | null;
+  /** Sufficient records of the list's first page. Default: all. */
+  readonly recordsNeeded?: number | undefined;
+  /** @default 10 */
+  readonly maxPages?: number;
+};
+
+/**
+ * Fetches pages, while more is wanted, there is a next page, and fewer than ten were fetched.
+ * @param collect Collects items of a page. Returns whether more are wanted.
+ */
+export async function fetchPages<Item extends ListItem>(
+  fetchPage: FetchPage<Item>,
+  { token: firstToken, position, recordsNeeded, maxPages = MAX_PAGES }: FetchOptions,
+  collect: (fetched: FetchedPage<Item>) => boolean,
+): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
+  const pages: FetchedPage<Item>[] = [];
+  let wanted = position;
+  let token = firstToken;
+  for (;;) {
+    const page = await fetchPage(token, token === null ? recordsNeeded : undefined);
+    const previous = pages.at(-1);
+    const found = wanted === null ? countOverlap(previous?.page, page) - 1 : findItem(page, wanted);
+    // If records were added to the list, the item may have moved to a later page.
+    const from = wanted === null || found >= 0 ? found + 1 : page.length;
+    const isOverlap = wanted === null && from > 0;
+    if (wanted === null && isUnordered(previous?.page, page, from))
+      throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
+    if (found >= 0) wanted = null;
+    const fetched = {
+      page,
+      // Records are counted once, unless others were added, which move them to a later page.
+      token: isOverlap && !mayBeMoved(page, previous?.page) ? withoutRecords(token, from) : token,
+      from,
+      repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
+    };
+    pages.push(fetched);
+    const next = lazy(() => nextAfter(pages));
+    const needsMore = collect(fetched);
+    if (!needsMore && wanted === null) return { pages, next };
+    const following = next();
+    // A bug: `sufficientPrefix` accepts only a prefix that contains the page.
+    if (following !== null && 'isPartial' in following)
+      throw new Error('The prefix of the response was too short.');
+    if (following === null || 'missing' in following || pages.length === maxPages) {
+      const isExhausted = position !== null && pages.every((one) => one.from === one.page.length);
+      if (isExhausted && following !== null && 'missing' in following)
+        throw toPagingError(following);
+      if (wanted !== null) {
+        throw new GatewayError('BAD_USER_INPUT', {
+          message: 'The item at this cursor is no longer in the list: start again without `after`.',
+        });
+      }
+      return { pages, next };
+    }
+    token = following;
+  }
+}
+
+/**
+ * How to request the page after the last one that was fetched. Null at the end of the list.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason PAGING_REPEATS, if the service repeats a page although it says that
+ * there are more.
+ */
+function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
+  const [last, previous] = pages.toReversed();
+  if (last === undefined) return null;
+  const { page, token, repeats } = last;
+  const following = page.next(token);
+  const isRequested =
+    following !== null && pages.some((one) => isSameRequest(one.token, following));
+  const isNumbered = token?.preceding !== undefined;
+  const canContinue = following !== null && !('missing' in following) && !isRequested;
+  const problem = { missing: parameterEntry(token, page), reason: 'PAGING_REPEATS' } as const;
+  const mayContinue =
+    isNumbered && repeats === 1 && mayBeMoved(page, previous?.page) && canContinue;
+  if (repeats > 0 && !mayContinue) {
+    const announced = [previous?.page.announces(previous.token), page.announces(token)];
+    if (announced.includes('more')) throw toPagingError(problem);
+    if (announced.includes('end')) return null;
+    if (!isNumbered) throw toPagingError(problem); // a link or a cursor announced it
+    const isShort = page.length < Math.max(...pages.map((one) => one.page.length));
+    return isShort ? null : problem;
+  }
+  if (!isRequested) return following;
+  // Some services return a cursor on the last page as well.
+  return isNumbered || page.announces(token) === 'more' ? problem : null;
+}
+
+/** Whether records of a page may have moved from the page before it: then the total has grown, if it is known. */
+function mayBeMoved(page: ListPage, previous: ListPage | undefined): boolean {
+  return (page.total() ?? 1) > (previous?.total() ?? 0);
+}
+
+function withoutRecords(token: PageToken | null, count: number): PageToken | null {
+  if (token?.preceding === undefined) return token;
+  const { pages, records } = token.preceding;
+  return { ...token, preceding: { pages, records: records - count } };
+}
+
+/** The entry of the contract that led to a page. */
+function parameterEntry(token: PageToken | null, { entryNames: { paging } }: ListPage): string {
+  return token !== null && 'parameter' in token ? `${paging}.parameter` : paging;
+}
+
+function toPagingError({ missing, reason }: MissingPage): GatewayError {
+  const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
+  const message =
+    reason === undefined
+      ? `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).`
+      : `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`;
+  return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
+}
+
+/**
+ * Number of items at the start of a page that the page before it already contained, because records were added between
+ * the two requests, or because the page begins with the last value. Otherwise only items with ids can be compared, unless
+ * the whole page is the same.
+ */
+function countOverlap(previous: ListPage | undefined, page: ListPage): number {
+  if (previous === undefined || previous.length === 0) return 0;
+  const end = previous.length - 1;
+  // Several records of one operation may share an id, so the records are compared as well.
+  const isSame = (at: number, index: number) =>
+    previous.item(at).id === page.item(index).id &&
+    fingerprint(previous, at) === fingerprint(page, index);
+  const isOverlap = (size: number) =>
+    size <= previous.length &&
+    indices(size).every((index) => isSame(previous.length - size + index, index));
+  if (previous.item(end).id === null && !page.isInclusive())
+    return page.length === previous.length && isOverlap(page.length) ? page.length : 0;
+  const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
+  return isOverlap(size) ? size : 0;
+}
+
+/** Whether a page after the last record of the page before it has a record of that page again: it was not the last. */
+function isUnordered(previous: ListPage | undefined, page: ListPage, from: number): boolean {
+  if (previous === undefined || !page.isAfterLast()) return false;
+  return indices(page.length).some(
+    (index) => index >= from && containsRecord(previous, page, index),
+  );
+}
+
+function isSameRequest(token: PageToken | null, next: NextPage): boolean {
+  return JSON.stringify(token, REQUEST_KEYS) === JSON.stringify(next, REQUEST_KEYS);
+}
+
+/** The members of a token that are sent. */
+const REQUEST_KEYS = ['link', 'parameter', 'value'];
+
+function indices(length: number): readonly number[] {
+  return Array.from({ length }, (_, index) => index);
+}
