@@ -9,6 +9,7 @@ import { type CallerRequest, toCallerRequest } from './server/caller-request.ts'
 import { readClientIp } from './server/client-ip.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
 import { createPreparedOperations } from './server/fast-path/prepared-operations.ts';
+import { toRequest } from './server/fetch-request.ts';
 import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
@@ -171,14 +172,16 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   return {
     fetch: async (input, init) => {
-      const request = new Request(input, init);
+      const request = toRequest(input, init);
       const { signal, url, method, body: stream } = request;
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream) : undefined;
       const response = await loadShedder.respond({ ...endpoint, signal, readBody }, async (body) =>
-        yoga.fetch(body === undefined ? request : new Request(request, { body })),
+        yoga.fetch(body === undefined ? request : new Request(request, { body }), {
+          peer: init?.remoteAddress,
+        }),
       );
       if (response !== null) return response;
       signal.throwIfAborted();

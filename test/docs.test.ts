@@ -108,8 +108,10 @@ describe('the documentation', () => {
     const fileOf = (page: string, file: string) =>
       readBlocks(read(page)).find(({ attributes }) => attributes.get('file') === file)?.text;
     expect(fileOf('docs/library.md', 'gateway.ts')).toBe(read('examples/library.ts'));
-    for (const name of ['express.ts', 'fastify.ts'])
-      expect(fileOf('docs/library.md', name)).toBe(read(`examples/frameworks/${name}`));
+    for (const name of ['express.ts', 'fastify.ts', 'hono.ts', 'koa.ts'])
+      expect(fileOf('docs/frameworks.md', name)).toBe(read(`examples/frameworks/${name}`));
+    const route = 'app/graphql/route.ts';
+    expect(fileOf('docs/frameworks.md', route)).toBe(read(`examples/next/${route}`));
     for (const name of [
       'apollo-cache.ts',
       'graphcache.ts',

@@ -43,7 +43,7 @@ export type GatewayOptions = {
   readonly rateLimitRedisUrl?: string | undefined;
   /**
    * Number of trusted reverse proxies. The login limit then takes client IPs from `X-Forwarded-For`; with 0, from the
-   * socket. A request to `gateway.fetch` has no client IP.
+   * socket, or from `remoteAddress` of `gateway.fetch`.
    * @default 0
    */
   readonly trustedProxies?: number | undefined;

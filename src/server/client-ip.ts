@@ -18,10 +18,9 @@ export type ClientIpSources = {
  */
 export function readClientIp(sources: ClientIpSources): string | null {
   const { peer, forwardedFor, trustedProxies } = sources;
-  if (peer === undefined) return null;
   const entries = forwardedFor?.split(',') ?? [];
   const entry = trustedProxies > 0 ? entries.at(-trustedProxies) : undefined;
-  return normalize(withoutPort(entry?.trim() ?? '')) ?? normalize(peer);
+  return normalize(withoutPort(entry?.trim() ?? '')) ?? normalize(peer ?? '');
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

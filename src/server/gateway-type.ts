@@ -8,8 +8,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export type Gateway = AsyncDisposable & {
   /** Aborts all calls to the service that are in flight. A disposal then completes immediately. */
   abort(): void;
-  /** Handles one request, with the parameters of the global `fetch`. Like `fetch`, it rejects if the request is invalid or its signal is aborted. */
-  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
+  /**
+   * Handles one request, with the parameters of the global `fetch`. Like `fetch`, it rejects if the request is invalid or
+   * its signal is aborted. `remoteAddress` is the address of the client's socket, for the login limit: a `Request` has none.
+   */
+  fetch(
+    input: Request | URL | string,
+    init?: RequestInit & { readonly remoteAddress?: string | undefined },
+  ): Promise<Response>;
   /**
    * Handles one request of a Node server, as in `createServer(gateway.handle)` or `app.use(gateway.handle)` of Express. Any
    * path but that of GraphQL gets a 404, or is left to `next` if it is given. Rejects only if `next` throws.

@@ -69,8 +69,11 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
       // Not destroyed after a part of it: the client still has to get its response.
       return read(request.iterator({ destroyOnReturn: false }));
     },
-    /** Reads the body of a `Request`. */
-    ofFetch: (body: ReadableStream<Uint8Array>) => read(body),
+    /**
+     * Reads the body of a `Request`. Its rest stays unread if it is too large. It is not cancelled: `next dev` writes on to
+     * a cancelled stream, which is an uncaught exception.
+     */
+    ofFetch: (body: ReadableStream<Uint8Array>) => read(body.values({ preventCancel: true })),
   };
 }
 

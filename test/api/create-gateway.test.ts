@@ -153,6 +153,103 @@ describe('createGateway', () => {
     await expect(gateway.fetch('/graphql', AUDIT)).rejects.toThrow(TypeError);
   });
 
+  it.each<[string, (request: Request) => Request]>([
+    // Next's. It reads every member from the request itself.
+    [
+      'a Proxy',
+      (request) => new Proxy(request, { get: (target, name) => Reflect.get(target, name, target) }),
+    ],
+    [
+      'an object with the prototype',
+      ({ url, method, headers, signal, body, bodyUsed }) =>
+        Object.create(Request.prototype, {
+          ...Object.getOwnPropertyDescriptors({ url, method, headers, signal, body, bodyUsed }),
+        }),
+    ],
+  ])('takes %s of a Request, as frameworks create them', async (_, wrap) => {
+    await using service = await startService({ body: [{ id: 1 }] });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    const url = 'http://keytrail.test/graphql';
+    const aborting = AbortSignal.abort(new Error('aborted'));
+    expect(() => new Request(wrap(new Request(url, AUDIT)))).toThrow('#');
+    for (const response of [
+      await gateway.fetch(wrap(new Request(url, AUDIT))),
+      await gateway.fetch(wrap(new Request(url, { ...AUDIT, body: '{}' })), AUDIT),
+    ])
+      expect(await response.json()).toEqual({ data: { audit: { totalCount: 1 } } });
+    const get = await gateway.fetch(wrap(new Request(`${url}?query={__typename}`)));
+    expect(await get.json()).toEqual({ data: { __typename: 'Query' } });
+    const aborted = wrap(new Request(url, { ...AUDIT, signal: aborting }));
+    await expect(gateway.fetch(aborted)).rejects.toThrow('aborted');
+    expect(service.seen.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer t',
+      'Bearer t',
+    ]);
+  });
+
+  it('rejects a request whose body was read before, unless it gets another or needs none', async () => {
+    await using service = await startService({ body: [] });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    const read = async (init: RequestInit) => {
+      const request = new Request('http://keytrail.test/graphql', init);
+      await request.text();
+      return request;
+    };
+    await expect(gateway.fetch(await read(AUDIT))).rejects.toThrow(
+      'The program read the body before Keytrail: call `gateway.fetch` first, or read a `request.clone()` before it.',
+    );
+    expect(service.seen).toEqual([]);
+    expect((await gateway.fetch(await read(AUDIT), { body: AUDIT.body })).status).toBe(200);
+    expect((await gateway.fetch(await read({ ...AUDIT, method: 'PUT' }))).status).toBe(405);
+  });
+
+  it('neither reads nor cancels the rest of a body that is too large', async () => {
+    await using gateway = createGateway({ upstream: UPSTREAM });
+    let [sent, cancelled] = [0, false];
+    const body = new ReadableStream({
+      pull: (controller) => {
+        sent += 1;
+        controller.enqueue(Buffer.alloc(30_000, ' '));
+      },
+      cancel: () => {
+        cancelled = true;
+      },
+    });
+    const init = { ...AUDIT, body, duplex: 'half' };
+    const { status } = await gateway.fetch(new Request('http://keytrail.test/graphql', init));
+    expect(status).toBe(413);
+    expect(sent).toBeLessThan(6);
+    expect(cancelled).toBe(false);
+  });
+
+  it.each<[string, Partial<GatewayOptions>, (address: string) => object]>([
+    ['`remoteAddress`', {}, (remoteAddress) => ({ remoteAddress })],
+    [
+      'X-Forwarded-For of a trusted proxy',
+      { trustedProxies: 1 },
+      (address) => ({ headers: { 'x-forwarded-for': `forged, ${address}` } }),
+    ],
+  ])('limits the logins of an address that it has from %s', async (_, options, from) => {
+    await using service = await startService({ body: { access_token: 'a' } });
+    const upstream = { url: service.url };
+    await using gateway = createGateway({ upstream, loginRateLimit: 2, ...options });
+    const login = async (clientId: string, address: string) => {
+      const { method, headers, body } = post(
+        `mutation { login(clientId: "${clientId}", credential: {clientSecret: "s"}) { accessToken } }`,
+      );
+      const init: RequestInit = from(address);
+      const request = { method, body, headers: { ...headers, ...Object(init.headers) } };
+      const response = await gateway.fetch('http://k/graphql', { ...init, ...request });
+      const { errors } = Object(await response.json());
+      return errors?.[0].extensions.code;
+    };
+    expect(await login('a', '192.0.2.1')).toBeUndefined();
+    expect(await login('b', '192.0.2.1')).toBeUndefined();
+    expect(await login('c', '192.0.2.1')).toBe('RATE_LIMITED');
+    expect(await login('c', '192.0.2.2')).toBeUndefined();
+    expect(service.seen).toHaveLength(3);
+  });
+
   it('allows ten logins a minute by default', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
     const login = post(

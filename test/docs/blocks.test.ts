@@ -22,6 +22,11 @@ const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])
   ['README.md', 'npm ci && npm test', 'CI runs it in a step of its own'],
   ['docs/deployment.md', 'docker build', 'it needs a Docker engine'],
   ['docs/deployment.md', 'kubectl create', 'it needs a cluster'],
+  [
+    'docs/frameworks.md',
+    'import { createGateway, type Gateway }',
+    'test/frameworks/next.test.ts builds it with Next',
+  ],
   ['docs/performance.md', 'npm run bench', 'it takes five minutes on an idle machine'],
 ];
 

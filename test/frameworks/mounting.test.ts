@@ -1,18 +1,10 @@
-import { execFile } from 'node:child_process';
 import type { RequestListener } from 'node:http';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Gateway } from '../../src/server/gateway-type.ts';
-import { codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
+import { gatewayOver, type Overrides } from '../helpers/gateway.ts';
 import { serve } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';
-
-const EXAMPLE = new URL('../../examples/frameworks/', import.meta.url);
-
-// The example's packages resolve only from its own folder.
-const load = createRequire(new URL('package.json', EXAMPLE));
+import { AUDIT, expectGraphql, load, post } from './graphql-over-http.ts';
 
 /** A program of Express, or a router of one. */
 type Express = RequestListener & {
@@ -45,28 +37,6 @@ type Fastify = {
   close(): Promise<void>;
 };
 const fastify: (options?: object) => Fastify = load('fastify');
-
-const JSON_HEADERS = { 'content-type': 'application/json', authorization: 'Bearer t' };
-const AUDIT = '{"query":"{ audit { totalCount } }"}';
-
-async function post(url: string, body: string): Promise<Result<unknown>> {
-  const response = await fetch(url, { method: 'POST', headers: JSON_HEADERS, body });
-  const { status, headers } = response;
-  const text = await response.text();
-  return { status, headers, text, ...(text.startsWith('{') && JSON.parse(text)) };
-}
-
-/** Expects that GraphQL works at a URL: by POST, prepared or not, by GET, and up to its limits. */
-async function expectGraphql(url: string): Promise<void> {
-  for (const _ of [1, 2, 3])
-    expect((await post(url, AUDIT)).data).toEqual({ audit: { totalCount: 0 } });
-  const get = await fetch(
-    `${url}?query=query($a:Boolean!){__typename@include(if:$a)}&variables={"a":true}`,
-  );
-  expect(await get.json()).toEqual({ data: { __typename: 'Query' } });
-  const large = await post(url, JSON.stringify({ query: `{__typename} #${' '.repeat(70_000)}` }));
-  expect([large.status, codeOf(large)]).toEqual([413, 'BAD_REQUEST']);
-}
 
 /** What the program responds to its own paths. */
 const program: RequestListener = (_, response) => void response.end('the program');
@@ -109,7 +79,7 @@ describe.each(Object.entries(EXPRESS))('%s', (_, express) => {
       await using server = await serve(app);
       await expectGraphql(server.url + path);
       expect(await (await fetch(`${server.url}/health/live`)).text()).toBe('the program');
-      expect(gateway.logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(2);
+      expect(gateway.logged.filter((line) => line.includes('"prepared":true'))).toHaveLength(4);
     }
   });
 
@@ -175,19 +145,5 @@ describe('Fastify', () => {
     await app.close();
     expect(status).toBe(500);
     expect(errors?.[0]?.message).toContain('`request.body`');
-  });
-});
-
-describe('the example', () => {
-  it.each([
-    ['express.ts', '200 {"data":{"__typename":"Query"}}\n200 the program’s own\n'],
-    ['fastify.ts', '200 {"data":{"__typename":"Query"}}\n'],
-  ])('%s runs as written', async (file, expected) => {
-    const sources = new URL('../helpers/resolve-to-sources.ts', import.meta.url).href;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', sources, file], {
-      cwd: fileURLToPath(EXAMPLE),
-      env: {},
-    });
-    expect(stdout).toBe(expected);
   });
 });

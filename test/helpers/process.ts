@@ -50,9 +50,10 @@ export function startInstalled(
   folder: string,
   command: string,
   environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
 ): KeytrailProcess {
   const PATH = dirname(process.execPath);
-  return watchProcess(spawn(command, [], { cwd: folder, env: { PATH, ...environment } }));
+  return watchProcess(spawn(command, args, { cwd: folder, env: { PATH, ...environment } }));
 }
 
 /** Starts it with `npm start`. */

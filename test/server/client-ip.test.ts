@@ -43,10 +43,18 @@ describe('the IP address of a client', () => {
     expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(expected);
   });
 
-  it('is unknown without a socket, whatever X-Forwarded-For contains', () => {
-    const forwardedFor = '203.0.113.1';
-    expect(readClientIp({ peer: undefined, forwardedFor, trustedProxies: 1 })).toBeNull();
-  });
+  it.each<[number, string | null, string | null]>([
+    [0, '203.0.113.1', null],
+    [1, '203.0.113.7, 203.0.113.1', '203.0.113.1'],
+    [2, '203.0.113.1', null],
+    [1, 'unknown', null],
+    [1, null, null],
+  ])(
+    'without a socket, with %d proxies and X-Forwarded-For %j is %s',
+    (trustedProxies, forwardedFor, expected) => {
+      expect(readClientIp({ peer: undefined, forwardedFor, trustedProxies })).toBe(expected);
+    },
+  );
 
   it('is never one that the client wrote into X-Forwarded-For', () => {
     const sent = fc.option(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()));
