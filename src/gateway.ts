@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
@@ -5,6 +6,7 @@ import { createReporter, type OngoingRequest } from './observability/reporter.ts
 import { createTracing } from './observability/tracing.ts';
 import { createContext, type SharedServices } from './schema/context.ts';
 import { createSchema } from './schema/index.ts';
+import type { StreamTimers } from './schema/poll-stream.ts';
 import { type CallerRequest, toCallerRequest } from './server/caller-request.ts';
 import { readClientIp } from './server/client-ip.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
@@ -13,6 +15,7 @@ import { toRequest } from './server/fetch-request.ts';
 import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
+import { EVENT_STREAM } from './server/media-types.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
 import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
@@ -30,6 +33,7 @@ import { useValueMasking } from './server/plugins/use-value-masking.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './server/request-body.ts';
 import { createRoutes, type Endpoint, targetOf } from './server/routes.ts';
 import { createSender, type SendLimits } from './server/send-response.ts';
+import { createSubscriptionLimit } from './server/subscription-limit.ts';
 import { validateHttpHead } from './server/validate-http-head.ts';
 import { createRestClient, type RestClientOptions } from './upstream/rest-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
@@ -54,6 +58,8 @@ export type GatewayDependencies = BodyLimits &
     readonly playground: PlaygroundOptions | null;
     /** GraphQL requests in flight above which further ones get 503. */
     readonly maxInFlight: number;
+    /** Subscriptions above which further ones get OVERLOADED. */
+    readonly maxSubscriptions: number;
     /** Origins that CORS allows to read responses, always without credentials. */
     readonly corsOrigins: readonly string[];
     readonly log: GatewayLog;
@@ -62,6 +68,8 @@ export type GatewayDependencies = BodyLimits &
     readonly now: () => Date;
     /** Monotonic clock, in milliseconds. */
     readonly clock: () => number;
+    /** Waits between two polls of a subscription, see `StreamTimers`. Default: a timer. */
+    readonly pause?: StreamTimers['pause'] | undefined;
     /** Random number from 0 up to, not including, 1: jitter of retries. */
     readonly random: () => number;
     /** Creates a request ID. */
@@ -74,6 +82,9 @@ export type GatewayDependencies = BodyLimits &
 export function assembleGateway(options: GatewayDependencies): Gateway {
   const { path, trustedProxies, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining } = options;
+  const shutdown = new AbortController();
+  const endStreams = () => shutdown.abort();
+  draining?.addEventListener('abort', endStreams, { once: true });
   const routes = createRoutes(path, draining !== null);
   const reporter = createReporter({
     log: options.log,
@@ -96,7 +107,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     maxInFlight: options.maxInFlight,
   });
   const bodies = createBodyReader(options);
-  const send = createSender(options);
+  const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
@@ -106,6 +117,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const prepared = createPreparedOperations(createSchema(), documents);
   const services = {
     ...{ client, contract, now },
+    stream: {
+      timers: { clock, pause: options.pause ?? pauseByTimer },
+      admit: createSubscriptionLimit(options.maxSubscriptions),
+      shutdown: shutdown.signal,
+    },
     admitLogin: loginRateLimiter.admit,
     reportDrift: reporter.drift,
   };
@@ -129,8 +145,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       useResultLimit(options), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
-      useRequestReport(routes, (requestId, { headers }, { pathname }) =>
-        reporter.begin({ requestId, headers, isGraphql: pathname === path }),
+      useRequestReport(
+        routes,
+        (requestId, { headers }, { pathname }) =>
+          reporter.begin({ requestId, headers, isGraphql: pathname === path }),
+        () => shutdown.signal.aborted,
       ),
       useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
       playground !== null && usePlayground(path, playground),
@@ -213,18 +232,24 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       });
       if (result === null) return;
       const head = { status: result.status, headers: Object.fromEntries(result.headers) };
-      send(response, head, await result.text());
+      if (result.body !== null && head.headers['content-type'] === EVENT_STREAM)
+        await sendStream(response, head, result.body);
+      else send(response, head, await result.text());
     },
     abort: () => {
+      endStreams();
       client.abort();
       loadShedder.abort();
     },
     [Symbol.asyncDispose]: async () => {
+      endStreams();
       await loadShedder[Symbol.asyncDispose]();
       await Promise.all([client, loginRateLimiter].map((part) => part[Symbol.asyncDispose]()));
     },
   };
 }
+
+const pauseByTimer: StreamTimers['pause'] = (ms, signal) => sleep(ms, undefined, { signal });
 
 const NO_CACHE = { get: () => undefined, set: () => {} };
 

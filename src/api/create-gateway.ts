@@ -24,13 +24,17 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** As `createGateway`, with timers for the testbed. */
-export function createGatewayWith(timers: CallTimers, options: GatewayOptions): Gateway {
+export function createGatewayWith(
+  { pause, ...timers }: CallTimers,
+  options: GatewayOptions,
+): Gateway {
   requireSupportedNode();
   const { contract, loginRateLimit, rateLimitRedisUrl, playground, upstream, ...rest } =
     checkOptions(options);
   return assembleGateway({
     ...rest,
     upstream: { ...upstream, ...timers },
+    pause,
     contract,
     loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
@@ -99,6 +103,7 @@ const optionsSchema = z.strictObject(
     introspection: option(SETTINGS.INTROSPECTION),
     playground: option(SETTINGS.PLAYGROUND),
     maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
+    maxSubscriptions: option(SETTINGS.MAX_SUBSCRIPTIONS),
     maxIncompleteRequests: option(SETTINGS.MAX_INCOMPLETE_REQUESTS),
     graphqlMaxBytes: option(SETTINGS.GRAPHQL_MAX_BYTES),
     maxUnreadBytes: option(SETTINGS.MAX_UNREAD_BYTES),

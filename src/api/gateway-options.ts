@@ -25,6 +25,8 @@ export type CallTimers = {
   readonly clock?: () => number;
   /** Waits for milliseconds before a retry, or until the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  /** Waits for milliseconds between two polls of a subscription, or until the signal is aborted. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 };
 
 /** The options of `createGateway`. What is off in production by environment variables is off by default here. */
@@ -53,6 +55,8 @@ export type GatewayOptions = {
   readonly playground?: boolean | undefined;
   /** Maximum number of concurrent requests; further ones get HTTP 503. @default 512 */
   readonly maxInFlight?: number | undefined;
+  /** Maximum number of concurrent subscriptions; further ones get OVERLOADED. @default 100 */
+  readonly maxSubscriptions?: number | undefined;
   /** Maximum number of requests whose body has not arrived; further ones get HTTP 503. @default 4096 */
   readonly maxIncompleteRequests?: number | undefined;
   /** Largest GraphQL response in bytes; an operation with a larger one fails. @default 33554432 */

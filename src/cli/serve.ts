@@ -69,6 +69,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     trustedProxies: config.TRUSTED_PROXIES,
     observer: metrics?.observer,
     maxInFlight: config.MAX_IN_FLIGHT,
+    maxSubscriptions: config.MAX_SUBSCRIPTIONS,
     maxIncompleteRequests: config.MAX_INCOMPLETE_REQUESTS,
     graphqlMaxBytes: config.GRAPHQL_MAX_BYTES,
     maxUnreadBytes: config.MAX_UNREAD_BYTES,

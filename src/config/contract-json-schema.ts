@@ -16,6 +16,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Where the list of records is, or an object whose members are the records; "" if the response itself is the list. One token may be *, for records in groups: "/data/*/logs".',
   'audit.total':
     'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
+  'audit.order':
+    'Whether the trail begins with its newest or its oldest record, for `auditEvents`. Default: inferred from the times.',
   'audit.paging': 'How to request the next page.',
   'audit.paging.style': 'How the service divides the list into pages.',
   'audit.paging.next':

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfiguredContract, PAGING_STYLES } from '../mapping/contract.ts';
+import { type ConfiguredContract, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
 import {
   expires,
   mappedText,
@@ -67,6 +67,7 @@ export const contractSchema: z.ZodType<ConfiguredContract> = section({
   }),
   audit: section({
     ...list,
+    order: z.enum(LIST_ORDERS).nullable(),
     parameters: section({
       since: parameter,
       until: parameter,

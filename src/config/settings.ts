@@ -160,6 +160,13 @@ export const SETTINGS = {
     description: 'maximum number of concurrent requests; further ones get HTTP 503',
     option: 'maxInFlight',
   },
+  MAX_SUBSCRIPTIONS: {
+    group: 'Limits',
+    ...integer(1, 65_535),
+    default: 100,
+    description: 'maximum number of concurrent subscriptions; further ones get OVERLOADED',
+    option: 'maxSubscriptions',
+  },
   MAX_INCOMPLETE_REQUESTS: {
     group: 'Limits',
     ...integer(1, 65_535),

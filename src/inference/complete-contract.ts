@@ -22,7 +22,14 @@ export function inferContract(response: UpstreamResponse): Contract {
   const event = inferEvent(sample);
   return {
     login: inferLogin(response),
-    audit: { records, total: total(), paging: paging(), parameters: NO_PARAMETERS, event },
+    audit: {
+      records,
+      total: total(),
+      order: null,
+      paging: paging(),
+      parameters: NO_PARAMETERS,
+      event,
+    },
   };
 }
 

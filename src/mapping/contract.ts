@@ -96,8 +96,16 @@ export type ListContract = {
   readonly paging: PagingContract;
 };
 
+/** Whether a list begins with its newest or its oldest record. */
+export const LIST_ORDERS = ['newest-first', 'oldest-first'] as const;
+
+/** One of {@link LIST_ORDERS}. */
+export type ListOrder = (typeof LIST_ORDERS)[number];
+
 /** Maps the response of the audit trail. */
 export type AuditContract = ListContract & {
+  /** The order of the records. Null: inferred from their times, where it matters. */
+  readonly order?: ListOrder | null;
   /** The service's own query parameters for conditions of the filter. */
   readonly parameters: Readonly<Record<'since' | 'until' | 'actor' | 'action', string | null>>;
   readonly event: EventContract;

@@ -31,6 +31,8 @@ export function createMetrics(): Metrics {
     metric('request_duration_seconds', 'Duration of executed requests.', 'operation'),
   );
   const inFlight = new Gauge(metric('requests_in_flight', 'Requests in progress.'));
+  const subscriptions = new Gauge(metric('subscriptions', 'Subscriptions in progress.'));
+  const payloads = new Counter(metric('subscription_payloads_total', 'Payloads sent.'));
   const attempts = new Counter(
     metric('upstream_calls_total', 'Requests to the service, with retries.', 'route', 'outcome'),
   );
@@ -68,11 +70,15 @@ export function createMetrics(): Metrics {
         const operation = operationOf(request);
         const code = request.aborted ? 'ABORTED' : (request.codes?.split(',')[0] ?? 'OK');
         requests.inc({ operation, code });
-        if (request.durationMs !== undefined && request.operation !== undefined) {
+        // The duration of a subscription is that of the client's interest.
+        const isExecuted = request.operation !== undefined && request.operation !== 'subscription';
+        if (request.durationMs !== undefined && isExecuted) {
           requestSeconds.observe({ operation }, request.durationMs / 1000);
         }
       },
       onInFlight: (change) => inFlight.inc(change),
+      onSubscription: (change) => subscriptions.inc(change),
+      onPayload: () => payloads.inc(),
       onDrift: (entries) => {
         for (const entry of entries) drift.inc({ entry });
       },

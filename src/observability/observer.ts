@@ -16,6 +16,10 @@ export type RequestOutcome = {
   readonly prepared?: true;
   /** True if the client disconnected before the response. */
   readonly aborted?: true;
+  /** Payloads of a subscription. */
+  readonly payloads?: number;
+  /** Why a subscription ended: its client disconnected, the gateway was shut down, or it failed. */
+  readonly ended?: 'client' | 'shutdown' | 'error';
 };
 
 /** The log record of a completed request. */
@@ -35,6 +39,10 @@ export type GatewayObserver = {
   onRequest(request: CompletedRequest): void;
   /** A request started (1) or completed (-1). */
   onInFlight(change: 1 | -1): void;
+  /** A subscription started (1) or ended (-1). */
+  onSubscription(change: 1 | -1): void;
+  /** A payload of a subscription was sent. */
+  onPayload(): void;
   /** Entries of the contract that matched nothing in a response. */
   onDrift(entries: readonly string[]): void;
   readonly upstream: Partial<UpstreamObserver>;

@@ -22,6 +22,10 @@ export type Reporter = {
 
 /** A request in progress. */
 export type OngoingRequest = Pick<OperationSpan, 'trace'> & {
+  /** Reports that a subscription has started. */
+  start(operation: Omit<RequestOutcome, 'status'>): void;
+  /** Reports a payload of a subscription. */
+  payload(): void;
   /** Reports that the request has completed, with its errors if it has any. */
   end(outcome: RequestOutcome, errors: readonly ReportedError[] | undefined): void;
 };
@@ -63,7 +67,13 @@ export function createReporter(options: ReporterOptions): Reporter {
       const span = isGraphql ? beginSpan({ requestId, headers }) : NO_SPAN;
       return {
         trace: span.trace,
+        start: (operation) => {
+          observer.onSubscription?.(1);
+          write('info', { requestId, ...operation }, 'subscription started');
+        },
+        payload: () => observer.onPayload?.(),
         end: (outcome, errors = []) => {
+          if (outcome.ended !== undefined) observer.onSubscription?.(-1);
           const coded = errors.length === 0 ? outcome : { ...outcome, ...describeErrors(errors) };
           const durationMs = Math.round((clock() - begun) * 10) / 10;
           const record = { requestId, ...coded, durationMs };

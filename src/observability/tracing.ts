@@ -75,12 +75,14 @@ export function createTracing(
     const inside = trace.setSpan(parent, span);
     return {
       trace: { startAttempt: (attempt) => startAttempt(requestId, attempt, inside) },
-      end: ({ operation, fields, codes, status }) => {
+      end: ({ operation, fields, codes, status, payloads, ended }) => {
         span.setAttributes({
           'keytrail.request_id': requestId,
           'http.response.status_code': status,
           ...(operation !== undefined && { 'graphql.operation.type': operation }),
           ...(fields !== undefined && { 'keytrail.fields': fields }),
+          ...(payloads !== undefined && { 'keytrail.payloads': payloads }),
+          ...(ended !== undefined && { 'keytrail.ended': ended }),
         });
         if (operation !== undefined) span.updateName(`${operation} ${fields ?? ''}`.trimEnd());
         setError(span, codes);

@@ -1,9 +1,7 @@
 import { GatewayError } from '../errors.ts';
+import { LIST_ORDERS, type ListOrder } from '../mapping/contract.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import { fromTokenParts, toTokenParts } from './cursor.ts';
-
-/** Whether a list begins with its newest or its oldest record. */
-export type ListOrder = 'newest-first' | 'oldest-first';
 
 /** Where a tail continues: what is known of the list. */
 export type Checkpoint = {
@@ -25,7 +23,7 @@ export const MAX_KNOWN = 33;
 /** 48 bits in base64url. With 33 known records, a new one equals one of them by chance once in 10^13. */
 export const DIGEST_LENGTH = 8;
 
-const ORDERS = [null, 'newest-first', 'oldest-first'] as const;
+const ORDERS = [null, ...LIST_ORDERS] as const;
 
 /** Encodes a checkpoint: base64url of a JSON array, then the digests. Opaque to clients; about 300 characters. */
 export function encodeCheckpoint(checkpoint: Checkpoint): string {

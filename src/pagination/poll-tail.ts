@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
+import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
-import { type Checkpoint, DIGEST_LENGTH, type ListOrder, MAX_KNOWN } from './checkpoint.ts';
+import { type Checkpoint, DIGEST_LENGTH, MAX_KNOWN } from './checkpoint.ts';
 import { type FetchPage, fetchPages, MAX_PAGES } from './fetch-pages.ts';
 import { matchKnown } from './match-known.ts';
 

@@ -30,11 +30,17 @@ export const selectAllItems: ItemSelector<ListItem> = selectWhere(() => true);
 
 /** Selects the events that meet every condition. A field that could not be read meets none. */
 export function selectMatchingEvents(filter: EventFilter): ItemSelector<AuditEvent> {
+  const isMatch = matchesFilter(filter);
+  return selectWhere((page, index) => isMatch(page.item(index)));
+}
+
+/** Whether an event meets every condition. */
+export function matchesFilter(filter: EventFilter): (event: AuditEvent) => boolean {
   const conditions = {
     ...filter,
     actions: filter.actions == null ? null : new Set(filter.actions),
   };
-  return selectWhere((page, index) => matches(conditions, page.item(index)));
+  return (event) => matches(conditions, event);
 }
 
 /** The field of an event that each condition needs. */

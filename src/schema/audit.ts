@@ -13,6 +13,7 @@ import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
+import type { PageLoader } from './page-loader.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
 export function addAudit(builder: Builder): void {
@@ -103,7 +104,7 @@ export function addAudit(builder: Builder): void {
     description: 'A page of the audit trail (GraphQL Cursor Connections Specification).',
   });
 
-  const AuditFilter = builder.inputType('AuditFilter', {
+  builder.inputType('AuditFilter', {
     description:
       'Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition.',
     fields: (t) => ({
@@ -119,7 +120,7 @@ export function addAudit(builder: Builder): void {
     }),
   });
 
-  const UpstreamParameter = builder.inputType('UpstreamParameter', {
+  builder.inputType('UpstreamParameter', {
     description: "A query parameter of the service's own.",
     fields: (t) => ({
       name: t.string({ required: true, description: 'Its name. It may occur more than once.' }),
@@ -135,11 +136,11 @@ export function addAudit(builder: Builder): void {
       args: {
         ...connectionArguments(builder),
         filter: t.arg({
-          type: AuditFilter,
+          type: 'AuditFilter',
           description: 'Only events that meet these conditions. Null means all.',
         }),
         parameters: t.arg({
-          type: [UpstreamParameter],
+          type: ['UpstreamParameter'],
           description:
             'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
         }),
@@ -168,7 +169,8 @@ export function addAudit(builder: Builder): void {
 /** Items of a list in the arguments. The bound is far above what people write, and below what costs anything. */
 const MAX_ITEMS = 100;
 
-function requireShortList({ length }: readonly unknown[]): void {
+/** @throws GatewayError BAD_USER_INPUT for a list that is too long. */
+export function requireShortList({ length }: readonly unknown[]): void {
   if (length <= MAX_ITEMS) return;
   const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
   throw new GatewayError('BAD_USER_INPUT', { message });
@@ -176,7 +178,11 @@ function requireShortList({ length }: readonly unknown[]): void {
 
 /** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */
 export function listAudit(
-  { authorized, contract, reportDrift }: Context,
+  {
+    authorized,
+    contract,
+    reportDrift,
+  }: Pick<Context, 'contract' | 'reportDrift'> & { readonly authorized: Pick<PageLoader, 'list'> },
   parameters: readonly QueryParameter[],
   isPrefixSufficient = false,
 ) {

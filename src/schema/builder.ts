@@ -2,6 +2,8 @@ import SchemaBuilder from '@pothos/core';
 import type { AuditEvent } from '../mapping/event.ts';
 import { type Instant, parseIso } from '../mapping/time.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
+import type { EventFilter } from '../pagination/select-events.ts';
+import type { QueryParameter } from '../upstream/path.ts';
 import type { Context } from './context.ts';
 
 /** The object types that more than one file names. Each is described in the file of its operation. */
@@ -23,6 +25,7 @@ export function createBuilder() {
   const builder = new SchemaBuilder<{
     Context: Context;
     DefaultFieldNullability: false;
+    Inputs: { AuditFilter: EventFilter; UpstreamParameter: QueryParameter };
     Objects: SharedObjects;
     Scalars: {
       ID: { Input: string; Output: string };

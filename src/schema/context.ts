@@ -7,6 +7,7 @@ import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.t
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { parsePointer } from './pointer-arguments.ts';
+import type { StreamTimers } from './poll-stream.ts';
 
 /** What every resolver is given, for one request. Nothing in it outlives the request or is shared with another. */
 export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> & {
@@ -31,6 +32,18 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   /** Counts the fields of entities that a router requests. Throws OPERATION_TOO_COMPLEX for more than 2000. */
   readonly admitEntityFields: (count: number) => void;
   readonly release: PageLoader['release'];
+  readonly stream: Stream;
+};
+
+/** What a subscription needs. */
+export type Stream = {
+  readonly timers: StreamTimers;
+  /** Each ends the stream: when the client disconnects, and when the gateway shuts down. */
+  readonly signals: readonly AbortSignal[];
+  /** Counts the stream until the result is disposed of. Throws OVERLOADED if there are too many. */
+  admit(): Disposable;
+  /** Creates the page loader of one poll. It gives the circuit breaker one verdict, and has its own bound of bytes. */
+  createLoader(signal: AbortSignal): PageLoader;
 };
 
 /** What the contexts of all requests share. */
@@ -42,6 +55,7 @@ export type SharedServices = {
   /** Reports entries of the contract that were not found in a response. */
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
+  readonly stream: Pick<Stream, 'timers' | 'admit'> & { readonly shutdown: AbortSignal };
 };
 
 /** Representations are not part of the document, so none of its limits bounds what may fail once for each of them. */
@@ -51,19 +65,20 @@ const MAX_ENTITY_FIELDS = 2000;
 const MAX_FIELDS = 500;
 
 /** Items times selected fields. Executed and serialized, they take 50 ms; no limit of a document bounds the items. */
-const MAX_VALUES = 50_000;
+export const MAX_VALUES = 50_000;
 
 /**
  * Creates the context of one request.
  * @param request `signal` is aborted when the client disconnects.
  */
 export function createContext(
-  { client, admitLogin, contract, reportDrift, now }: SharedServices,
+  { client, admitLogin, contract, reportDrift, now, stream }: SharedServices,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
   { address, trace }: { readonly address: () => string | null; readonly trace: Trace },
 ): Context {
   const calls = client.of(trace);
-  const authorized = () => calls.authorized(parseBearer(request.headers.get('authorization')));
+  const bearer = () => parseBearer(request.headers.get('authorization'));
+  const authorized = () => calls.authorized(bearer());
 
   const { list, release } = createPageLoader(client, authorized, request.signal);
   const pointers = new Map<string, PointerReader>();
@@ -105,5 +120,14 @@ export function createContext(
     },
     now,
     release,
+    stream: {
+      timers: stream.timers,
+      admit: stream.admit,
+      signals: [request.signal, stream.shutdown],
+      createLoader: (signal) => {
+        const ofPoll = client.of(trace);
+        return createPageLoader(client, () => ofPoll.authorized(bearer()), signal);
+      },
+    },
   };
 }

@@ -6,6 +6,7 @@ import {
 } from 'graphql';
 import { addApiKey } from './api-key.ts';
 import { addAudit } from './audit.ts';
+import { addAuditEvents } from './audit-events.ts';
 import { createBuilder } from './builder.ts';
 import { addPageInfo } from './connection.ts';
 import { addFederation, FEDERATION_LINK } from './federation.ts';
@@ -20,6 +21,7 @@ export function createSchema(): GraphQLSchema {
   addPageInfo(builder);
   addLogin(builder);
   addAudit(builder);
+  addAuditEvents(builder);
   addApiKey(builder);
   addFederation(builder);
   return builder.toSchema({

@@ -3,6 +3,9 @@ import Negotiator from 'negotiator';
 /** The media types of a GraphQL response, the default first. */
 export const RESPONSE_TYPES = ['application/json', 'application/graphql-response+json'] as const;
 
+/** The media type of server-sent events, in which subscriptions are sent. */
+export const EVENT_STREAM = 'text/event-stream';
+
 /** The media type of the playground. */
 export const HTML = 'text/html';
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallTimers } from '../api/gateway-options.ts';
 
 /** A clock that a test can move. */
@@ -7,6 +8,9 @@ export type TestClock = {
   /** @throws RangeError for a negative number of milliseconds, or none. */
   readonly advance: (ms: number) => void;
 };
+
+/** Milliseconds between two polls of a subscription, so that a test need not wait for seconds. */
+const POLL_MS = 20;
 
 /** Creates a clock that runs as `now`, and is moved by `advance`, and by each wait before a retry. */
 export function createClock(now: () => Date): TestClock {
@@ -19,6 +23,7 @@ export function createClock(now: () => Date): TestClock {
       wait: async (ms) => {
         offsetMs += ms;
       },
+      pause: (_, signal) => sleep(POLL_MS, undefined, { signal }),
     },
     advance: (ms) => {
       if (!(ms >= 0 && Number.isFinite(ms)))

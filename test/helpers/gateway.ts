@@ -36,6 +36,7 @@ export function gatewayOver(
     introspection: true,
     playground: null,
     maxInFlight: 512,
+    maxSubscriptions: 100,
     maxIncompleteRequests: 4096,
     graphqlMaxBytes: 2 ** 25,
     maxUnreadBytes: 2 ** 28,

@@ -27,7 +27,10 @@ export type PreparedOperation = {
 };
 
 /** What the plugin reads from the server context: `params` of Yoga, `executed` of useRequestReport. */
-type ServerContext = { params?: GraphQLParams; executed?: Omit<RequestOutcome, 'status'> };
+type ServerContext = {
+  params?: GraphQLParams;
+  executed?: Omit<RequestOutcome, 'status'> | undefined;
+};
 
 /** Total length of the cached documents. Parsed and compiled, one takes up to 500 bytes per character. */
 const MAX_CHARACTERS = 65_536;
@@ -53,6 +56,7 @@ export function createPreparedOperations(
       const contentType = response.headers.get('content-type');
       const document = documents.get(query);
       if (!document || !contentType || method !== 'POST' || response.status !== 200) return;
+      if (executed?.operation === 'subscription') return; // would be executed as a query
       const operation = getOperationAST(document, operationName);
       const key = toKey({ query, operationName, accept: headers.get('accept') ?? '' });
       if (!operation || !executed || operations.has(key)) return;

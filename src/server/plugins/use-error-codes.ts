@@ -10,8 +10,14 @@ export type ReportBug = (error: unknown, requestId: string) => void;
  * Adds a code and the request ID to every error. Expected failures keep their code, and errors of Yoga and graphql-js
  * about the request get one. Any other error is a bug: it is reported, and masked as INTERNAL_SERVER_ERROR.
  */
-export function useErrorCodes(reportBug: ReportBug): Plugin<object, RequestLogContext> {
+export function useErrorCodes(reportBug: ReportBug): Plugin<RequestLogContext, RequestLogContext> {
   return {
+    onSubscribe: ({ args: { contextValue } }) => ({
+      onSubscribeResult: () => ({
+        onNext: ({ result, setResult }) =>
+          setResult(codeErrors(result, contextValue.requestId, reportBug)),
+      }),
+    }),
     onResultProcess({ result, setResult, serverContext }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
       setResult(codeErrors(result, serverContext.requestId, reportBug));

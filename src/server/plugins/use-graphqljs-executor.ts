@@ -3,6 +3,7 @@ import {
   type ASTVisitor,
   execute,
   GraphQLError,
+  subscribe,
   type ValidationContext,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -14,6 +15,7 @@ import type { Plugin } from 'graphql-yoga';
 export function useGraphqlJsExecutor(): Plugin {
   return {
     onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
+    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
     onValidate({ addValidationRule }) {
       addValidationRule(ExecutableRule);
     },

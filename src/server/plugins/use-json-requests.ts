@@ -1,22 +1,33 @@
 import { GraphQLError } from 'graphql';
-import { type GraphQLParams, type Plugin, processRegularResult } from 'graphql-yoga';
+import {
+  type GraphQLParams,
+  getSSEProcessor,
+  isAsyncIterable,
+  type Plugin,
+  processRegularResult,
+} from 'graphql-yoga';
 import { GatewayError } from '../../errors.ts';
-import { preferMediaType, RESPONSE_TYPES } from '../media-types.ts';
+import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../media-types.ts';
 import { toErrorResponse } from './use-error-codes.ts';
 import type { RequestLogContext } from './use-request-report.ts';
 
 const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
+/** What the plugin puts on the server context. */
+type EventsContext = RequestLogContext & { isSentAsEvents?: true };
+
 /**
- * Accepts GET, and POST of JSON, from clients that accept JSON. Rejects forms and plain text, which browsers send to
- * other origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input.
+ * Accepts GET, and POST of JSON, from clients that accept JSON or, for a subscription, server-sent events. Rejects forms
+ * and plain text, which browsers send to other origins without a preflight. Any failure to read a request is BAD_REQUEST,
+ * and its message quotes no input.
  */
-export function useJsonRequests(): Plugin<object, RequestLogContext> {
+export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
+  const sendEvents = getSSEProcessor();
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
       // Before execution: Yoga checks it afterwards, when the tokens of a login would be lost.
-      if (preferredType(request) === undefined) {
+      if (preferredType(request) === undefined && !acceptsEvents(request)) {
         const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
         return hook.endResponse(toErrorResponse(error, { status: 406 }, hook));
       }
@@ -30,14 +41,31 @@ export function useJsonRequests(): Plugin<object, RequestLogContext> {
     onParams({ params: { query, extensions } }) {
       if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
     },
-    onResultProcess({ request, setResultProcessor }) {
-      // Yoga's choice ignores quality values.
-      setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
+    onExecute({ args: { contextValue }, setResultAndStopExecution }) {
+      if (preferredType(contextValue.request) === undefined)
+        setResultAndStopExecution({ errors: [badRequest(NOT_ACCEPTABLE, 406)] });
+    },
+    onSubscribe({ args: { contextValue }, setResultAndStopExecution }) {
+      if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
+      else setResultAndStopExecution({ errors: [badRequest(EVENTS_ONLY, 406)] });
+    },
+    onResultProcess({ request, result, serverContext, setResultProcessor }) {
+      // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
+      if (isAsyncIterable(result) || serverContext.isSentAsEvents)
+        setResultProcessor(sendEvents, EVENT_STREAM);
+      else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
     },
   };
 }
 
 const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
+
+const EVENTS_ONLY =
+  'A subscription is sent as server-sent events: send `accept: text/event-stream`.';
+
+function acceptsEvents({ headers }: Pick<Request, 'headers'>): boolean {
+  return preferMediaType(headers.get('accept'), [EVENT_STREAM]) !== undefined;
+}
 
 function preferredType({ headers }: Pick<Request, 'headers'>) {
   return preferMediaType(headers.get('accept'), RESPONSE_TYPES);

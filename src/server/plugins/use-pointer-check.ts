@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { findInvalidPointer } from '../../schema/pointer-arguments.ts';
 
@@ -8,11 +8,20 @@ import { findInvalidPointer } from '../../schema/pointer-arguments.ts';
  */
 export function usePointerCheck(): Plugin {
   return {
-    onExecute({ args: { document, variableValues }, setResultAndStopExecution }) {
-      const message = findInvalidPointer(document, variableValues ?? {});
-      if (message === null) return;
-      const extensions = { code: 'BAD_USER_INPUT', http: { spec: true, status: 400 } };
-      setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
+    onExecute: ({ args, setResultAndStopExecution }) => {
+      const errors = checkPointers(args);
+      if (errors.length > 0) setResultAndStopExecution({ errors });
+    },
+    onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const errors = checkPointers(args);
+      if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
+}
+
+function checkPointers({ document, variableValues }: ExecutionArgs): readonly GraphQLError[] {
+  const message = findInvalidPointer(document, variableValues ?? {});
+  if (message === null) return [];
+  const extensions = { code: 'BAD_USER_INPUT', http: { spec: true, status: 400 } };
+  return [new GraphQLError(message, { extensions })];
 }

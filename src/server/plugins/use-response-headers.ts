@@ -1,4 +1,5 @@
 import type { Plugin } from 'graphql-yoga';
+import { EVENT_STREAM } from '../media-types.ts';
 
 /** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
 export const RESPONSE_HEADERS = {
@@ -12,6 +13,11 @@ export function useResponseHeaders({ hasCors }: { readonly hasCors: boolean }): 
     onResponse({ response }) {
       for (const [name, value] of Object.entries(RESPONSE_HEADERS))
         response.headers.set(name, value);
+      if (response.headers.get('content-type') === EVENT_STREAM) {
+        // Yoga sets an encoding that does not exist, and a header of the connection, which Node sets.
+        for (const name of ['content-encoding', 'connection']) response.headers.delete(name);
+        response.headers.set('x-accel-buffering', 'no'); // nginx would hold back events until its buffer is full
+      }
       if (hasCors) response.headers.append('vary', 'Origin');
     },
   };

@@ -11,6 +11,11 @@ export type ResultLimits = {
 /** Replaces results that are too large, see {@link limitResult}. */
 export function useResultLimit(limits: ResultLimits): Plugin {
   return {
+    onSubscribe: () => ({
+      onSubscribeResult: () => ({
+        onNext: ({ result, setResult }) => setResult(limitResult(result, limits)),
+      }),
+    }),
     onResultProcess({ result, setResult }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
       setResult(limitResult(result, limits));

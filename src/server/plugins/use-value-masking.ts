@@ -1,6 +1,7 @@
 import {
   coerceInputValue,
   type DocumentNode,
+  type ExecutionArgs,
   GraphQLError,
   type GraphQLInputType,
   type GraphQLSchema,
@@ -54,20 +55,30 @@ export function useValueMasking(options: { readonly hideSuggestions: boolean }):
           ),
       );
     },
-    onExecute({ args, setResultAndStopExecution }) {
-      const { schema, document, operationName, variableValues } = args;
-      const given: Readonly<Record<string, unknown>> = variableValues ?? {};
-      const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
-      // Otherwise the executor would build up to 50 messages, each with the whole value.
-      const isInvalid = (definition: VariableDefinitionNode) =>
-        getVariableValues(schema, [definition], given, { maxErrors: 1 }).errors !== undefined;
-      const invalid = definitions.filter(isInvalid).slice(0, MAX_ERRORS);
-      const errors = invalid.flatMap((definition) =>
-        findVariableErrors(schema, definition, given, hideSuggestions),
-      );
+    onExecute: ({ args, setResultAndStopExecution }) => {
+      const errors = checkVariables(args, hideSuggestions);
+      if (errors.length > 0) setResultAndStopExecution({ errors });
+    },
+    onSubscribe: ({ args, setResultAndStopExecution }) => {
+      const errors = checkVariables(args, hideSuggestions);
       if (errors.length > 0) setResultAndStopExecution({ errors });
     },
   };
+}
+
+function checkVariables(
+  { schema, document, operationName, variableValues }: ExecutionArgs,
+  hideSuggestions: boolean,
+): readonly GraphQLError[] {
+  const given: Readonly<Record<string, unknown>> = variableValues ?? {};
+  const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+  // Otherwise the executor would build up to 50 messages, each with the whole value.
+  const isInvalid = (definition: VariableDefinitionNode) =>
+    getVariableValues(schema, [definition], given, { maxErrors: 1 }).errors !== undefined;
+  return definitions
+    .filter(isInvalid)
+    .slice(0, MAX_ERRORS)
+    .flatMap((definition) => findVariableErrors(schema, definition, given, hideSuggestions));
 }
 
 function maskSyntaxError({ source, positions, locations }: GraphQLError): GraphQLError {

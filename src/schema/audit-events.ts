@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+import type { GraphQLResolveInfo } from 'graphql';
+import { GatewayError } from '../errors.ts';
+import type { AuditEvent } from '../mapping/event.ts';
+import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from '../pagination/checkpoint.ts';
+import { type Poll, pollTail } from '../pagination/poll-tail.ts';
+import { pageSizeParameter } from '../pagination/resolve-connection.ts';
+import {
+  type EventFilter,
+  filterParameters,
+  matchesFilter,
+  requireFilterFields,
+} from '../pagination/select-events.ts';
+import type { QueryParameter } from '../upstream/path.ts';
+import { listAudit, requireShortList } from './audit.ts';
+import { type Builder, UPSTREAM_CODES } from './builder.ts';
+import { countFields } from './connection.ts';
+import { type Context, MAX_VALUES } from './context.ts';
+import { createPollStream, type StreamItem } from './poll-stream.ts';
+
+/** New events of the audit trail. */
+type AuditEventBatch = {
+  readonly nodes: readonly AuditEvent[];
+  readonly checkpoint: string;
+  readonly previous: string | null;
+  readonly missed: boolean;
+};
+
+/** Seconds between two polls. */
+const EVERY = { min: 5, max: 300, default: 10 } as const;
+
+/** Events of one payload, at most. More are sent in several. */
+const MAX_EVENTS = 1000;
+
+/** Adds `Subscription.auditEvents`. Polls GET /api/v1/audit. */
+export function addAuditEvents(builder: Builder): void {
+  const Batch = builder.objectRef<AuditEventBatch>('AuditEventBatch').implement({
+    description: 'New events of the audit trail.',
+    fields: (t) => ({
+      nodes: t.field({
+        type: ['AuditEvent'],
+        description: 'The events that meet the filter, in order of arrival.',
+        resolve: ({ nodes }) => nodes,
+      }),
+      checkpoint: t.exposeString('checkpoint', {
+        description:
+          'Pass it to `after`, on any connection and any replica, to continue after these events.',
+      }),
+      previous: t.exposeString('previous', {
+        nullable: true,
+        description:
+          'The checkpoint that these events follow. If it is not the one you have, a payload was lost on the way. Null in the first payload of a stream without `after`.',
+      }),
+      missed: t.exposeBoolean('missed', {
+        description:
+          'Whether events may have been missed: none of the known records was found any more.',
+      }),
+    }),
+  });
+
+  builder.subscriptionType({
+    description:
+      'Streams, sent as server-sent events. A stream that fails ends with null and the reason in `errors`.',
+  });
+  builder.subscriptionField('auditEvents', (t) =>
+    t.field({
+      type: Batch,
+      nullable: true,
+      description: `New events of the audit trail, in order of arrival, each once. Polls GET /api/v1/audit. A record that arrives after at most 32 newer ones is delivered, too. The first payload comes at once with a checkpoint, and has events only after \`after\` or \`filter.since\`. Codes: ${UPSTREAM_CODES}.`,
+      args: {
+        after: t.arg.string({
+          description:
+            'A checkpoint of an earlier payload. Null starts now or, with `filter.since`, at that instant.',
+        }),
+        filter: t.arg({
+          type: 'AuditFilter',
+          description: 'Only events that meet these conditions. Null means all.',
+        }),
+        parameters: t.arg({
+          type: ['UpstreamParameter'],
+          description:
+            'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
+        }),
+        every: t.arg.int({
+          defaultValue: EVERY.default,
+          description: `Seconds between two polls, ${EVERY.min} to ${EVERY.max}. Null means the default.`,
+        }),
+      },
+      subscribe: (_, args, context, info) => subscribe(args, context, info),
+      resolve: (item) => {
+        if ('error' in item) throw item.error;
+        return item.payload;
+      },
+    }),
+  );
+}
+
+type Arguments = {
+  readonly after?: string | null | undefined;
+  readonly filter?: EventFilter | null | undefined;
+  readonly parameters?: readonly QueryParameter[] | null | undefined;
+  readonly every?: number | null | undefined;
+};
+
+function subscribe(
+  { after, filter, parameters, every }: Arguments,
+  context: Context,
+  info: GraphQLResolveInfo,
+): AsyncIterableIterator<StreamItem<AuditEventBatch>> {
+  const { contract, stream } = context;
+  const { audit } = contract;
+  const [given, conditions] = [parameters ?? [], filter ?? {}];
+  for (const list of [given, conditions.actions ?? []]) requireShortList(list);
+  const seconds = every ?? EVERY.default;
+  if (seconds < EVERY.min || seconds > EVERY.max) {
+    const message = `\`every\` must be between ${EVERY.min} and ${EVERY.max} seconds.`;
+    throw new GatewayError('BAD_USER_INPUT', { message });
+  }
+  const isOwn = ({ name }: QueryParameter) => given.every((parameter) => parameter.name !== name);
+  const forwarded = filterParameters(conditions, audit?.parameters).filter(isOwn);
+  const selecting = [...given, ...forwarded];
+  const selection = digestOf(selecting);
+  let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
+  let previous = after ?? null;
+
+  const all = [...selecting, ...pageSizeParameter(audit?.paging).filter(isOwn)];
+  const size = Math.min(MAX_EVENTS, Math.max(1, Math.floor(MAX_VALUES / countFields(info))));
+  const matches = matchesFilter(conditions);
+  const require = requireFilterFields(conditions);
+  const since = conditions.since ?? null;
+  const isSinceForwarded =
+    since !== null && forwarded.some(({ name }) => name === audit?.parameters?.since);
+
+  const toPayloads = (found: Poll): readonly AuditEventBatch[] => {
+    require(found.pages);
+    const isFirst = previous === null;
+    if (found.events.length === 0 && !found.missed && !isFirst) return [];
+    const payloads: AuditEventBatch[] = [];
+    let nodes: AuditEvent[] = [];
+    const flush = (count: number) => {
+      const encoded = encodeCheckpoint(found.checkpointAfter(count));
+      const missed = found.missed && payloads.length === 0;
+      payloads.push({ nodes, checkpoint: encoded, previous, missed });
+      previous = encoded;
+      nodes = [];
+    };
+    for (const [index, event] of found.events.entries()) {
+      if (nodes.length === size) flush(index);
+      if (matches(event)) nodes.push(event);
+    }
+    flush(found.events.length);
+    return payloads;
+  };
+  const slot = stream.admit();
+  let release = () => {};
+  return createPollStream({
+    everyMs: 1000 * seconds,
+    timers: stream.timers,
+    signals: stream.signals,
+    poll: async (signal) => {
+      release(); // the payloads of the last poll were taken
+      const pages = stream.createLoader(signal);
+      release = pages.release;
+      const list = listAudit({ ...context, authorized: pages }, all);
+      const order = audit?.order ?? null;
+      const options = { checkpoint, order, since, isSinceForwarded, selection };
+      const found = await pollTail(list, options);
+      checkpoint = found.checkpointAfter(found.events.length);
+      return { payloads: toPayloads(found), isBehind: found.isBehind };
+    },
+    onEnd: () => {
+      release();
+      slot[Symbol.dispose]();
+    },
+  });
+}
+
+/** Empty without parameters, which is usual. */
+function digestOf(parameters: readonly QueryParameter[]): string {
+  if (parameters.length === 0) return '';
+  const pairs = parameters.map(({ name, value }) => [name, value]);
+  return hash('sha256', JSON.stringify(pairs), 'base64url').slice(0, 12);
+}
+
+function requireSelection(checkpoint: Checkpoint, selection: string): Checkpoint {
+  if (checkpoint.selection === selection) return checkpoint;
+  throw new GatewayError('BAD_USER_INPUT', {
+    message:
+      '`after` is a checkpoint of a stream with another filter or other parameters, which the service itself applies: use those, or start without `after`.',
+  });
+}
