@@ -134,7 +134,8 @@ function parameterEntry(token: PageToken | null, { entryNames: { paging } }: Lis
   return token !== null && 'parameter' in token ? `${paging}.parameter` : paging;
 }
 
-function toPagingError({ missing, reason }: MissingPage): GatewayError {
+/** The error for a next page that cannot be requested. */
+export function toPagingError({ missing, reason }: MissingPage): GatewayError {
   const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
   const message =
     reason === undefined

@@ -6,7 +6,13 @@ import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
 import { type Checkpoint, DIGEST_LENGTH, MAX_KNOWN } from './checkpoint.ts';
-import { type FetchPage, fetchPages, MAX_PAGES } from './fetch-pages.ts';
+import {
+  type FetchedPage,
+  type FetchPage,
+  fetchPages,
+  MAX_PAGES,
+  toPagingError,
+} from './fetch-pages.ts';
 import { matchKnown } from './match-known.ts';
 
 /** What a poll looks for. */
@@ -75,6 +81,7 @@ type Reading = {
   /** How each page was requested. */
   readonly tokens: readonly (PageToken | null)[];
   readonly order: ListOrder | null;
+  /** Whether these are all records up to the end of the list. */
   readonly isEnd: boolean;
 };
 
@@ -87,28 +94,55 @@ async function readList(
   const records: ReadRecord[] = [];
   const tokens: (PageToken | null)[] = [];
   const identified = new Set<string>();
+  const { checkpoint } = options;
+  // Few records may have arrived late and suggest the wrong order. A whole list needs none, so it is inferred again.
+  const knownOrder = options.order ?? (checkpoint?.isWhole ? null : checkpoint?.order);
   let order: ListOrder | null = null;
-  const from = { token, position: null, maxPages };
-  const { pages, next } = await fetchPages(fetchPage, from, (fetched) => {
-    for (let index = fetched.from; index < fetched.page.length; index += 1) {
-      const event = fetched.page.item(index);
+  let isMoreNeeded = true;
+  const collect = ({ page, from }: FetchedPage<AuditEvent>, to: number) => {
+    for (let index = from; index < to; index += 1) {
+      const event = page.item(index);
       const digest = digestOf(event);
       // Pages may overlap. Of equal records without an id, each counts.
       if (event.id !== null && identified.has(digest)) continue;
       identified.add(digest);
       records.push({ event, digest, page: tokens.length });
     }
+    order = knownOrder ?? inferOrder(records);
+    isMoreNeeded = order === 'oldest-first' || needsMore(records, order, options);
+  };
+  let isReadWhole = true;
+  const first = { token, position: null, maxPages };
+  const { pages, next } = await fetchPages(fetchPage, first, (fetched) => {
+    const { page, from } = fetched;
+    let to = from;
+    do {
+      const begin = to;
+      to = Math.min(page.length, begin + STEP);
+      collect({ ...fetched, from: begin }, to);
+    } while (isMoreNeeded && to < page.length);
+    isReadWhole = to === page.length;
     tokens.push(fetched.token);
-    order = options.order ?? options.checkpoint?.order ?? inferOrder(records);
-    return order === 'oldest-first' || needsMore(records, order, options);
+    return isMoreNeeded;
   });
+  const following = next();
+  if (isOldestFirst(order) && following !== null && 'missing' in following)
+    throw toPagingError(following);
   return {
     records,
     tokens,
     pages: pages.map(({ page }) => page),
     order: order ?? requireNoOrder(records),
-    isEnd: next() === null,
+    isEnd: isReadWhole && following === null,
   };
+}
+
+/** Records that are digested at a time: a list without pages may have thousands, of which few are needed. */
+const STEP = 100;
+
+/** TypeScript does not see that a callback has set the variable. */
+function isOldestFirst(order: ListOrder | null): boolean {
+  return order === 'oldest-first';
 }
 
 /** Whether more of a list with the newest first must be read. */
@@ -133,9 +167,9 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   const { checkpoint, since, isSinceForwarded, selection } = options;
   const { tokens, pages, isEnd } = reading;
   const order = reading.order ?? 'newest-first'; // all records have the same time
-  const isOldestFirst = order === 'oldest-first';
-  const records = isOldestFirst ? reading.records.toReversed() : reading.records;
-  if (checkpoint === null && isOldestFirst && !isEnd && !isSinceForwarded) throw trailTooLong();
+  const isReversed = isOldestFirst(order);
+  const records = isReversed ? reading.records.toReversed() : reading.records;
+  if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
   const known = checkpoint?.known ?? [];
   const { matched, last } = matchKnown(
     records.map(({ digest }) => digest),
@@ -152,7 +186,7 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   };
   const found = records.filter(isNew);
   const events = found.toReversed();
-  const isGap = isOldestFirst
+  const isGap = isReversed
     ? known.length > 0
     : known.length > 0 || (!isEnd && (checkpoint !== null || since !== null));
   const isSinceReached =
@@ -162,17 +196,19 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
     events: events.map(({ event }) => event),
     pages,
     missed: last < 0 && isGap && !(checkpoint === null && isSinceReached),
-    isBehind: isOldestFirst && !isEnd,
+    isBehind: isReversed && !isEnd,
     checkpointAfter: (count) => {
       const undelivered = new Set(events.slice(count));
       const delivered = records.filter((record) => !undelivered.has(record));
       const newest = delivered.slice(0, MAX_KNOWN);
       const [first, oldest] = [newest[0]?.page ?? 0, newest.at(-1)?.page ?? 0];
+      const isWhole = isEnd && start === null && delivered.length === newest.length;
+      const page = Math.max(oldest, first - OVERLAP_PAGES);
       return {
         known: newest.map(({ digest }) => digest),
-        isWhole: isEnd && start === null && delivered.length === newest.length,
+        isWhole,
         order: reading.order,
-        start: isOldestFirst ? (tokens[Math.max(oldest, first - OVERLAP_PAGES)] ?? null) : null,
+        start: isReversed && !isWhole ? (tokens[page] ?? null) : null,
         selection,
       };
     },
