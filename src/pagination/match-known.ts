@@ -1,6 +1,6 @@
 /**
  * Finds the known records in a list of digests, both newest first.
- * @returns The indices in the list that are known, and the last of them; -1 if there is none.
+ * @returns The indices in the list that are known, the last of them or -1, and the known that are not in the list.
  *
  * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
  * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
@@ -9,7 +9,11 @@
 export function matchKnown(
   list: readonly string[],
   known: readonly string[],
-): { readonly matched: ReadonlySet<number>; readonly last: number } {
+): {
+  readonly matched: ReadonlySet<number>;
+  readonly last: number;
+  readonly left: readonly string[];
+} {
   const matched = new Set<number>();
   const lengths = commonLengths(list, known);
   const longest = lengths.at(-1)?.at(-1) ?? 0;
@@ -34,7 +38,7 @@ export function matchKnown(
       left.splice(found, 1);
     }
   }
-  return { matched, last };
+  return { matched, last, left };
 }
 
 /** For each number of items of the list and of the known, the length of their longest common subsequence. */

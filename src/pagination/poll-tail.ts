@@ -171,7 +171,7 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   const records = isReversed ? reading.records.toReversed() : reading.records;
   if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
   const known = checkpoint?.known ?? [];
-  const { matched, last } = matchKnown(
+  const { matched, last, left } = matchKnown(
     records.map(({ digest }) => digest),
     known,
   );
@@ -192,6 +192,8 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   const isSinceReached =
     since === null ||
     records.some(({ event: { occurredAt } }) => occurredAt !== null && occurredAt < since);
+  // Late records may have moved known ones beyond the pages that were read.
+  const unread = isReversed && !isEnd ? left : [];
   return {
     events: events.map(({ event }) => event),
     pages,
@@ -205,7 +207,7 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
       const isWhole = isEnd && start === null && delivered.length === newest.length;
       const page = Math.max(oldest, first - OVERLAP_PAGES);
       return {
-        known: newest.map(({ digest }) => digest),
+        known: [...unread, ...newest.map(({ digest }) => digest)].slice(0, MAX_KNOWN),
         isWhole,
         order: reading.order,
         start: isReversed && !isWhole ? (tokens[page] ?? null) : null,
