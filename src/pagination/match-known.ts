@@ -1,5 +1,5 @@
 /**
- * Finds the known records in a list of digests, both newest first.
+ * Finds the known records among all records of a list, both as digests, newest first.
  * @returns The indices in the list that are known, the last of them or -1, and the known that are not in the list.
  *
  * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
@@ -7,13 +7,15 @@
  * matched in any order, first before that index.
  */
 export function matchKnown(
-  list: readonly string[],
+  all: readonly string[],
   known: readonly string[],
 ): {
   readonly matched: ReadonlySet<number>;
   readonly last: number;
   readonly left: readonly string[];
 } {
+  const wanted = new Set(known);
+  const list = all.slice(0, 1 + all.findLastIndex((digest) => wanted.has(digest)));
   const matched = new Set<number>();
   const lengths = commonLengths(list, known);
   const longest = lengths.at(-1)?.at(-1) ?? 0;
