@@ -112,6 +112,16 @@ const FAULTS: Readonly<
       query: `{ ${Array.from({ length: 11 }, (_, i) => `a${i}: audit { totalCount }`).join(' ')} }`,
       row: 'tooComplex',
     },
+    'the trail of the key of each event': {
+      ...reading({}),
+      query: '{ audit { nodes { actor { apiKey { audit { totalCount } } } } } }',
+      row: 'tooComplex',
+    },
+    'the trail of the key of each event of each key': {
+      ...reading({}),
+      query: '{ apiKeys(first: 2) { audit { nodes { target { apiKey { audit { raw } } } } } } }',
+      row: 'tooComplex',
+    },
   },
   UNAUTHENTICATED: {
     'status 401': reading({ status: 401 }),
@@ -201,6 +211,44 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
       })),
     );
     expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+  });
+
+  it(`joins the owners of the keys of 200 events by one request with ${handsOn.references} references`, async () => {
+    const contract = { audit: { event: { actor: { apiKey: true } } } } as const;
+    await using graph = await startGraph(start, { body: TRAIL }, { contract });
+    const { data, errors } = await graph.ask(
+      '{ audit(first: 200) { nodes { id actor { apiKey { owner } } } } }',
+      TOKEN,
+    );
+    expect(errors).toBeUndefined();
+    const nodes = TRAIL.map(({ id }, index) => ({
+      id,
+      actor: { apiKey: { owner: `team-${((index % KEYS.length) % 7) + 1}` } },
+    }));
+    expect(data).toEqual({ audit: { nodes } });
+    expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+    expect(graph.keytrailRequests()).toHaveLength(1);
+    const owners = graph.ownersQueries().map(({ body }) => body.match(/"clientId":/g)?.length);
+    expect(owners.map(String)).toEqual([handsOn.references]);
+  });
+
+  it('joins the owner of a target of type api_key, and of no actor of type client', async () => {
+    const actor = { id: 'demo-admin', type: 'client' };
+    const target = { id: 'demo-reports', type: 'api_key' };
+    await using graph = await startGraph(start, { body: [{ actor, target }] });
+    const { data } = await graph.ask(
+      '{ audit { nodes { actor { apiKey { owner } } target { apiKey { owner } } } } }',
+      TOKEN,
+    );
+    expect(data).toEqual({
+      audit: { nodes: [{ actor: { apiKey: null }, target: { apiKey: { owner: 'team-2' } } }] },
+    });
+    expect(
+      graph
+        .ownersQueries()
+        .map(({ body }) => body)
+        .join(),
+    ).not.toContain('demo-admin');
   });
 
   it('forwards Authorization byte for byte to Keytrail, and to no other subgraph', async () => {

@@ -21,6 +21,7 @@ export type Forwarded = {
   readonly unknownField: ErrorCode | 'OPERATION_VALIDATION_ERROR';
   readonly syntaxError: ErrorCode | 'OPERATION_PARSING_ERROR';
   readonly invalidStatus: '400' | '200';
+  readonly references: '200' | '50';
   readonly longInteger: ErrorCode | 'VARIABLE_ERROR' | 'rounded';
   readonly twoDeletions: ErrorCode | 'SUBGRAPH_REQUEST_ERROR' | 'both deleted';
 };
@@ -32,13 +33,14 @@ export const ROWS: Readonly<Record<keyof Forwarded, string>> = {
   variable: 'the variable `NAME` of a `FIELD` in messages',
   wrongVariable: 'a variable that is not a date-time',
   wrongCredential: 'a login with both credentials, or with none',
-  tooComplex: 'eleven root fields',
+  tooComplex: 'eleven root fields, or `audit` below `audit`',
   overloaded: 'an overloaded Keytrail',
   data: '`data` of `{ a: audit … b: audit … }` then',
   unreachable: 'Keytrail cannot be reached',
   unknownField: 'an unknown field',
   syntaxError: 'a syntax error',
   invalidStatus: 'HTTP status of these two',
+  references: 'references to the 50 keys of 200 events',
   longInteger: 'a client ID of 20 digits, not as a string',
   twoDeletions: 'two deletions in one mutation',
 };
@@ -66,6 +68,7 @@ const APOLLO: Forwarded = {
   unknownField: 'GRAPHQL_VALIDATION_FAILED',
   syntaxError: 'GRAPHQL_PARSE_FAILED',
   invalidStatus: '400',
+  references: '200',
   longInteger: 'BAD_REQUEST',
   twoDeletions: 'OPERATION_TOO_COMPLEX',
 };
@@ -75,6 +78,7 @@ const HIVE: Forwarded = {
   path: 'apiKeys.audit',
   variable: '_FIELD_NAME',
   invalidStatus: '200',
+  references: '50',
   longInteger: 'rounded',
   twoDeletions: 'both deleted',
 };
@@ -90,7 +94,13 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
   'Hive Gateway, Rust planner': {
     start: withSupergraph(startHiveGatewayRust),
     script: 'hive-rust',
-    forwarded: { ...APOLLO, data: 'none', invalidStatus: '200', longInteger: 'rounded' },
+    forwarded: {
+      ...APOLLO,
+      data: 'none',
+      invalidStatus: '200',
+      references: '50',
+      longInteger: 'rounded',
+    },
   },
   'Stitched schema': {
     start: withSupergraph(startStitchedSchema),
@@ -116,6 +126,7 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
       unknownField: 'OPERATION_VALIDATION_ERROR',
       syntaxError: 'OPERATION_PARSING_ERROR',
       invalidStatus: '200',
+      references: '200',
       longInteger: 'VARIABLE_ERROR',
       twoDeletions: 'SUBGRAPH_REQUEST_ERROR',
     },
