@@ -213,7 +213,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
   });
 
-  it(`joins the owners of the keys of 200 events by one request with ${handsOn.references} references`, async () => {
+  it(`joins the owners of the keys of 200 events by one request with ${forwarded.references} references`, async () => {
     const contract = { audit: { event: { actor: { apiKey: true } } } } as const;
     await using graph = await startGraph(start, { body: TRAIL }, { contract });
     const { data, errors } = await graph.ask(
@@ -229,7 +229,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
     expect(graph.keytrailRequests()).toHaveLength(1);
     const owners = graph.ownersQueries().map(({ body }) => body.match(/"clientId":/g)?.length);
-    expect(owners.map(String)).toEqual([handsOn.references]);
+    expect(owners.map(String)).toEqual([forwarded.references]);
   });
 
   it('joins the owner of a target of type api_key, and of no actor of type client', async () => {
