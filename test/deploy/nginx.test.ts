@@ -6,13 +6,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
+import { readEvents } from '../helpers/read-events.ts';
 import { type Handler, startService } from '../helpers/service.ts';
-import { CONF, hasNginx, type ProxiedResponse, startNginx } from './nginx.ts';
+import { CONF, hasNginx, type Nginx, type ProxiedResponse, startNginx } from './nginx.ts';
 
 /** A gateway on a port, in front of its own service. */
 type Replica = AsyncDisposable & {
   readonly url: string;
   readonly seen: readonly { readonly url: string; readonly headers: IncomingMessage['headers'] }[];
+  readonly logged: readonly string[];
   /** Stops the gateway; by default at once, and every connection is cut off. */
   readonly stop: () => Promise<void>;
 };
@@ -22,6 +24,8 @@ const LOGIN = JSON.stringify({
 });
 const AUDIT = JSON.stringify({ query: '{ audit { totalCount } }' });
 const TYPENAME = JSON.stringify({ query: '{ __typename }' });
+/** Between two polls of a subscription. */
+const POLL_MS = 20;
 /** A port that is closed. */
 const CLOSED = 'http://127.0.0.1:1';
 
@@ -30,8 +34,12 @@ async function startReplica(
   { drainMs = 0, timeoutMs = 1 } = {},
 ): Promise<Replica> {
   const service = await startService(response);
-  const gateway = gatewayOver(service.url);
-  const server: ListeningServer = await onPort(gateway, { drainMs, timeoutMs });
+  const draining = new AbortController();
+  const gateway = gatewayOver(service.url, {
+    draining: draining.signal,
+    pause: (_, signal) => wait(POLL_MS, undefined, { signal }),
+  });
+  const server: ListeningServer = await onPort(gateway, { draining, drainMs, timeoutMs });
   let stopping: PromiseLike<void> | undefined;
   const stop = async () => {
     stopping ??= server[Symbol.asyncDispose]();
@@ -40,6 +48,7 @@ async function startReplica(
   return {
     url: server.url,
     seen: service.seen,
+    logged: gateway.logged,
     stop,
     [Symbol.asyncDispose]: async () => {
       gateway.abort(); // otherwise it waits for the response to a login
@@ -49,6 +58,44 @@ async function startReplica(
     },
   };
 }
+
+/** Subscribes to the trail through nginx. The first payload has the checkpoint of the beginning. */
+async function follow(nginx: Nginx, after: string | null = null) {
+  const query =
+    'subscription ($after: String) { auditEvents(after: $after) { checkpoint nodes { id } } }';
+  const response = await nginx.open({
+    body: JSON.stringify({ query, variables: { after } }),
+    headers: { authorization: 'Bearer t', accept: 'text/event-stream' },
+  });
+  const events = readEvents<Tail>(response);
+  /** The next event. @throws Error if the connection is lost. */
+  const next = async () => {
+    const { done, value } = await events.next();
+    if (done) throw new Error('The stream ended without `complete`.');
+    return value;
+  };
+  /** The next payload; comments before it are skipped. */
+  const payload = async () => {
+    let event = await next();
+    while (event === 'comment') event = await next();
+    const { nodes = [], checkpoint = null } = Object(event).data.auditEvents as Batch; // the test fails without it
+    return { ids: nodes.map(({ id }) => id), checkpoint };
+  };
+  return { response, next, payload };
+}
+
+type Batch = {
+  readonly checkpoint: string;
+  readonly nodes: readonly { readonly id: string }[];
+};
+type Tail = { readonly auditEvents: Batch };
+
+/** The newest `count` events of a trail. */
+const trailOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `e${count - index}`,
+    occurred_at: new Date(1_795_000_000_000 + 1000 * (count - index)).toISOString(),
+  }));
 
 /** A duration from the file, in seconds. */
 const seconds = (name: string) =>
@@ -237,6 +284,41 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     }
   });
 
+  it('passes on each event at once, keeps a quiet subscription open, and ends it with its client', async () => {
+    let count = 2;
+    await using replica = await startReplica(() => ({ body: trailOf(count) }));
+    // Comments come every 0.3 s in tests, and every 12 s otherwise.
+    const conf = CONF.replace('proxy_read_timeout 120s', 'proxy_read_timeout 1s');
+    await using nginx = await startNginx([replica.url, CLOSED], conf);
+    const { response, next, payload } = await follow(nginx);
+    expect(response.headers['content-type']).toBe('text/event-stream');
+    expect((await payload()).ids).toEqual([]);
+    count = 3;
+    expect((await payload()).ids).toEqual(['e3']);
+    for (let comments = 0; comments < 10; comments += 1) expect(await next()).toBe('comment');
+    count = 5;
+    expect((await payload()).ids).toEqual(['e4', 'e5']);
+    response.destroy();
+    await vi.waitFor(() => expect(replica.logged.at(-1)).toContain('"ended":"client"'));
+  });
+
+  it('lets a subscriber continue on the other gateway when its own stops, and loses no event', async () => {
+    let count = 2;
+    const trail: Handler = () => ({ body: trailOf(count) });
+    await using first = await startReplica(trail, { timeoutMs: 10_000 });
+    await using second = await startReplica(trail);
+    await using nginx = await startNginx([first.url, CLOSED]);
+    const { next, payload } = await follow(nginx);
+    const start = await payload();
+    await first.stop();
+    for (let event = await next(); event !== 'complete'; ) event = await next();
+    count = 4;
+    await using other = await startNginx([first.url, second.url]); // the first is closed
+    const resumed = await follow(other, start.checkpoint);
+    expect((await resumed.payload()).ids).toEqual(['e3', 'e4']);
+    resumed.response.destroy();
+  });
+
   it('logs the client, the gateway and the request ID, and no secret', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([CLOSED, replica.url]);
@@ -268,6 +350,10 @@ describe('deploy/nginx.conf', () => {
   it('waits longer than a gateway that fetches ten pages', () => {
     const timeoutMs = SETTINGS.UPSTREAM_TIMEOUT_MS.default;
     expect(seconds('proxy_read_timeout')).toBeGreaterThan((10 * timeoutMs) / 1000);
+  });
+
+  it('lets old workers complete every request but a subscription', () => {
+    expect(seconds('worker_shutdown_timeout')).toBeGreaterThan(seconds('proxy_read_timeout'));
   });
 
   it('closes an idle connection before the gateway does', async () => {
