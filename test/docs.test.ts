@@ -131,7 +131,7 @@ describe('the documentation', () => {
     let entry = '';
     const examples = [...rows].flatMap(([, name, cell = '']) => {
       entry = name ?? entry;
-      const spans = [...cell.matchAll(/`(\{.*?\}|".*?")`/g)].map(([, text = '']) => text);
+      const spans = [...cell.matchAll(/`(\{.*?\}|".*?"|\[.*?\])`/g)].map(([, text = '']) => text);
       return spans.map((text) => [entry, text] as const);
     });
     expect(examples.length).toBeGreaterThan(8);

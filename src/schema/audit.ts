@@ -42,6 +42,13 @@ export function addAudit(builder: Builder): void {
         nullable: true,
         description: 'What kind of thing it is, in the terms of the service, such as `user`.',
       }),
+      apiKey: t.field({
+        type: 'ApiKey',
+        nullable: true,
+        description:
+          'The API key that it is, with its identifier as client ID. Null unless its type is `api_key` in any spelling, or the contract says that it is a key. Below it, `audit` must not be selected: OPERATION_TOO_COMPLEX.',
+        resolve: ({ apiKey }) => apiKey,
+      }),
     }),
   });
 

@@ -2,7 +2,7 @@ import type {
   AuditContract,
   ConfiguredContract,
   EventContract,
-  PartyContract,
+  PartyPart,
 } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
@@ -63,7 +63,7 @@ const ORDER: readonly EventEntry[] = [
   ...(['action', 'actor', 'target'] as const),
 ];
 
-const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly (keyof PartyContract)[];
+const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly PartyPart[];
 
 /**
  * Explains which fields are null in all of some records, and which contracts may read them. Parts of a party that has
@@ -123,7 +123,7 @@ function suggestParts(
   records: readonly unknown[],
   contract: EventContract,
   role: 'actor' | 'target',
-  part: keyof PartyContract,
+  part: PartyPart,
 ): readonly Suggestion[] {
   const read = new Set(readPointers(contract));
   const candidates = listCandidates(records, (pointer) => read.has(pointer));
