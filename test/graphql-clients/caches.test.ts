@@ -4,7 +4,7 @@ import * as apollo from '../../examples/graphql-clients/apollo.ts';
 import * as relay from '../../examples/graphql-clients/relay/audit.ts';
 import { createEnvironment } from '../../examples/graphql-clients/relay/environment.ts';
 import * as urql from '../../examples/graphql-clients/urql.ts';
-import { DeleteApiKeyDocument } from '../../src/client/request.ts';
+import { DeleteApiKeyDocument } from '../../src/client/index.ts';
 import { EVENTS, KEYS, keysOf, line, lose, SPARSE, startTrail } from './trail.ts';
 
 type Variables = {

@@ -8,7 +8,7 @@ import {
   LoginDocument,
   type Result,
   request,
-} from '../../src/client/request.ts';
+} from '../../src/client/index.ts';
 import type { SandboxEvent } from '../../src/sandbox/event.ts';
 import type { ScriptedResponse } from '../../src/sandbox/script.ts';
 import { createTestbed, type TestbedOptions } from '../../src/testing/testbed.ts';
