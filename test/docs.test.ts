@@ -117,7 +117,10 @@ describe('the documentation', () => {
       'graphql-request.ts',
       'query-client.ts',
     ])
-      expect(fileOf('docs/clients.md', name)).toBe(read(`examples/graphql-clients/${name}`));
+      expect(fileOf('docs/graphql-clients.md', name)).toBe(
+        read(`examples/graphql-clients/${name}`),
+      );
+    expect(fileOf('docs/clients.md', 'follow.ts')).toBe(read('examples/follow.ts'));
     expect(fileOf('docs/testing.md', 'audit.test.ts')).toBe(read('examples/testing.test.ts'));
     expect(fileOf('docs/observability.md', 'tracing.js')).toBe(read('examples/tracing.js'));
     expect(fileOf('docs/contracts.md', 'contract.json')).toBe(

@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
-import { readEvents } from '../helpers/read-events.ts';
+import { records } from '../helpers/live-trail.ts';
 import { type Handler, startService } from '../helpers/service.ts';
+import { AUDIT_EVENTS, type Batch, readEvents } from '../helpers/subscribe.ts';
 import { CONF, hasNginx, type Nginx, type ProxiedResponse, startNginx } from './nginx.ts';
 
 /** A gateway on a port, in front of its own service. */
@@ -59,43 +61,16 @@ async function startReplica(
   };
 }
 
-/** Subscribes to the trail through nginx. The first payload has the checkpoint of the beginning. */
+/** Subscribes to the trail through nginx. Disposing the result disconnects. */
 async function follow(nginx: Nginx, after: string | null = null) {
-  const query =
-    'subscription ($after: String) { auditEvents(after: $after) { checkpoint nodes { id } } }';
   const response = await nginx.open({
-    body: JSON.stringify({ query, variables: { after } }),
+    body: JSON.stringify({ query: AUDIT_EVENTS, variables: { after } }),
     headers: { authorization: 'Bearer t', accept: 'text/event-stream' },
   });
-  const events = readEvents<Tail>(response);
-  /** The next event. @throws Error if the connection is lost. */
-  const next = async () => {
-    const { done, value } = await events.next();
-    if (done) throw new Error('The stream ended without `complete`.');
-    return value;
-  };
-  /** The next payload; comments before it are skipped. */
-  const payload = async () => {
-    let event = await next();
-    while (event === 'comment') event = await next();
-    const { nodes = [], checkpoint = null } = Object(event).data.auditEvents as Batch; // the test fails without it
-    return { ids: nodes.map(({ id }) => id), checkpoint };
-  };
-  return { response, next, payload };
+  return readEvents(new Response(Readable.toWeb(response) as ReadableStream)); // the types of Node and the web differ
 }
 
-type Batch = {
-  readonly checkpoint: string;
-  readonly nodes: readonly { readonly id: string }[];
-};
-type Tail = { readonly auditEvents: Batch };
-
-/** The newest `count` events of a trail. */
-const trailOf = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({
-    id: `e${count - index}`,
-    occurred_at: new Date(1_795_000_000_000 + 1000 * (count - index)).toISOString(),
-  }));
+const idsOf = ({ nodes }: Batch<{ readonly id: string }>) => nodes.map(({ id }) => id);
 
 /** A duration from the file, in seconds. */
 const seconds = (name: string) =>
@@ -285,38 +260,39 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
   });
 
   it('passes on each event at once, keeps a quiet subscription open, and ends it with its client', async () => {
-    let count = 2;
-    await using replica = await startReplica(() => ({ body: trailOf(count) }));
+    let trail = records(2, 1);
+    await using replica = await startReplica(() => ({ body: trail }));
     // Comments come every 0.3 s in tests, and every 12 s otherwise.
     const conf = CONF.replace('proxy_read_timeout 120s', 'proxy_read_timeout 1s');
     await using nginx = await startNginx([replica.url, CLOSED], conf);
-    const { response, next, payload } = await follow(nginx);
-    expect(response.headers['content-type']).toBe('text/event-stream');
-    expect((await payload()).ids).toEqual([]);
-    count = 3;
-    expect((await payload()).ids).toEqual(['e3']);
-    for (let comments = 0; comments < 10; comments += 1) expect(await next()).toBe('comment');
-    count = 5;
-    expect((await payload()).ids).toEqual(['e4', 'e5']);
-    response.destroy();
+    {
+      await using stream = await follow(nginx);
+      expect(idsOf(await stream.nextBatch())).toEqual([]);
+      trail = records(3, 2, 1);
+      expect(idsOf(await stream.nextBatch())).toEqual(['r3']);
+      const next = stream.nextBatch();
+      const comments = () => stream.received().match(/^:$/gm)?.length;
+      await vi.waitFor(() => expect(comments()).toBeGreaterThan(10), 10_000);
+      trail = records(5, 4, 3, 2, 1);
+      expect(idsOf(await next)).toEqual(['r4', 'r5']);
+    }
     await vi.waitFor(() => expect(replica.logged.at(-1)).toContain('"ended":"client"'));
   });
 
   it('lets a subscriber continue on the other gateway when its own stops, and loses no event', async () => {
-    let count = 2;
-    const trail: Handler = () => ({ body: trailOf(count) });
-    await using first = await startReplica(trail, { timeoutMs: 10_000 });
-    await using second = await startReplica(trail);
-    await using nginx = await startNginx([first.url, CLOSED]);
-    const { next, payload } = await follow(nginx);
-    const start = await payload();
-    await first.stop();
-    for (let event = await next(); event !== 'complete'; ) event = await next();
-    count = 4;
-    await using other = await startNginx([first.url, second.url]); // the first is closed
-    const resumed = await follow(other, start.checkpoint);
-    expect((await resumed.payload()).ids).toEqual(['e3', 'e4']);
-    resumed.response.destroy();
+    let trail = records(2, 1);
+    await using first = await startReplica(() => ({ body: trail }), { timeoutMs: 10_000 });
+    await using second = await startReplica(() => ({ body: trail }), { timeoutMs: 10_000 });
+    await using nginx = await startNginx([first.url, second.url]);
+    await using stream = await follow(nginx);
+    const { checkpoint } = await stream.nextBatch();
+    const [own, other] = first.seen.length > 0 ? [first, second] : [second, first];
+    await own.stop();
+    expect(await stream.next()).toBeNull(); // complete
+    trail = records(4, 3, 2, 1);
+    await using resumed = await follow(nginx, checkpoint);
+    expect(idsOf(await resumed.nextBatch())).toEqual(['r3', 'r4']);
+    expect(other.seen).not.toEqual([]);
   });
 
   it('logs the client, the gateway and the request ID, and no secret', async () => {
