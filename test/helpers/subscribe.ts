@@ -45,12 +45,24 @@ export const AUDIT_EVENTS = `subscription ($after: String, $filter: AuditFilter,
 
 /** Subscribes through `fetch`, of a gateway or the global one, and reads the server-sent events. */
 export async function subscribe<Node = { readonly id: string }>(
-  { fetch }: { readonly fetch: (url: string, init: RequestInit) => Promise<Response> },
+  fetcher: Fetcher,
+  variables?: Readonly<Record<string, unknown>>,
+  options?: SubscribeOptions,
+): Promise<Subscription<Node>> {
+  return readEvents(await requestEvents(fetcher, variables, options));
+}
+
+/** A gateway, or the global `fetch`. */
+type Fetcher = { readonly fetch: (url: string, init: RequestInit) => Promise<Response> };
+
+/** Subscribes through `fetch`, of a gateway or the global one. */
+export function requestEvents(
+  { fetch }: Fetcher,
   variables: Readonly<Record<string, unknown>> = {},
   options: SubscribeOptions = {},
-): Promise<Subscription<Node>> {
+): Promise<Response> {
   const { token = 't', query = AUDIT_EVENTS, headers, signal } = options;
-  const response = await fetch(options.url ?? 'http://gateway.test/graphql', {
+  return fetch(options.url ?? 'http://gateway.test/graphql', {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -61,7 +73,6 @@ export async function subscribe<Node = { readonly id: string }>(
     body: JSON.stringify({ query, variables }),
     ...(signal && { signal }),
   });
-  return readEvents(response);
 }
 
 /** Reads the server-sent events of a response. */
