@@ -126,9 +126,11 @@ const LOGIN_AGAIN = `# Logs in with the refresh token. The new
 mutation LoginAgain${LOGIN_DEFINITION}`;
 
 const FOLLOW = `# Shows new events as they arrive, until you
-# press stop. Log in from another window: the
-# login appears here after five seconds.
-subscription AuditEvents($filter: AuditFilter) {
+# press stop. Log in from another window:
+# after some seconds, the login appears here.
+subscription AuditEvents(
+  $filter: AuditFilter
+) {
   auditEvents(filter: $filter, every: 5) {
     nodes {
       occurredAt
