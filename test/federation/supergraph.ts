@@ -185,13 +185,13 @@ export async function subscribe<Node = { readonly id: string }>(
   return { status, payloads: readPayloads(body) };
 }
 
-/** Grafbase writes no space after the colon. */
+/** Grafbase ends lines with CRLF, and writes no space after the colon. */
 async function* readPayloads<Node>(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<Payload<Node>, null> {
   let text = '';
   for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-    const events = `${text}${chunk}`.split('\n\n');
+    const events = `${text}${chunk}`.replaceAll('\r\n', '\n').split('\n\n');
     text = events.pop() ?? '';
     for (const event of events) {
       const [, name, data = ''] = /^event: ?(\w+)\ndata: ?(.*)$/.exec(event.trim()) ?? [];
