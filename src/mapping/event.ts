@@ -14,28 +14,10 @@ import { compileTime, type Instant, parseTime } from './time.ts';
 import { isObject, toText } from './values.ts';
 
 /** The actor or the target of an event. */
-export class Party implements Readonly<Record<PartyPart, string | null>> {
-  readonly identifier: string | null;
-  readonly name: string | null;
-  readonly type: string | null;
-  readonly #isApiKey: (type: string | null) => boolean;
-
-  constructor(
-    { identifier, name, type }: Readonly<Record<PartyPart, string | null>>,
-    isApiKey: (type: string | null) => boolean,
-  ) {
-    this.identifier = identifier;
-    this.name = name;
-    this.type = type;
-    this.#isApiKey = isApiKey;
-  }
-
+export type Party = Readonly<Record<PartyPart, string | null>> & {
   /** The API key that this party is. Null if it is something else, or if it may be. */
-  get apiKey(): { readonly clientId: string } | null {
-    const { identifier, type } = this;
-    return identifier !== null && this.#isApiKey(type) ? { clientId: identifier } : null;
-  }
-}
+  readonly apiKey: { readonly clientId: string } | null;
+};
 
 /** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
 export class AuditEvent {
@@ -122,7 +104,9 @@ function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) =>
     const name = toText(readName(record));
     const type = toText(readType(record));
     const isEmpty = identifier === null && name === null && type === null;
-    return isEmpty ? null : new Party({ identifier, name, type }, isApiKey);
+    if (isEmpty) return null;
+    const apiKey = identifier !== null && isApiKey(type) ? { clientId: identifier } : null;
+    return { identifier, name, type, apiKey };
   };
 }
 

@@ -23,7 +23,7 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   /** Parses a JSON pointer: each one once, however many records it is resolved against. */
   readonly readPointer: (pointer: string) => PointerReader;
   /**
-   * Counts values of the response, before they are read: items with so many fields each. Throws OPERATION_TOO_COMPLEX for
+   * Counts values of the response, before they are read: items with a number of fields each. Throws OPERATION_TOO_COMPLEX for
    * more than 50,000.
    */
   readonly admitValues: (items: number, fields: number) => void;

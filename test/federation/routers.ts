@@ -7,8 +7,8 @@ import { startStitchedSchema } from '../../examples/federation/stitched-schema.t
 import type { ErrorCode } from '../../src/errors.ts';
 import { readExample, type StartRouter } from './supergraph.ts';
 
-/** What a router hands on to clients, where routers differ: a column of the table in docs/federation.md. */
-export type HandsOn = {
+/** What a router forwards to clients, where routers differ: a column of the table in docs/federation.md. */
+export type Forwarded = {
   readonly serviceName: 'keytrail' | 'none';
   readonly path: 'apiKeys.1.audit' | 'apiKeys.audit';
   readonly variable: 'NAME' | '_FIELD_NAME' | 'none';
@@ -31,7 +31,7 @@ export type HandsOn = {
 };
 
 /** The heads of the rows of that table. */
-export const ROWS: Readonly<Record<keyof HandsOn, string>> = {
+export const ROWS: Readonly<Record<keyof Forwarded, string>> = {
   serviceName: '`serviceName` in `extensions`',
   path: 'path of the error of the second key',
   variable: 'the variable `NAME` of a `FIELD` in messages',
@@ -58,12 +58,12 @@ export type Router = {
   readonly start: StartRouter;
   /** Its script in the example's package.json. */
   readonly script: string;
-  readonly handsOn: HandsOn;
+  readonly forwarded: Forwarded;
   /** Why it cannot run on this machine. */
   readonly missing?: string | undefined;
 };
 
-const APOLLO: HandsOn = {
+const APOLLO: Forwarded = {
   serviceName: 'keytrail',
   path: 'apiKeys.1.audit',
   variable: 'NAME',
@@ -90,9 +90,9 @@ const STREAMS = {
   lostConnection: 'DOWNSTREAM_SERVICE_ERROR',
   afterwards: 'complete',
   joinError: 'once',
-} as const satisfies Partial<HandsOn>;
+} as const satisfies Partial<Forwarded>;
 
-const HIVE: HandsOn = {
+const HIVE: Forwarded = {
   ...APOLLO,
   ...STREAMS,
   path: 'apiKeys.audit',
@@ -108,13 +108,13 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
   'Apollo Gateway': {
     start: withSupergraph(startApolloGateway),
     script: 'apollo',
-    handsOn: APOLLO,
+    forwarded: APOLLO,
   },
-  'Hive Gateway': { start: withSupergraph(startHiveGateway), script: 'hive', handsOn: HIVE },
+  'Hive Gateway': { start: withSupergraph(startHiveGateway), script: 'hive', forwarded: HIVE },
   'Hive Gateway, Rust planner': {
     start: withSupergraph(startHiveGatewayRust),
     script: 'hive-rust',
-    handsOn: {
+    forwarded: {
       ...APOLLO,
       ...STREAMS,
       joinError: 'in every later payload',
@@ -127,7 +127,7 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
   'Stitched schema': {
     start: withSupergraph(startStitchedSchema),
     script: 'stitched',
-    handsOn: { ...HIVE, serviceName: 'none' },
+    forwarded: { ...HIVE, serviceName: 'none' },
   },
   'Grafbase Gateway': {
     start: ({ toTestUrls }) =>
@@ -135,7 +135,7 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
     script: 'grafbase',
     missing: GRAFBASE === undefined ? 'npm installs Grafbase on Linux on x86-64 only' : undefined,
     // It replaces each response of Keytrail whose status is 400 or 503.
-    handsOn: {
+    forwarded: {
       serviceName: 'none',
       path: 'apiKeys.1.audit',
       variable: 'none',
@@ -168,7 +168,7 @@ export function renderTable(): string {
   const routers = Object.values(ROUTERS);
   const rows = Object.entries(ROWS).map(([key, head]) => [
     head,
-    ...routers.map(({ handsOn }) => toCell(handsOn[key as keyof HandsOn])), // a key of ROWS
+    ...routers.map(({ forwarded }) => toCell(forwarded[key as keyof Forwarded])), // a key of ROWS
   ]);
   const [head, ...body] = [['', ...Object.keys(ROUTERS)], ...rows].map(
     (cells) => `| ${cells.join(' | ')} |`,

@@ -66,7 +66,7 @@ describe('the settings of the routers that do not run here', () => {
 describe('docs/federation.md', () => {
   const page = readFileSync(new URL('../../docs/federation.md', import.meta.url), 'utf8');
 
-  it('has the table of what each router hands on', () => {
+  it('has the table of what each router forwards', () => {
     expect(page).toContain(`\n\n${renderTable()}\n\n`);
   });
 

@@ -74,10 +74,10 @@ async function startBreakable(target: string) {
 }
 
 const STREAMING = Object.entries(ROUTERS).filter(
-  ([, { handsOn }]) => handsOn.subscription === 'streamed',
+  ([, { forwarded }]) => forwarded.subscription === 'streamed',
 );
 
-describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
+describe.each(STREAMING)('%s', (_, { start, forwarded, missing }) => {
   beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
   it('joins the owner of its key into a new event, and forwards the token to Keytrail only', async () => {
@@ -185,8 +185,8 @@ describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
 
   it.each([
     ['UNAUTHENTICATED', 'no token', {}, {}],
-    [handsOn.wrongVariable, 'an invalid checkpoint', { ...ANN, after: 'nonsense' }, {}],
-    [handsOn.overloaded, 'one subscription too many', ANN, { maxSubscriptions: 0 }],
+    [forwarded.wrongVariable, 'an invalid checkpoint', { ...ANN, after: 'nonsense' }, {}],
+    [forwarded.overloaded, 'one subscription too many', ANN, { maxSubscriptions: 0 }],
   ])('returns %s for %s, and sends nothing', async (code, _, options, overrides) => {
     await using graph = await startGraph(start, {}, overrides);
     const { payloads } = await subscribe(graph.router, options);
@@ -203,11 +203,11 @@ describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
     const { payloads } = await subscribe(graph.router, ANN);
     const { value } = await payloads.next();
     await payloads.return(null);
-    expect(codeOf(value ?? {})).toBe(handsOn.unreachable);
+    expect(codeOf(value ?? {})).toBe(forwarded.unreachable);
     expect(JSON.stringify(value)).not.toMatch(/ann|127\.0\.0\.1|ECONNREFUSED/);
   });
 
-  it(`returns ${handsOn.lostConnection} after a lost connection, and the stream: ${handsOn.afterwards}`, async () => {
+  it(`returns ${forwarded.lostConnection} after a lost connection, and the stream: ${forwarded.afterwards}`, async () => {
     const trail = createTrail();
     await using subgraphs = await startSubgraphs(trail.respond, pauseShortly());
     await using keytrail = await startBreakable(subgraphs.keytrail);
@@ -222,16 +222,16 @@ describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
     expect(last?.nodes).toEqual([{ id: 'event-2' }]);
     keytrail.breakAll();
     const { value: lost } = await payloads.next();
-    expect(codeOf(lost ?? {})).toBe(handsOn.lostConnection);
+    expect(codeOf(lost ?? {})).toBe(forwarded.lostConnection);
     expect(JSON.stringify(lost)).not.toContain('event-2');
     const next = await payloads.next();
     await payloads.return(null);
-    if (handsOn.afterwards === 'complete') expect(next).toEqual({ done: true, value: null });
+    if (forwarded.afterwards === 'complete') expect(next).toEqual({ done: true, value: null });
     // It sent the subscription again, as it was. Events may be missing in between, as `previous` shows.
     else expect(next.value?.data?.auditEvents).toMatchObject({ nodes: [], previous: null });
   });
 
-  it(`returns an error of another subgraph: ${handsOn.joinError}`, async () => {
+  it(`returns an error of another subgraph: ${forwarded.joinError}`, async () => {
     const trail = createTrail();
     await using graph = await startGraph(start, trail.respond, pauseShortly());
     const { payloads } = await subscribe<WithOwner>(graph.router, { ...ANN, fields: OWNER });
@@ -242,12 +242,12 @@ describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
     expect(failed?.data?.auditEvents?.nodes).toEqual([
       { id: 'event-2', actor: { apiKey: { clientId: 'key-4', owner: null } } },
     ]);
-    expect(codeOf(failed ?? {})).toBe(handsOn.unreachable);
+    expect(codeOf(failed ?? {})).toBe(forwarded.unreachable);
     trail.add('event-3'); // of a user: nothing to join
     const { value: joined } = await payloads.next();
     await payloads.return(null);
     expect(joined?.data?.auditEvents?.nodes).toEqual([{ id: 'event-3', actor: { apiKey: null } }]);
-    expect(joined?.errors ?? []).toHaveLength(handsOn.joinError === 'once' ? 0 : 1);
+    expect(joined?.errors ?? []).toHaveLength(forwarded.joinError === 'once' ? 0 : 1);
   });
 
   it('returns every character of large payloads', async () => {
@@ -271,13 +271,13 @@ describe.each(STREAMING)('%s', (_, { start, handsOn, missing }) => {
 });
 
 describe('Apollo Gateway', () => {
-  const { start, handsOn } = ROUTERS['Apollo Gateway'] ?? {};
+  const { start, forwarded } = ROUTERS['Apollo Gateway'] ?? {};
 
   it('has no subscriptions: returns an error without a request to Keytrail', async () => {
     if (start === undefined) throw new TypeError('It is in ROUTERS.');
     await using graph = await startGraph(start);
     const result = await ask(graph.router, 'subscription { auditEvents { checkpoint } }', ANN);
-    expect(codeOf(result)).toBe(handsOn?.subscription);
+    expect(codeOf(result)).toBe(forwarded?.subscription);
     expect((await subscribe(graph.router, ANN)).status).toBe(406);
     expect(graph.keytrailRequests()).toEqual([]);
   });

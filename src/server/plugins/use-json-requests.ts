@@ -22,7 +22,10 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
  * and its message quotes no input.
  */
 export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
-  const sendEvents = getSSEProcessor();
+  // Yoga's streams read ahead by 64 KiB, and a pending read delays their cancellation until the next ping.
+  const toEvents = getSSEProcessor();
+  const sendEvents: typeof toEvents = (result, fetchAPI, mediaType) =>
+    toEvents(result, { ...fetchAPI, Response, ReadableStream }, mediaType);
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
