@@ -16,6 +16,7 @@ import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { EVENT_STREAM } from './server/media-types.ts';
+import { useAsciiEvents } from './server/plugins/use-ascii-events.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
 import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
@@ -143,6 +144,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
       useResultLimit(options), // before useErrorCodes, which codes its error
+      useAsciiEvents(),
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
       useRequestReport(

@@ -24,6 +24,10 @@ export type Forwarded = {
   readonly references: '200' | '50';
   readonly longInteger: ErrorCode | 'VARIABLE_ERROR' | 'rounded';
   readonly twoDeletions: ErrorCode | 'SUBGRAPH_REQUEST_ERROR' | 'both deleted';
+  readonly subscription: 'streamed' | 'INTERNAL_SERVER_ERROR';
+  readonly lostConnection: 'DOWNSTREAM_SERVICE_ERROR' | 'SUBGRAPH_REQUEST_ERROR' | 'none';
+  readonly afterwards: 'complete' | 'starts again' | 'none';
+  readonly joinError: 'once' | 'in every later payload' | 'none';
 };
 
 /** The heads of the rows of that table. */
@@ -43,6 +47,10 @@ export const ROWS: Readonly<Record<keyof Forwarded, string>> = {
   references: 'references to the 50 keys of 200 events',
   longInteger: 'a client ID of 20 digits, not as a string',
   twoDeletions: 'two deletions in one mutation',
+  subscription: 'a subscription',
+  lostConnection: 'a lost connection to Keytrail, in a stream',
+  afterwards: 'the stream then',
+  joinError: 'an error of another subgraph, in a stream',
 };
 
 /** A router of the example. */
@@ -71,10 +79,22 @@ const APOLLO: Forwarded = {
   references: '200',
   longInteger: 'BAD_REQUEST',
   twoDeletions: 'OPERATION_TOO_COMPLEX',
+  subscription: 'INTERNAL_SERVER_ERROR',
+  lostConnection: 'none',
+  afterwards: 'none',
+  joinError: 'none',
 };
+
+const STREAMS = {
+  subscription: 'streamed',
+  lostConnection: 'DOWNSTREAM_SERVICE_ERROR',
+  afterwards: 'complete',
+  joinError: 'once',
+} as const satisfies Partial<Forwarded>;
 
 const HIVE: Forwarded = {
   ...APOLLO,
+  ...STREAMS,
   path: 'apiKeys.audit',
   variable: '_FIELD_NAME',
   invalidStatus: '200',
@@ -96,6 +116,8 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
     script: 'hive-rust',
     forwarded: {
       ...APOLLO,
+      ...STREAMS,
+      joinError: 'in every later payload',
       data: 'none',
       invalidStatus: '200',
       references: '50',
@@ -129,6 +151,9 @@ export const ROUTERS: Readonly<Record<string, Router>> = {
       references: '200',
       longInteger: 'VARIABLE_ERROR',
       twoDeletions: 'SUBGRAPH_REQUEST_ERROR',
+      ...STREAMS,
+      lostConnection: 'SUBGRAPH_REQUEST_ERROR',
+      afterwards: 'starts again',
     },
   },
 };
@@ -152,5 +177,5 @@ export function renderTable(): string {
 }
 
 function toCell(value: string): string {
-  return /^(?:none|rounded|both deleted|\d+)$/.test(value) ? value : `\`${value}\``;
+  return /^[a-z]+(?: [a-z]+)*$|^\d+$/.test(value) && value !== 'keytrail' ? value : `\`${value}\``;
 }
