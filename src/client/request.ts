@@ -1,7 +1,9 @@
 import type { ErrorCode, FailureExtensions } from '../errors.ts';
+import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
 
 export type { ErrorCode, FailureReason } from '../errors.ts';
+export type { ExplainedEntry, Explanation } from './explanation.ts';
 export * from './graphql.ts';
 
 /** An operation as a string that carries the types of its data and variables, or any string. */
@@ -28,6 +30,8 @@ export type RequestOptions = {
   readonly url?: string | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;
+  /** Requests `extensions.explain`. The gateway ignores it if EXPLAIN is off, as in production. @default false */
+  readonly explain?: boolean | undefined;
 };
 
 /** Why a field or the whole request failed. Decide by `extensions.code`. */
@@ -46,6 +50,7 @@ export type ResultError = {
 export type Result<Data> = {
   readonly data?: Data | null;
   readonly errors?: readonly ResultError[];
+  readonly extensions?: { readonly explain?: Explanation };
 };
 
 const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
@@ -57,7 +62,7 @@ const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { token, url = DEFAULT_URL, fetch = globalThis.fetch }: RequestOptions = {},
+  { token, url = DEFAULT_URL, fetch = globalThis.fetch, explain = false }: RequestOptions = {},
 ): Promise<Result<Data>> {
   const response = await fetch(url, {
     method: 'POST',
@@ -65,6 +70,7 @@ export async function request<Data, Variables>(
       'content-type': 'application/json',
       accept: 'application/json',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(explain && { 'x-keytrail-explain': '1' }),
     },
     body: JSON.stringify({ query: document.toString(), variables }),
   });

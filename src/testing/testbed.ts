@@ -21,7 +21,7 @@ export type { TestbedResponse } from './script.ts';
 
 /** The options of {@link createTestbed}. */
 export type TestbedOptions = {
-  /** Options of the gateway. By default introspection is on and logins are not limited. */
+  /** Options of the gateway. By default introspection and explain are on, and logins are not limited. */
   readonly gateway?: Partial<Omit<GatewayOptions, 'upstream' | 'now'>>;
   /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
@@ -55,11 +55,14 @@ export type Testbed = AsyncDisposable & {
   readonly clientId: string;
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Sends an operation. The token is that of the logged-in client unless given; null sends none. */
+  /**
+   * Sends an operation. The token is that of the logged-in client unless given; null sends none. With `explain`, the
+   * result has `extensions.explain`.
+   */
   request<Data, Variables>(
     document: Document<Data, Variables>,
     variables: Variables,
-    options?: { readonly token?: string | null },
+    options?: { readonly token?: string | null; readonly explain?: boolean },
   ): Promise<Result<Data>>;
   /**
    * Scripts the service's responses to its next requests, one each; one with `to` only for a request that it matches.
@@ -120,6 +123,7 @@ export async function createTestbed({
   const gateway = stack.use(
     createGatewayWith(clock.timers, {
       introspection: true,
+      explain: true,
       loginRateLimit: 0,
       ...options,
       now: clock.now,
@@ -141,8 +145,8 @@ export async function createTestbed({
     gateway,
     sandbox,
     ...client,
-    request: (document, variables, { token = client.accessToken } = {}) =>
-      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
+    request: (document, variables, { token = client.accessToken, explain } = {}) =>
+      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined, explain }),
     respondNext: script.add,
     assertDone: script.assertDone,
     clearResponses: script.clear,

@@ -7,7 +7,12 @@ import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
-import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
+import {
+  type CallGroup,
+  type CallOptions,
+  createResilientCall,
+  type UpstreamCall,
+} from './resilient-call.ts';
 import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
@@ -49,6 +54,8 @@ export type AuthorizedCalls = {
 
 /** The calls of one GraphQL request. */
 export type Calls = {
+  /** What they share. */
+  readonly group: CallGroup;
   /** Bytes of the bodies that were read so far. */
   bytesRead(): number;
   readonly unauthenticated: UnauthenticatedCalls;
@@ -62,8 +69,10 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace. */
-  of(trace: Trace): Calls;
+  /** The calls of one GraphQL request, recorded in its trace. With the group of others they count as calls of one request. */
+  of(trace: Trace, group?: CallGroup): Calls;
+  /** The base URL of the service, without a trailing slash. */
+  readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
   follow(link: string, from: Path): Path | null;
 };
@@ -125,15 +134,11 @@ export function createRestClient(options: RestClientOptions): RestClient {
   };
 
   return {
-    of: (trace) => {
-      const group = {
-        hasVerdict: false,
-        hasResponse: false,
-        bytesRead: 0,
-        maxBytes: maxBytesPerRequest,
-      };
+    url: `${url.origin}${basePath}`,
+    of: (trace, group = createGroup(maxBytesPerRequest)) => {
       const shared = { trace, group };
       return {
+        group,
         bytesRead: () => group.bytesRead,
         unauthenticated: {
           post: (route, path, object, accepted) => {
@@ -161,4 +166,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
     // `close` rejects if the pool was destroyed, when there is nothing left to close.
     [Symbol.asyncDispose]: () => Promise.race([destroyed.promise, pool.close().catch(() => {})]),
   };
+}
+
+function createGroup(maxBytes: number): CallGroup {
+  return { hasVerdict: false, hasResponse: false, bytesRead: 0, maxBytes };
 }

@@ -22,6 +22,10 @@ export type Attempt = {
   readonly status?: number;
   /** Why no response was accepted. */
   readonly code?: ErrorCode;
+  /** Length of the body that was read; 0 for a partial one, or one that was not needed. */
+  readonly bytes: number;
+  /** Whether the service may have received the request. */
+  readonly isSent: boolean;
 };
 
 /** `open`: calls are rejected; `half-open`: one trial request checks whether the service has recovered. */

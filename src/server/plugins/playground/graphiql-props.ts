@@ -91,6 +91,8 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     }
     request.headers.set('accept', 'application/graphql-response+json, application/json');
     request.headers.set('content-type', 'application/json');
+    if (!isIntrospection && !request.headers.has('x-keytrail-explain'))
+      request.headers.set('x-keytrail-explain', '1'); // ignored where EXPLAIN is off
     const response = await fetch(request).catch(() => undefined);
     if (response === undefined) return fail('Keytrail does not respond. Check that it is running.');
     const result: unknown = await response.json().catch(() => undefined);
