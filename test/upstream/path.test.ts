@@ -47,7 +47,7 @@ describe('a path', () => {
       withParameter(audit, parameter),
       followLink('?page=2', audit, base),
     ]) {
-      expect(changed).toEqual({ template: '/api/v1/audit', value: '/api/v1/audit?page=2' });
+      expect(changed).toMatchObject({ template: '/api/v1/audit', value: '/api/v1/audit?page=2' });
     }
   });
 });
