@@ -81,8 +81,8 @@ export function createContext(
   isExplained: boolean,
 ): Context {
   const { clock } = stream.timers;
-  const recorder = isExplained ? createRecorder(client, contract, { trace, clock }) : undefined;
-  const calls = recorder?.over(client.of(trace), 'audit') ?? client.of(trace);
+  const recorder = isExplained ? createRecorder(client.url, contract, { trace, clock }) : undefined;
+  const calls = client.of(recorder?.traceOf('audit') ?? trace);
   const bearer = () => parseBearer(request.headers.get('authorization'));
   const authorized = () => calls.authorized(bearer());
 
@@ -131,7 +131,7 @@ export function createContext(
       admit: stream.admit,
       signals: [request.signal, stream.shutdown],
       createLoader: (signal) => {
-        const ofPoll = recorder?.over(client.of(trace), 'auditEvents') ?? client.of(trace);
+        const ofPoll = client.of(recorder?.traceOf('auditEvents') ?? trace);
         return createPageLoader(client, () => ofPoll.authorized(bearer()), signal);
       },
     },

@@ -5,71 +5,81 @@ import type { AuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract, LazyAuditContract, LoginContract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { type EventFilter, filterParameters } from '../pagination/select-events.ts';
-import { type Path, type QueryParameter, showPath, toCurl } from '../upstream/path.ts';
-import type { Calls, RestClient } from '../upstream/rest-client.ts';
+import { type QueryParameter, type ShownPath, showPath, toCurl } from '../upstream/path.ts';
 import type { Trace } from '../upstream/types.ts';
 
-/** What the fields that call the service send. */
+/** The requests to the service, by the fields that send them. */
 const REQUESTS: Readonly<Record<string, string>> = {
   login: 'POST /api/v1/auth/login',
   audit: 'GET /api/v1/audit',
   auditEvents: 'GET /api/v1/audit',
-  deleteApiKey: 'DELETE /api/v1/secrets/$PARAMETER',
+  deleteApiKey: 'DELETE /api/v1/secrets/{client_id}',
 };
+
+/** One call, as far as it got. */
+type Call = Readonly<Record<'field' | 'path', string>> & { attempts: number; ms: number } & Partial<
+    Record<'status' | 'bytes', number | undefined> & Record<'why' | 'curl', string | undefined>
+  > & { sent?: false | undefined };
 
 /** Records what a request does, to explain it. What it shows contains no value of the client or the service. */
 export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Creates the recorder of one request. `clock` is monotonic time in milliseconds. */
 export function createRecorder(
-  client: RestClient,
+  baseUrl: string,
   { audit, login }: ConfiguredContract,
   { trace, clock }: { readonly trace: Trace; readonly clock: () => number },
 ) {
-  const calls: ReturnType<typeof newCall>[] = [];
+  const calls: Call[] = [];
   const events: AuditEvent[] = [];
   const [forwarded, checkedByGateway] = [new Set<string>(), new Set<string>()];
   let trail: LazyAuditContract | undefined;
-  let loginMapping: object | null = null;
+  let ofLogin: object | null = null;
   let isClosed = false;
 
-  const record = async <Result>(
-    field: string,
-    of: Calls,
-    to: Path,
-    send: (calls: Calls) => Promise<Result>,
-  ): Promise<Result> => {
-    if (isClosed) return send(of);
-    const call = newCall(field, showPath(to, audit?.paging?.parameter));
-    if (call.method === 'GET') call.curl = toCurl(client.url, call.path);
+  const addCall = (field: string, to: ShownPath): Call => {
+    const [method] = REQUESTS[field]?.split(' ') ?? [];
+    const path = showPath(to, audit?.paging?.parameter);
+    const call: Call = {
+      ...{ field, method, path, attempts: 0, status: undefined, ms: 0, bytes: undefined },
+      ...{
+        sent: false,
+        why: undefined,
+        curl: method === 'GET' ? toCurl(baseUrl, path) : undefined,
+      },
+    };
     calls.push(call);
-    const begun = clock();
-    try {
-      return await send(client.of(observe(trace, call), of.group));
-    } catch (error) {
-      const isExpected = error instanceof GatewayError; // its message is a fixed sentence
-      const why = isExpected ? error.message : FAILURES.INTERNAL_SERVER_ERROR;
-      if (call.status === undefined) call.why = why;
-      throw error;
-    } finally {
-      call.ms = Math.round(clock() - begun);
-    }
+    return call;
   };
 
   return {
-    /** The same calls, recorded. `field` is the one that needs the trail. */
-    over: (of: Calls, field: 'audit' | 'auditEvents'): Calls => ({
-      ...of,
-      unauthenticated: {
-        post: (route, to, ...rest) =>
-          record('login', of, to, (own) => own.unauthenticated.post(route, to, ...rest)),
+    /** The trace of the request, in which calls are recorded. `reader` is the field that reads the trail. */
+    traceOf: (reader: 'audit' | 'auditEvents'): Trace => ({
+      ...trace,
+      beginCall: (method, path) => {
+        if (isClosed) return trace;
+        const request = `${method} ${path.template}`;
+        const field = Object.keys(REQUESTS).find((name) => REQUESTS[name] === request) ?? '';
+        const call = addCall(field === 'audit' ? reader : field, path);
+        const begun = clock();
+        return {
+          startAttempt: (start) => {
+            const { headers, end } = trace.startAttempt(start);
+            return {
+              headers,
+              end: (attempt) => {
+                const { status, bytes, code, isSent } = attempt;
+                const why = code && FAILURES[code];
+                const ms = Math.round(clock() - begun);
+                Object.assign(call, { attempts: call.attempts + 1, status, ms, why });
+                if (bytes > 0) call.bytes = bytes;
+                if (isSent) call.sent = undefined;
+                end(attempt);
+              },
+            };
+          },
+        };
       },
-      authorized: (bearer) => ({
-        get: (route, to, options) =>
-          record(field, of, to, (own) => own.authorized(bearer).get(route, to, options)),
-        delete: (route, to) =>
-          record('deleteApiKey', of, to, (own) => own.authorized(bearer).delete(route, to)),
-      }),
     }),
     /** Adds a page of the trail, or a response without records. The first with records is described. */
     addPage: (completed: LazyAuditContract, page?: AuditPage) => {
@@ -79,7 +89,7 @@ export function createRecorder(
         events.push(page.item(index));
     },
     addLogin: (completed: LoginContract) => {
-      loginMapping = describeMapping(completed, login, []);
+      ofLogin = describeMapping(completed, login, []);
     },
     /** Adds a filter. A parameter that the client gave replaces one of the contract. */
     addFilter: (conditions: EventFilter, given: readonly QueryParameter[]) => {
@@ -92,58 +102,22 @@ export function createRecorder(
     /** Explains a result with these errors, and ends the record: a subscription goes on for hours. */
     explain: (errors: readonly GraphQLError[] = []) => {
       isClosed = true;
-      const shown = [...calls, ...findUnsent(errors, calls)];
-      const mapping = trail && describeTrail(trail, audit, events.splice(0));
-      return {
-        calls: shown,
-        ...(loginMapping && { mapping: { login: loginMapping } }),
-        ...(mapping && { mapping }),
-        ...(forwarded.size + checkedByGateway.size > 0 && {
-          filter: { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] },
-        }),
-      };
+      for (const { nodes: [node] = [], originalError } of errors) {
+        const field = node !== undefined && 'name' in node ? (node.name?.value ?? '') : '';
+        const [, template] = REQUESTS[field]?.split(' ') ?? [];
+        if (template === undefined || !(originalError instanceof GatewayError)) continue;
+        // A field that failed before its call, such as a login above the limit.
+        if (calls.every((call) => call.field !== field)) addCall(field, { template });
+        for (const call of calls) // its message is a fixed sentence
+          if (call.field === field && call.attempts === 0) call.why ??= originalError.message;
+      }
+      const filter = { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] };
+      const isFiltered = forwarded.size + checkedByGateway.size > 0;
+      const ofTrail = trail && describeTrail(trail, audit, events.splice(0));
+      const mapping = ofTrail ?? (ofLogin && { login: ofLogin });
+      return { calls, ...(mapping && { mapping }), ...(isFiltered && { filter }) };
     },
   };
-}
-
-/** One call, as far as it got. JSON omits what is undefined. */
-function newCall(field: string, shownPath?: string) {
-  const [method = '', path = ''] = REQUESTS[field]?.split(' ') ?? [];
-  return {
-    ...{ field, method, path: shownPath ?? path, attempts: 0 },
-    ...{ status: undefined as number | undefined, ms: 0, bytes: undefined as number | undefined },
-    sent: false as false | undefined,
-    ...{ why: undefined as string | undefined, curl: undefined as string | undefined },
-  };
-}
-
-/** Records the attempts of a call. */
-function observe(trace: Trace, call: ReturnType<typeof newCall>): Trace {
-  return {
-    startAttempt: (start) => {
-      const { headers, end } = trace.startAttempt(start);
-      return {
-        headers,
-        end: (attempt) => {
-          call.attempts += 1;
-          call.status = attempt.status;
-          if (attempt.bytes > 0) call.bytes = attempt.bytes;
-          if (attempt.isSent) call.sent = undefined;
-          end(attempt);
-        },
-      };
-    },
-  };
-}
-
-/** The fields that failed before they made a call, such as a login above the limit. */
-function findUnsent(errors: readonly GraphQLError[], calls: readonly { readonly field: string }[]) {
-  return errors.flatMap(({ nodes: [node] = [], originalError }) => {
-    const field = node !== undefined && 'name' in node ? (node.name?.value ?? '') : '';
-    const isCall = Object.hasOwn(REQUESTS, field) && originalError instanceof GatewayError;
-    if (!isCall || calls.some((call) => call.field === field)) return [];
-    return [{ ...newCall(field), why: originalError.message }];
-  });
 }
 
 function describeTrail(
@@ -154,8 +128,6 @@ function describeTrail(
   const { style, next, more, position, pages } = paging();
   const by = audit?.paging?.style === undefined ? 'inference' : 'contract';
   const pointers = describeMapping({ next, more, position, pages }, audit?.paging, []);
-  return {
-    ...describeMapping({ records, event, total }, audit, events),
-    paging: { style, by, ...pointers },
-  };
+  const described = describeMapping({ records, event, total }, audit, events);
+  return { ...described, paging: { style, by, ...pointers } };
 }

@@ -17,6 +17,9 @@ export type Path = {
   readonly page?: string | null;
 };
 
+/** The parts of a path that can be shown, in part. */
+export type ShownPath = Omit<Path, 'value'>;
+
 /** One query parameter, not encoded. */
 export type QueryParameter = {
   readonly name: string;
@@ -97,7 +100,7 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
  * as `name=value`. What requests a page is $CURSOR: a value if `pageParameter` of the contract is its name, else a
  * `name=value`, or the query of a link. Variables are percent-encoded; nothing else contains a `$`.
  */
-export function showPath({ template, query = [], page }: Path, pageParameter?: string | null) {
+export function showPath({ template, query = [], page }: ShownPath, pageParameter?: string | null) {
   let count = 0;
   const nextVariable = () => {
     count += 1;

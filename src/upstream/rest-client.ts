@@ -7,12 +7,7 @@ import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
-import {
-  type CallGroup,
-  type CallOptions,
-  createResilientCall,
-  type UpstreamCall,
-} from './resilient-call.ts';
+import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
@@ -54,8 +49,6 @@ export type AuthorizedCalls = {
 
 /** The calls of one GraphQL request. */
 export type Calls = {
-  /** What they share. */
-  readonly group: CallGroup;
   /** Bytes of the bodies that were read so far. */
   bytesRead(): number;
   readonly unauthenticated: UnauthenticatedCalls;
@@ -69,8 +62,8 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace. With the group of others they count as calls of one request. */
-  of(trace: Trace, group?: CallGroup): Calls;
+  /** The calls of one GraphQL request, recorded in its trace. */
+  of(trace: Trace): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
@@ -120,7 +113,9 @@ export function createRestClient(options: RestClientOptions): RestClient {
     kind: BodyKind,
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
-    const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
+    const trace = request.trace.beginCall?.(request.method, path) ?? request.trace;
+    const { template } = path;
+    const response = await send({ ...request, trace, path: encoded, template, maxBytes });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
     else if (length > MIN_TURN_BYTES) await turns();
@@ -135,10 +130,15 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
-    of: (trace, group = createGroup(maxBytesPerRequest)) => {
+    of: (trace) => {
+      const group = {
+        hasVerdict: false,
+        hasResponse: false,
+        bytesRead: 0,
+        maxBytes: maxBytesPerRequest,
+      };
       const shared = { trace, group };
       return {
-        group,
         bytesRead: () => group.bytesRead,
         unauthenticated: {
           post: (route, path, object, accepted) => {
@@ -166,8 +166,4 @@ export function createRestClient(options: RestClientOptions): RestClient {
     // `close` rejects if the pool was destroyed, when there is nothing left to close.
     [Symbol.asyncDispose]: () => Promise.race([destroyed.promise, pool.close().catch(() => {})]),
   };
-}
-
-function createGroup(maxBytes: number): CallGroup {
-  return { hasVerdict: false, hasResponse: false, bytesRead: 0, maxBytes };
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { Path } from './path.ts';
 
 /** Names of the service's routes: labels of metrics and spans. */
 export const ROUTES = ['login', 'audit', 'secrets'] as const;
@@ -48,6 +49,8 @@ export type Trace = {
     readonly headers: TraceHeaders;
     end(attempt: Attempt): void;
   };
+  /** Begins a call, if calls are recorded as well: returns the trace of its attempts. */
+  beginCall?(method: Attempt['method'], path: Path): Trace;
 };
 
 /** What is known of an attempt before it is sent. */
