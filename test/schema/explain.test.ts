@@ -5,7 +5,10 @@ import type { Explanation } from '../../src/client/explanation.ts';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
+import { createRecorder } from '../../src/schema/explain.ts';
 import type { Gateway } from '../../src/server/gateway-type.ts';
+import { path } from '../../src/upstream/path.ts';
+import { NO_TRACE } from '../../src/upstream/types.ts';
 import { CANARY, expectNoCanary, withCanaries } from '../helpers/canary.ts';
 import { ask, gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
 import { type Handler, type ServiceResponse, startService } from '../helpers/service.ts';
@@ -426,13 +429,15 @@ describe('the mapping of every published shape', () => {
     const large = { records: Array(2000).fill(EVENTS[0]), total: 9000 };
     const more = { more: '/more', style: 'cursor', next: '/next', parameter: 'c' } as const;
     let body: unknown = { note: 'x' };
-    await using service = await startService(({ url }) => ({
-      body: url.includes('?c=') ? { records: EVENTS } : body,
-    }));
-    await using gateway = gatewayOver(service.url, { contract: { audit: { paging: more } } });
-    expect((await explain(gateway, AUDIT)).mapping?.records).toEqual({
-      ...{ at: null, why: 'no list of records was found, or several' },
+    await using service = await startService(({ url }) => {
+      const text = JSON.stringify(url.includes('?c=') ? { records: EVENTS } : body);
+      return { headers: { 'content-length': String(text.length) }, body: text };
     });
+    await using gateway = gatewayOver(service.url, { contract: { audit: { paging: more } } });
+    const without = await explain(gateway, AUDIT);
+    const why = 'no list of records was found, or several';
+    expect(without.mapping?.records).toEqual({ at: null, why });
+    expect(without.calls[0]).not.toHaveProperty('why');
     body = { records: [], next: 'n', more: true };
     const { event } = (await explain(gateway, AUDIT)).mapping ?? {};
     expect(event?.action).toEqual({ at: '/action', by: 'inference', found: '2 of 2' });
@@ -562,6 +567,14 @@ it('a subscription is explained with its first payload only', async () => {
     mapping: { event: { action: { at: '/action', found: '1 of 1' } } },
   });
   expect(others.map(({ extensions }) => extensions)).toEqual(others.map(() => undefined));
+});
+
+it('a recorder records nothing after it has explained the first payload', () => {
+  const recorder = createRecorder('http://h', {}, { trace: NO_TRACE, clock: () => 0 });
+  const begin = () => recorder.traceOf('auditEvents').beginCall?.('GET', path`/api/v1/audit`);
+  expect(begin()).not.toBe(NO_TRACE);
+  expect(recorder.explain().calls).toHaveLength(1);
+  expect(begin()).toBe(NO_TRACE);
 });
 
 it('CORS allows the header', async () => {
