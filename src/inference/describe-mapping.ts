@@ -38,10 +38,8 @@ export function describeMapping(
   const described = { at, ...(isObject(entry) && 'as' in entry && { as: entry['as'] }), by };
   const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
   if (field === undefined || events.length === 0) return described;
-  const [first = at, ...others] = usedPointers(
-    entry,
-    events.map(({ raw }) => raw),
-  );
+  const records = events.map(({ raw }) => raw);
+  const [first = at, ...others] = usedPointers(entry, records);
   const unread = events.filter((event) => field.read(event) === null);
   const count = events.length - unread.length;
   const hasValue = ({ raw }: AuditEvent) =>

@@ -205,8 +205,6 @@ export function listAudit(
     },
     // The total and the paging are explained, so the whole response is needed.
     prefix:
-      isPrefixSufficient && recorder === undefined
-        ? { recordsPointer: contract.audit?.records }
-        : undefined,
+      isPrefixSufficient && !recorder ? { recordsPointer: contract.audit?.records } : undefined,
   });
 }

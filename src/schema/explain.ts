@@ -5,7 +5,7 @@ import type { AuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract, LazyAuditContract, LoginContract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { type EventFilter, filterParameters } from '../pagination/select-events.ts';
-import { type QueryParameter, type ShownPath, showPath, toCurl } from '../upstream/path.ts';
+import { type Path, type QueryParameter, showPath, toCurl } from '../upstream/path.ts';
 import type { Trace } from '../upstream/types.ts';
 
 /** The requests to the service, by the fields that send them. */
@@ -16,10 +16,13 @@ const REQUESTS: Readonly<Record<string, string>> = {
   deleteApiKey: 'DELETE /api/v1/secrets/{client_id}',
 };
 
-/** One call, as far as it got. */
-type Call = Readonly<Record<'field' | 'path', string>> & { attempts: number; ms: number } & Partial<
-    Record<'status' | 'bytes', number | undefined> & Record<'why' | 'curl', string | undefined>
-  > & { sent?: false | undefined };
+/** One call, as far as it got. JSON omits what is undefined. */
+type Call = Record<'attempts' | 'ms', number> &
+  Record<'status' | 'bytes', number | undefined> & {
+    readonly field: string;
+    sent: false | undefined;
+    why: string | undefined;
+  };
 
 /** Records what a request does, to explain it. What it shows contains no value of the client or the service. */
 export type Recorder = ReturnType<typeof createRecorder>;
@@ -37,17 +40,12 @@ export function createRecorder(
   let ofLogin: object | null = null;
   let isClosed = false;
 
-  const addCall = (field: string, to: ShownPath): Call => {
+  const addCall = (field: string, to: Omit<Path, 'value'>): Call => {
     const [method] = REQUESTS[field]?.split(' ') ?? [];
     const path = showPath(to, audit?.paging?.parameter);
-    const call: Call = {
-      ...{ field, method, path, attempts: 0, status: undefined, ms: 0, bytes: undefined },
-      ...{
-        sent: false,
-        why: undefined,
-        curl: method === 'GET' ? toCurl(baseUrl, path) : undefined,
-      },
-    };
+    const curl = method === 'GET' ? toCurl(baseUrl, path) : undefined;
+    const request = { field, method, path, attempts: 0, status: undefined, ms: 0 };
+    const call = { ...request, bytes: undefined, sent: false as const, why: undefined, curl };
     calls.push(call);
     return call;
   };
@@ -57,27 +55,18 @@ export function createRecorder(
     traceOf: (reader: 'audit' | 'auditEvents'): Trace => ({
       ...trace,
       beginCall: (method, path) => {
-        if (isClosed) return trace;
+        if (isClosed) return undefined;
         const request = `${method} ${path.template}`;
         const field = Object.keys(REQUESTS).find((name) => REQUESTS[name] === request) ?? '';
         const call = addCall(field === 'audit' ? reader : field, path);
         const begun = clock();
-        return {
-          startAttempt: (start) => {
-            const { headers, end } = trace.startAttempt(start);
-            return {
-              headers,
-              end: (attempt) => {
-                const { status, bytes, code, isSent } = attempt;
-                const why = code && FAILURES[code];
-                const ms = Math.round(clock() - begun);
-                Object.assign(call, { attempts: call.attempts + 1, status, ms, why });
-                if (bytes > 0) call.bytes = bytes;
-                if (isSent) call.sent = undefined;
-                end(attempt);
-              },
-            };
-          },
+        return ({ status, code, bytes, isSent }) => {
+          call.attempts += 1;
+          call.ms = Math.round(clock() - begun);
+          call.status = status;
+          call.why = code && FAILURES[code];
+          if (bytes > 0) call.bytes = bytes;
+          if (isSent) call.sent = undefined;
         };
       },
     }),

@@ -17,9 +17,6 @@ export type Path = {
   readonly page?: string | null;
 };
 
-/** The parts of a path that can be shown, in part. */
-export type ShownPath = Omit<Path, 'value'>;
-
 /** One query parameter, not encoded. */
 export type QueryParameter = {
   readonly name: string;
@@ -100,7 +97,10 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
  * as `name=value`. What requests a page is $CURSOR: a value if `pageParameter` of the contract is its name, else a
  * `name=value`, or the query of a link. Variables are percent-encoded; nothing else contains a `$`.
  */
-export function showPath({ template, query = [], page }: ShownPath, pageParameter?: string | null) {
+export function showPath(
+  { template, query = [], page }: Omit<Path, 'value'>,
+  pageParameter?: string | null,
+): string {
   let count = 0;
   const nextVariable = () => {
     count += 1;

@@ -109,13 +109,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const turns = createTurns();
   const call = async (
     path: Path,
-    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
+    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes' | 'onAttempt'>,
     kind: BodyKind,
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
-    const trace = request.trace.beginCall?.(request.method, path) ?? request.trace;
+    const onAttempt = request.trace.beginCall?.(request.method, path);
     const { template } = path;
-    const response = await send({ ...request, trace, path: encoded, template, maxBytes });
+    const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
     else if (length > MIN_TURN_BYTES) await turns();

@@ -49,8 +49,8 @@ export type Trace = {
     readonly headers: TraceHeaders;
     end(attempt: Attempt): void;
   };
-  /** Begins a call, if calls are recorded as well: returns the trace of its attempts. */
-  beginCall?(method: Attempt['method'], path: Path): Trace;
+  /** Begins a call, if calls are recorded as well. Returns what is called with each of its attempts. */
+  beginCall?(method: Attempt['method'], path: Path): ((attempt: Attempt) => void) | undefined;
 };
 
 /** What is known of an attempt before it is sent. */
