@@ -103,7 +103,11 @@ async function* generate<Data extends Payload, Variables>(
         if (used === undefined) return;
         if (used === rejected) throw failure;
         failure = undefined;
-        const init = toInit(document, { ...variables, after: checkpoint }, used, EVENT_STREAM);
+        const init = toInit(
+          document,
+          { ...variables, after: checkpoint },
+          { token: used, accept: EVENT_STREAM },
+        );
         for await (const item of subscribe<Subscribed<Data>>(init, target, end.signal, timers)) {
           const batch = item === PING ? undefined : toBatch(item, checkpoint);
           if (item === PING) pings += 1;

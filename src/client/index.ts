@@ -1,4 +1,5 @@
 export type { ErrorCode, FailureReason } from '../errors.ts';
+export type { ExplainedEntry, Explanation } from './explanation.ts';
 export type { Batch, Follow, FollowOptions } from './follow.ts';
 export * from './graphql.ts';
 export { SessionLost } from './log-in.ts';

@@ -1,4 +1,5 @@
 import type { ErrorCode, FailureExtensions } from '../errors.ts';
+import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
 
 /** An operation as a string that carries the types of its data and variables, or any string. */
@@ -38,6 +39,8 @@ export type RequestOptions = {
   readonly url?: string | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;
+  /** Requests `extensions.explain`. The gateway ignores it if EXPLAIN is off, as in production. @default false */
+  readonly explain?: boolean | undefined;
 };
 
 /** Why a field or the whole request failed. Decide by `extensions.code`. */
@@ -56,6 +59,7 @@ export type ResultError = {
 export type Result<Data> = {
   readonly data?: Data | null;
   readonly errors?: readonly ResultError[];
+  readonly extensions?: { readonly explain?: Explanation };
 };
 
 /** Of `npm start`. */
@@ -68,9 +72,9 @@ export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { token, url = DEFAULT_URL, fetch = globalThis.fetch }: RequestOptions = {},
+  { token, url = DEFAULT_URL, fetch = globalThis.fetch, explain = false }: RequestOptions = {},
 ): Promise<Result<Data>> {
-  const init = toInit(document, variables, token, 'application/json');
+  const init = toInit(document, variables, { token, accept: 'application/json', explain });
   const response = await fetch(url, init);
   return parseResult<Data>(await response.text(), response.status);
 }
@@ -79,8 +83,11 @@ export async function request<Data, Variables>(
 export function toInit<Data, Variables>(
   document: Document<Data, Variables>,
   variables: unknown,
-  token: string | undefined,
-  accept: string,
+  {
+    token,
+    accept,
+    explain = false,
+  }: { readonly token: string | undefined; readonly accept: string; readonly explain?: boolean },
 ) {
   return {
     method: 'POST',
@@ -88,6 +95,7 @@ export function toInit<Data, Variables>(
       'content-type': 'application/json',
       accept,
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(explain && { 'x-keytrail-explain': '1' }),
     },
     body: JSON.stringify({ query: document.toString(), variables }),
   } as const;

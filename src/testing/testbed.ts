@@ -32,7 +32,7 @@ export type { TestbedResponse } from './script.ts';
 
 /** The options of {@link createTestbed}. */
 export type TestbedOptions = {
-  /** Options of the gateway. By default introspection is on and logins are not limited. */
+  /** Options of the gateway. By default introspection and explain are on, and logins are not limited. */
   readonly gateway?: Partial<Omit<GatewayOptions, 'upstream' | 'now'>>;
   /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
@@ -69,11 +69,14 @@ export type Testbed = AsyncDisposable & {
   readonly clientId: string;
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Sends an operation. The token is that of the logged-in client unless given; null sends none. */
+  /**
+   * Sends an operation. The token is that of the logged-in client unless given; null sends none. With `explain`, the
+   * result has `extensions.explain`.
+   */
   request<Data, Variables>(
     document: Document<Data, Variables>,
     variables: Variables,
-    options?: { readonly token?: string | null },
+    options?: { readonly token?: string | null; readonly explain?: boolean },
   ): Promise<Result<Data>>;
   /**
    * New events of the trail, in batches, with the token of the logged-in client. The gateway polls every 20 ms. The first
@@ -147,6 +150,7 @@ export async function createTestbed({
   const gateway = stack.use(
     createGatewayWith(clock.timers, {
       introspection: true,
+      explain: true,
       loginRateLimit: 0,
       ...options,
       now: clock.now,
@@ -172,8 +176,8 @@ export async function createTestbed({
     gateway,
     sandbox,
     ...client,
-    request: (document, variables, { token = client.accessToken } = {}) =>
-      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
+    request: (document, variables, { token = client.accessToken, explain } = {}) =>
+      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined, explain }),
     follow: (variables = {}, { after, signal } = {}) =>
       follow(AuditEventsDocument, variables, {
         after,

@@ -130,7 +130,7 @@ describe('the playground', () => {
     page.on('pageerror', ({ message }) => errors.push(message));
     await play(page, 'expiresAt');
     await openTab(page, 'AuditEvents');
-    expect(JSON.parse(await play(page, 'missed'))).toEqual({
+    expect(JSON.parse(await play(page, 'missed'))).toMatchObject({
       data: { auditEvents: { nodes: [], missed: false } },
     });
 
@@ -165,6 +165,29 @@ describe('the playground', () => {
     expect(JSON.parse(await play(page, 'lost'))).toEqual({
       errors: [{ message: 'The connection was lost: press play again.' }],
     });
+  });
+
+  it('shows the calls to the service under each result, unless a header of the user says otherwise', async () => {
+    await using keytrail = await startPlayground();
+    const page = await openPlayground(browser, keytrail.url);
+    const explained: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') explained.push(request.headers()['x-keytrail-explain']);
+    });
+    const login = JSON.parse(await play(page, 'expiresAt'));
+    expect(login.extensions.explain.calls).toMatchObject([{ field: 'login', status: 200 }]);
+    expect(JSON.stringify(login.extensions)).not.toMatch(/access-1|refresh-1|secret-of-c1/);
+    await openTab(page, 'Audit');
+    const { extensions } = JSON.parse(await play(page, 'totalCount'));
+    expect(extensions.explain.calls).toMatchObject([{ field: 'audit', path: '/api/v1/audit' }]);
+    await show(page, 'headers');
+    await write(
+      page,
+      'tool',
+      '{"Authorization": "Bearer {{accessToken}}", "x-keytrail-explain": "0"}',
+    );
+    expect(JSON.parse(await play(page, 'totalCount'))).not.toHaveProperty('extensions');
+    expect(explained).toEqual(['1', '1', '0']);
   });
 
   it('blocks every script but its own', async () => {

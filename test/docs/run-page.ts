@@ -79,6 +79,7 @@ function mask(text: string): string {
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<time>')
     .replace(/\b\d+(?:\.\d+)? ?m?s\b/g, '<duration>')
     .replace(/(duration_ms|durationMs"?:?) ?[\d.]+/g, '$1 <duration>')
+    .replace(/"ms": ?\d+/g, '"ms": 0')
     .replace(/\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/g, '<id>');
 }
 

@@ -161,6 +161,22 @@ describe('a testbed', () => {
     expect(testbed.requests).toHaveLength(1);
   });
 
+  it('explains a request that asks for it', async () => {
+    await using testbed = await createTestbed({ events: [{ action: 'key.create' }] });
+    const { extensions } = await testbed.request(AuditDocument, {}, { explain: true });
+    const { calls, mapping } = extensions?.explain ?? {};
+    expect(calls).toMatchObject([{ field: 'audit', method: 'GET', attempts: 1, status: 200 }]);
+    expect(mapping?.event?.action.found).toBe('1 of 1');
+    expect(mapping?.event?.userAgent.why).toBe(
+      'no field has the name or the format of a user agent',
+    );
+    expect(await testbed.request(AuditDocument, {})).not.toHaveProperty('extensions');
+    const off = { gateway: { explain: false } };
+    await using without = await createTestbed(off);
+    const result = await without.request(AuditDocument, {}, { explain: true });
+    expect(result).not.toHaveProperty('extensions');
+  });
+
   it('has the given clients and events, and nothing else', async () => {
     const clients = [
       { clientId: 'ann', secret: 's1' },

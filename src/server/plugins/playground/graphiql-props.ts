@@ -129,6 +129,8 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     const accept = 'application/graphql-response+json, application/json, text/event-stream';
     request.headers.set('accept', accept);
     request.headers.set('content-type', 'application/json');
+    if (!isIntrospection && !request.headers.has('x-keytrail-explain'))
+      request.headers.set('x-keytrail-explain', '1'); // ignored where EXPLAIN is off
     const response = await fetch(request).catch(() => undefined);
     if (response === undefined) return fail('Keytrail does not respond. Check that it is running.');
     if (response.headers.get('content-type') === 'text/event-stream' && response.body !== null)

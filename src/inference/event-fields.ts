@@ -1,8 +1,8 @@
-import type { EventContract } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
-import { compilePointer } from '../../mapping/json-pointer.ts';
-import { pointerMembers } from '../../mapping/read-source.ts';
-import { isObject } from '../../mapping/values.ts';
+import type { EventContract } from '../mapping/contract.ts';
+import type { AuditEvent } from '../mapping/event.ts';
+import { compilePointer } from '../mapping/json-pointer.ts';
+import { pointerMembers } from '../mapping/read-source.ts';
+import { isObject } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */
 export type EventField = {
