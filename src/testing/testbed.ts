@@ -41,6 +41,11 @@ export type TestbedOptions = {
    * @default true
    */
   readonly strictLogin?: boolean;
+  /**
+   * A file that `keytrail record` has written: the trail is read from it, page by page. Logins and deletions are the
+   * sandbox's. `gateway.contract` must be the one with which it was recorded, without `login`.
+   */
+  readonly recording?: string | undefined;
   /** The time at which `advance` begins. Default: the system clock. */
   readonly now?: () => Date;
 };
@@ -94,6 +99,7 @@ export async function createTestbed({
   clients,
   events,
   strictLogin = true,
+  recording,
   now = () => new Date(),
   ...others
 }: TestbedOptions = {}): Promise<Testbed> {
@@ -110,6 +116,7 @@ export async function createTestbed({
       strictLogin,
       clients,
       events,
+      recording,
       onRequest: (received) => {
         requests.push(received);
         return script.take(received);
