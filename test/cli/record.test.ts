@@ -241,6 +241,16 @@ describe('keytrail record', () => {
     expect(await readdir(dirname(own.pathOf('a')))).toEqual([]);
   });
 
+  it('removes a token of digits that the service returns as a number, an actor and a header', async () => {
+    const token = '4711004711004711';
+    const records = events.map((event) => ({ ...event, actor_id: token, session: Number(token) }));
+    await using service = await startService({ body: records, headers: { 'x-count': token } });
+    const args = ['record', '--to', folder.pathOf('digits.har')];
+    const { status, stderr } = await runFor(service.url, args, { token });
+    expect(`${status} ${stderr}`).toMatch(/^0 Recorded/);
+    expect(await folder.read('digits.har')).not.toContain(token);
+  });
+
   it('exits with 2 without a file to write, without a token, or with a folder that does not exist', async () => {
     await using service = await startService({ body: { events } });
     const to = folder.pathOf('no/such/folder.har');

@@ -90,7 +90,7 @@ function describe(source: Source): Reading {
   return { at: isHeader ? [`header ${source.header}`] : readPointers(source) };
 }
 
-/** A pointer of fewer records than in one of a hundred trails of this length may be missing by chance. */
+/** What few records have is missing by chance in more than one of a hundred trails. Of short trails all counts. */
 const MAX_CHANCE = 0.01;
 const MIN_RECORDS = 20;
 
@@ -102,7 +102,9 @@ function compareField(
   const [was, is] = [readField(field, recorded), readField(field, live)];
   const [before, now] = [eventsOf(recorded), eventsOf(live)];
   const mayBeMissing = (count: number) =>
-    before.length >= MIN_RECORDS && (1 - count / before.length) ** now.length > MAX_CHANCE;
+    before.length >= MIN_RECORDS &&
+    now.length > 0 &&
+    (1 - count / before.length) ** now.length > MAX_CHANCE;
   const countAt = (pointer: string, events = now) =>
     events.filter(({ raw }) => (compilePointer(pointer)(raw) ?? null) !== null).length;
   const known = recorded.flatMap(({ contract }) => readPointers(field.entryOf(contract.event)));

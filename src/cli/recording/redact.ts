@@ -67,16 +67,18 @@ export function redact(
     const change: Change = (value, pointer) => {
       const text = String(value);
       const isInEnvelope = pointer.startsWith(ENVELOPE);
-      if (credentials.holds(text) || text === '') return clean(text);
-      if (pointer === cursor && typeof value === 'string') return credentials.mark(text);
-      if (kept.includes(pointer) || (isInEnvelope && /^\d+$/.test(text)))
-        return typeof value === 'string' ? clean(text) : value;
+      const cleaned = clean(text);
       const standIn = standIns.known(text);
-      if (typeof value === 'number') return Number(standIn ?? text);
+      const isKept = kept.includes(pointer) || (isInEnvelope && /^\d+$/.test(text));
+      if (typeof value === 'number')
+        return cleaned !== text ? cleaned : isKept ? value : Number(standIn ?? text);
+      if (text === '') return text;
+      if (pointer === cursor) return credentials.mark(text);
+      if (isKept) return cleaned;
       if (standIn !== undefined) return standIn;
       return isSecret(pointer.replaceAll('*', '0'), text)
         ? credentials.mark(text)
-        : substitute(clean(text));
+        : substitute(cleaned);
     };
     const named = [contract.total, contract.paging.next].map((source) => Object(source).header);
     const headers = Object.entries(response.headers)
