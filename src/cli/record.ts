@@ -50,7 +50,7 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
   } catch {
     throw new ConfigError([`--to ${quote(to)} cannot be written. Check its folder.`]);
   }
-  const counts = `${eventsOf(pages).length} records, ${pages.length} pages, ${redacted.standIns} stand-ins`;
+  const counts = `records ${eventsOf(pages).length}, pages ${pages.length}, stand-ins ${redacted.standIns}`;
   const summary = `Recorded to ${quote(to)}: ${counts}. Fields that Keytrail does not map are as the service sent them: read the file before you share it.`;
   runtime.stderr.write(`${wrap(summary, '  ').join('\n')}\n`);
   return 0;

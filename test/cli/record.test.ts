@@ -180,7 +180,7 @@ describe('keytrail record', () => {
     const options = { contract: await folder.write('paging.contract.json', contract) };
     const to = folder.pathOf('paging.har');
     const { status, stderr } = await runFor(base, ['record', '--to', to], options);
-    expect(`${status} ${stderr}`).toMatch(/^0 .* 9 records, 3 pages/);
+    expect(`${status} ${stderr}`).toMatch(/^0 .* records 9, pages 3, stand-ins/);
     expect(service.seen.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
     expect(service.seen[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
     const text = await folder.read('paging.har');
