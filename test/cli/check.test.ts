@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { recordsAt } from '../../src/mapping/list-page.ts';
@@ -247,5 +249,23 @@ describe('the report of keytrail check', () => {
     ])
       expect((await runFor(url, ['check', ...args])).status, args.join(' ')).toBe(2);
     expect((await runFor(url, ['check', '--from', from], { token: '' })).status).toBe(2);
+  });
+});
+
+describe('the nightly job of examples/recording', () => {
+  it.each([
+    [0, 0],
+    [1, 1],
+    [2, 2],
+    [3, 0],
+  ])('after status %d of check exits with %d', async (checked, expected) => {
+    const workflow = await readFile('examples/recording/check.yml', 'utf8');
+    const [, script = ''] = /run: \|\n((?: {10}.*\n)+)/.exec(workflow) ?? [];
+    const bash = ['--noprofile', '--norc', '-eo', 'pipefail', '-c']; // as GitHub runs it
+    const npx = `npx() { echo "$@"; return ${checked}; }\n`;
+    const { status, stdout } = spawnSync('bash', [...bash, npx + script], { encoding: 'utf8' });
+    expect(status).toBe(expected);
+    expect(stdout).toMatch(/^keytrail check --from test\/service\.har\n/);
+    expect(stdout.includes('::warning::')).toBe(checked === 3);
   });
 });
