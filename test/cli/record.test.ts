@@ -114,6 +114,20 @@ describe('keytrail record', () => {
     });
   });
 
+  it('replaces persons in an action that is a sentence', async () => {
+    const body = ['Ann Lee', 'Bob'].map((user) => ({
+      ...{ time: '2026-11-21T08:00:00Z', user, message: `${user} logged in from 203.0.113.77` },
+    }));
+    await using service = await startService({ body });
+    const to = folder.pathOf('sentence.har');
+    await runFor(service.url, ['record', '--to', to]);
+    const { data } = await readRecorded(to);
+    expect(data?.audit?.nodes.map(({ action }) => action)).toEqual([
+      'Xxx Xxy logged in from 192.0.2.2',
+      'Xxy logged in from 192.0.2.2',
+    ]);
+  });
+
   it('keeps numbers numbers of as many digits, and what the contract reads as action and time', async () => {
     const records = [4711, 4711, 815].map((id, index) => ({
       ...{ id: index, time: 1_700_000_000 + id, action: 'ann', actor: { id, name: 'ann' } },

@@ -15,6 +15,7 @@ import type { TrailPage } from './trail.ts';
 /** Also percent-encoded, as in a link. */
 const E_MAILS = /[\p{L}\p{N}._+-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/giu;
 
+const IPV4 = /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])/g;
 const JWT = /\bey[\w-]{8,}\.[\w-]+\.[\w-]*/g;
 
 /** Headers that a response keeps: those that mapping may read. */
@@ -48,8 +49,9 @@ export function redact(
       const list = text.split(/\s*,\s*/);
       const whole = list.every(isAddress) ? list : places.personal.includes(pointer) ? [text] : [];
       const eMails = text.match(E_MAILS)?.map((one) => one.replace('%40', '@')) ?? [];
-      for (const one of [text, ...eMails]) existing.add(one);
-      for (const one of [...whole, ...eMails]) if (!credentials.holds(one)) personal.add(one);
+      const parts = [...eMails, ...(text.match(IPV4) ?? []).filter(isAddress)];
+      for (const one of [text, ...parts]) existing.add(one);
+      for (const one of [...whole, ...parts]) if (!credentials.holds(one)) personal.add(one);
       return value;
     });
   }
@@ -63,13 +65,16 @@ export function redact(
     substituteEMails(credentials.clean(text).replace(JWT, credentials.mark));
 
   const redactPage = ({ response, contract }: TrailPage): UpstreamResponse => {
-    const { kept, cursor } = placesOf(contract);
+    const { kept, actions, cursor } = placesOf(contract);
     const change: Change = (value, pointer) => {
       const text = String(value);
       const isInEnvelope = pointer.startsWith(ENVELOPE);
       const cleaned = clean(text);
       const standIn = standIns.known(text);
-      const isKept = kept.includes(pointer) || (isInEnvelope && /^\d+$/.test(text));
+      // An action of several words is a sentence that may name somebody.
+      const isSentence = actions.includes(pointer) && /\s/.test(text);
+      const isCount = isInEnvelope && /^\d+$/.test(text);
+      const isKept = isCount || (kept.includes(pointer) && !isSentence);
       if (typeof value === 'number')
         return cleaned !== text ? cleaned : isKept ? value : Number(standIn ?? text);
       if (text === '') return text;
@@ -133,6 +138,7 @@ function placesOf({ event, total, paging }: AuditContract) {
       ...[...fixed, ...others.filter((pointer) => !personal.includes(pointer))],
       ...envelope.map((pointer) => `${ENVELOPE}${pointer}`),
     ],
+    actions: pointersOf(event.action),
     cursor: style === 'cursor' ? `${ENVELOPE}${pointersOf(next)[0]}` : null,
   };
 }
