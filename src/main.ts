@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import manifest from '../package.json' with { type: 'json' };
 import { describeUnsupportedNode } from './api/node-version.ts';
+import { replaceFile } from './cli/replace-file.ts';
 import { run } from './cli/run.ts';
 
 const problem = describeUnsupportedNode();
@@ -43,6 +44,7 @@ const status = await run({
   stdout: process.stdout,
   stderr: process.stderr,
   readFile: (path) => readFileSync(path, 'utf8'),
+  replaceFile,
   version: manifest.version,
   now: () => new Date(),
   clock: () => performance.now(),

@@ -122,6 +122,8 @@ describe('the documentation', () => {
       );
     expect(fileOf('docs/clients.md', 'follow.ts')).toBe(read('examples/follow.ts'));
     expect(fileOf('docs/testing.md', 'audit.test.ts')).toBe(read('examples/testing.test.ts'));
+    for (const name of ['recorded.test.ts', 'check.yml'])
+      expect(fileOf('docs/recording.md', name)).toBe(read(`examples/recording/${name}`));
     expect(fileOf('docs/observability.md', 'tracing.js')).toBe(read('examples/tracing.js'));
     expect(fileOf('docs/contracts.md', 'contract.json')).toBe(
       read('examples/contract/contract.json'),

@@ -1,6 +1,6 @@
 import type { Environment } from '../config/load.ts';
 import { SETTING_NAMES, toFlag } from '../config/settings.ts';
-import { readText } from '../config/value-types.ts';
+import { readText, type ValueType } from '../config/value-types.ts';
 import { findClosestName } from '../util/closest-name.ts';
 import { COMMAND_NAMES, type CommandName, OPTIONS, parametersOf } from './commands.ts';
 
@@ -15,7 +15,17 @@ export type CommandLine = {
   readonly data: string | undefined;
   /** Whether the sandbox accepts a client's secret once, then only its latest refresh token. */
   readonly strictLogin: boolean;
-  /** Files with saved responses, for `learn`. */
+  /** The file of a recording that the sandbox plays back. */
+  readonly recording: string | undefined;
+  /** The file to record to, for `record`. */
+  readonly to: string | undefined;
+  /** Pages to record, for `record`. */
+  readonly pages: number;
+  /** A file with a saved response to a login, for `record`. */
+  readonly login: string | undefined;
+  /** The format of the comparison, for `check`. */
+  readonly output: 'table' | 'json';
+  /** Files with saved responses, for `learn`; a recording, for `check`. */
   readonly from: readonly string[];
   /** The file with the headers of the response in `from`, for `learn`. */
   readonly headers: string | undefined;
@@ -62,12 +72,17 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   }
 
   const first = (name: string) => texts.get(name)?.[0];
-  const isOn = (name: '--strict-login' | '--client') => {
-    const result = readText(OPTIONS[name], first(name) ?? 'off');
-    if ('problem' in result) problems.push(`${name} ${result.problem}`);
-    return 'value' in result && result.value;
+  const read = <Value>(name: string, type: ValueType<Value>, byDefault: Value) => {
+    const text = first(name);
+    const result = text === undefined ? { value: byDefault } : readText(type, text);
+    if ('value' in result) return result.value;
+    problems.push(`${name} ${result.problem}`);
+    return byDefault;
   };
-  const [strictLogin, forClients] = [isOn('--strict-login'), isOn('--client')];
+  const strictLogin = read('--strict-login', OPTIONS['--strict-login'], false);
+  const forClients = read('--client', OPTIONS['--client'], false);
+  const pages = read('--pages', OPTIONS['--pages'], OPTIONS['--pages'].default);
+  const output = read('--output', OPTIONS['--output'], 'table');
   // The shell expands `--from *.json` to several words.
   const from = texts.get('--from') ?? [];
   if (more.length > 0 && command !== 'learn')
@@ -80,6 +95,11 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     version,
     data: first('--data'),
     strictLogin,
+    recording: first('--recording'),
+    to: first('--to'),
+    pages,
+    login: first('--login'),
+    output,
     from: [...from, ...more],
     headers: first('--headers'),
     contract: first('--contract'),

@@ -5,7 +5,7 @@ import {
   type SettingName,
   toFlag,
 } from '../config/settings.ts';
-import { filePath, flag } from '../config/value-types.ts';
+import { choice, filePath, flag, integer } from '../config/value-types.ts';
 
 /** What a command does and takes. */
 export type Command = {
@@ -16,6 +16,10 @@ export type Command = {
   readonly settings: readonly SettingName[];
   /** Texts that replace the defaults of the settings. An empty one means no default. */
   readonly defaults?: Readonly<Partial<Record<SettingName, string>>>;
+  /** What some of its options mean, if that differs from {@link OPTIONS}. */
+  readonly meanings?: Readonly<
+    Partial<Record<OptionName, Pick<Parameter, 'description' | 'defaultText'>>>
+  >;
   /** Environment variables that are not settings, with what they hold. */
   readonly variables?: Readonly<Record<string, string>>;
 };
@@ -49,6 +53,31 @@ export const OPTIONS = {
     defaultText: 'everything is inferred',
     description: 'contract to try: the responses are read by it, and the report shows how',
   },
+  '--to': {
+    ...filePath('HAR'),
+    defaultText: 'required',
+    description: 'file to write the recording to; it is replaced',
+  },
+  '--pages': {
+    ...integer(1, 100),
+    default: 3,
+    description: 'pages of the audit trail to record',
+  },
+  '--login': {
+    ...filePath('JSON'),
+    defaultText: 'none',
+    description: 'saved response to a login; it is recorded without its tokens',
+  },
+  '--output': {
+    ...choice('table', 'json'),
+    default: 'table',
+    description: 'format of the comparison',
+  },
+  '--recording': {
+    ...filePath('HAR'),
+    defaultText: "the sandbox's own data",
+    description: 'recording of a service, from which the audit trail is read',
+  },
   '--client': {
     ...flag,
     default: false,
@@ -60,6 +89,23 @@ export const OPTIONS = {
 /** An option that is not a setting. */
 export type OptionName = keyof typeof OPTIONS;
 
+/** What a command needs to read the audit trail of a live service. */
+const LIVE_SERVICE = {
+  settings: [
+    'UPSTREAM_URL',
+    'UPSTREAM_TIMEOUT_MS',
+    'UPSTREAM_MAX_BYTES',
+    'UPSTREAM_CA_FILE',
+    'UPSTREAM_CERT_FILE',
+    'UPSTREAM_KEY_FILE',
+    'UPSTREAM_ALLOW_HTTP',
+  ],
+  defaults: { UPSTREAM_URL: '' }, // there is no sandbox
+  variables: {
+    KEYTRAIL_TOKEN: 'access token for the request to UPSTREAM_URL; there is no option for it',
+  },
+} as const satisfies Omit<Command, 'summary' | 'options'>;
+
 /** Every command, by its name. */
 export const COMMANDS = {
   serve: {
@@ -69,26 +115,28 @@ export const COMMANDS = {
   },
   sandbox: {
     summary: 'start only the sandbox service, on port 4001 unless PORT is set',
-    options: ['--data', '--strict-login'],
+    options: ['--data', '--strict-login', '--recording'],
     settings: ['HOST', 'PORT'],
     defaults: { PORT: '4001' },
   },
   learn: {
     summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
     options: ['--from', '--headers', '--contract'],
-    settings: [
-      'UPSTREAM_URL',
-      'UPSTREAM_TIMEOUT_MS',
-      'UPSTREAM_MAX_BYTES',
-      'UPSTREAM_CA_FILE',
-      'UPSTREAM_CERT_FILE',
-      'UPSTREAM_KEY_FILE',
-      'UPSTREAM_ALLOW_HTTP',
-    ],
-    defaults: { UPSTREAM_URL: '' }, // there is no sandbox
-    variables: {
-      KEYTRAIL_TOKEN: 'access token for the request to UPSTREAM_URL; there is no option for it',
-    },
+    ...LIVE_SERVICE,
+  },
+  record: {
+    summary: 'record pages of the audit trail of a live service, without its personal data',
+    options: ['--to', '--pages', '--login'],
+    ...LIVE_SERVICE,
+    settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+  },
+  check: {
+    summary:
+      'compare how a live service and a recording are mapped; exit status 0 same, 1 drift, 2 wrong usage, 3 service not reached or refused',
+    options: ['--from', '--output'],
+    meanings: { '--from': { description: 'recording to compare with', defaultText: 'required' } },
+    ...LIVE_SERVICE,
+    settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   schema: {
     summary: 'print the GraphQL schema, as a federation subgraph or for clients',

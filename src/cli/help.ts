@@ -38,8 +38,9 @@ Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is in
 }
 
 function formatCommand(command: CommandName): string {
-  const { summary, options, settings, defaults = {}, variables = {} }: Command = COMMANDS[command];
-  const own = options.map((name) => toRow(name, OPTIONS[name]));
+  const { summary, options, settings, ...more }: Command = COMMANDS[command];
+  const { defaults = {}, variables = {}, meanings = {} } = more;
+  const own = options.map((name) => toRow(name, { ...OPTIONS[name], ...meanings[name] }));
   const [first] = settings;
   const groups = Object.groupBy(settings, (name) => SETTINGS[name].group);
   const sections: readonly Section[] = [
@@ -53,7 +54,8 @@ function formatCommand(command: CommandName): string {
       ],
     ),
   ];
-  return `keytrail ${command}: ${summary}
+  const title = wrap(`keytrail ${command}: ${summary}`, '  ').join('\n');
+  return `${title}
 
 Usage: keytrail ${command} [options]
 

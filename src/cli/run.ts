@@ -9,7 +9,8 @@ import type { Runtime } from './runtime.ts';
 
 /**
  * Runs the command of the command line.
- * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
+ * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid; of `check`: 1 drift;
+ * of `check` and `record`: 3 the service was not reached or refused.
  */
 export async function run(runtime: Runtime): Promise<number> {
   const commandLine = parseCommandLine(runtime.arguments);
@@ -29,6 +30,10 @@ export async function run(runtime: Runtime): Promise<number> {
       case 'learn':
         await (await import('./learn.ts')).learn(runtime, commandLine);
         return 0;
+      case 'record':
+        return await (await import('./record.ts')).record(runtime, commandLine);
+      case 'check':
+        return await (await import('./check.ts')).check(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../schema/index.ts');
@@ -47,17 +52,18 @@ export async function run(runtime: Runtime): Promise<number> {
 
 function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unknown): number {
   const { command, data, flags } = commandLine;
+  const isOneOff = command === 'learn' || command === 'record' || command === 'check';
   if (error instanceof ConfigError) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
     const keytrail = command === undefined ? 'keytrail' : `keytrail ${command}`;
-    const subject = command === 'learn' ? keytrail : 'keytrail: cannot start';
+    const subject = isOneOff ? keytrail : 'keytrail: cannot start';
     stderr.write(`${subject}:\n${problems}See ${keytrail} --help.\n`);
     return 2;
   }
   if (error instanceof GatewayError) {
-    const subject = command === 'learn' ? 'keytrail learn' : 'keytrail';
+    const subject = isOneOff ? `keytrail ${command}` : 'keytrail';
     stderr.write(`${subject}: ${error.extensions.code}: ${error.message}\n`);
-    return 1;
+    return command === 'record' || command === 'check' ? 3 : 1;
   }
   const { code, port, address, hostname, setting = 'PORT' } = Object(error);
   const describe = START_FAILURES[String(code)];

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { playBack, type Recording } from './recording.ts';
 import type { ClientInfo, Credential, Store } from './store.ts';
 
 /** A request to the REST interface. */
@@ -41,12 +42,13 @@ export type RestResponse = {
 
 /**
  * Responds to a request. The routes, the fields of a login's request and the bearer token are those of the real
- * service. Everything else is the sandbox's own choice.
+ * service. Everything else is the sandbox's own choice. With a recording, reads are played back from it.
  */
 export function respond(
   store: Store,
   request: RestRequest,
   ipAddress: string | null,
+  recording?: Recording,
 ): RestResponse {
   const client: ClientInfo = { ipAddress, userAgent: request.headers['user-agent'] ?? null };
 
@@ -59,6 +61,8 @@ export function respond(
       'www-authenticate': 'Bearer',
     });
   }
+  if (recording !== undefined && request.method === 'GET')
+    return playBack(recording, request) ?? describeMissing(request);
   if (matchRoute('GET /api/v1/audit', request)) {
     const events = store.listEvents([request.query['action'] ?? []].flat());
     return { status: 200, body: { events, total: events.length } };
@@ -68,6 +72,16 @@ export function respond(
   return store.deleteKey(decodeURIComponent(key), clientId, client)
     ? { status: 204 }
     : problem(404, 'There is no key with this client ID.');
+}
+
+/** Names the path and the parameters of a request that was not recorded, but not their values. */
+function describeMissing({ path, query }: RestRequest): RestResponse {
+  const names = Object.keys(query).join(', ');
+  const parameters = names === '' ? '' : ` with the parameters ${names}`;
+  return problem(
+    404,
+    `The recording has no response to GET ${path}${parameters}. Record more pages: keytrail record --to FILE --pages N, with the contract that is used here.`,
+  );
 }
 
 /** An error response in the format of RFC 9457. */

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as wait } from 'node:timers/promises';
+import { parseRecording, type Recording } from './recording.ts';
 import { problem, type RestRequest, type RestResponse, respond } from './routes.ts';
 import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
 import { DEMO_CLIENTS, type SandboxClient } from './seed.ts';
@@ -13,6 +15,8 @@ export type SandboxOptions = StoreOptions & {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** A file of `keytrail record`: reads are played back from it. Default: none. */
+  readonly recording?: string | undefined;
   /** Called with every request before the sandbox responds. It may return a scripted response. */
   readonly onRequest?: ((request: RestRequest) => ScriptedResponse | undefined) | undefined;
 };
@@ -28,14 +32,19 @@ export type Sandbox = AsyncDisposable &
 
 /**
  * Starts the sandbox.
- * @throws Node's error if the port or the file cannot be opened, and TypeError for clients or events that are not valid.
+ * @throws Node's error if the port or a file cannot be opened, and TypeError for clients, events or a recording that are
+ * not valid.
  */
 export async function startSandbox({
   host,
   port,
+  recording: recordingFile,
   onRequest,
   ...storeOptions
 }: SandboxOptions): Promise<Sandbox> {
+  const recording =
+    recordingFile === undefined ? undefined : parseRecording(readFileSync(recordingFile, 'utf8'));
+  if (recording === null) throw new TypeError('`recording` is not a file of keytrail record.');
   const store = await openStore(storeOptions);
   const closing = new AbortController();
   const scriptFor = (request: RestRequest): ScriptedResponse => {
@@ -52,7 +61,7 @@ export async function startSandbox({
     const request = await readRequest(incoming).catch(() => null); // it has disconnected
     if (request === null) return;
     const script = scriptFor(request);
-    const own = replacesResponse(script) ? {} : respondSafely(store, request, ip);
+    const own = replacesResponse(script) ? {} : respondSafely(store, request, ip, recording);
     await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
     sendResponse({ ...own, ...script }, response, script.lost);
   });
@@ -81,9 +90,14 @@ export async function startSandbox({
   };
 }
 
-function respondSafely(store: Store, request: RestRequest, ip: string | null): RestResponse {
+function respondSafely(
+  store: Store,
+  request: RestRequest,
+  ip: string | null,
+  recording: Recording | undefined,
+): RestResponse {
   try {
-    return respond(store, request, ip);
+    return respond(store, request, ip, recording);
   } catch (error) {
     return error instanceof URIError
       ? problem(400, 'The path is not percent-encoded correctly.')

@@ -191,7 +191,8 @@ export function listAudit(
     contract,
     reportDrift,
     recorder,
-  }: Pick<Context, 'contract' | 'reportDrift' | 'recorder'> & {
+  }: Pick<Context, 'contract' | 'reportDrift'> & {
+    readonly recorder?: Context['recorder'];
     readonly authorized: Pick<PageLoader, 'list'>;
   },
   parameters: readonly QueryParameter[],

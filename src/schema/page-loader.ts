@@ -30,8 +30,8 @@ export type ListRequest<Item extends ListItem> = {
 
 /** Creates the page loader of one request. `authorized` throws UNAUTHENTICATED without a well-formed token. */
 export function createPageLoader(
-  client: RestClient,
-  authorized: () => AuthorizedCalls,
+  client: Pick<RestClient, 'follow'>,
+  authorized: () => Pick<AuthorizedCalls, 'get'>,
   signal: AbortSignal,
 ): PageLoader {
   const pages: ListPage[] = [];
@@ -77,7 +77,7 @@ type PageKey = {
   readonly recordsNeeded: number | undefined;
 };
 
-function toPath(client: RestClient, first: Path, token: PageToken | null): Path {
+function toPath(client: Pick<RestClient, 'follow'>, first: Path, token: PageToken | null): Path {
   if (token === null) return first;
   if (!('link' in token))
     return withParameter(first, { name: token.parameter, value: token.value });
@@ -90,7 +90,7 @@ function toPath(client: RestClient, first: Path, token: PageToken | null): Path 
 
 /** Only the query of a link is kept, so that no cursor can lead to another path. */
 function withoutPath(
-  client: RestClient,
+  client: Pick<RestClient, 'follow'>,
   next: NextPage,
   { entryNames }: ListPage,
   first: Path,

@@ -52,6 +52,11 @@ export type TestbedOptions = {
    * @default true
    */
   readonly strictLogin?: boolean;
+  /**
+   * A file that `keytrail record` has written: the trail is read from it, page by page. Logins and deletions are the
+   * sandbox's. `gateway.contract` must be the one with which it was recorded.
+   */
+  readonly recording?: string | undefined;
   /** The time at which `advance` begins. Default: the system clock. */
   readonly now?: () => Date;
 };
@@ -124,6 +129,7 @@ export async function createTestbed({
   clients,
   events,
   strictLogin = true,
+  recording,
   now = () => new Date(),
   ...others
 }: TestbedOptions = {}): Promise<Testbed> {
@@ -140,6 +146,7 @@ export async function createTestbed({
       strictLogin,
       clients,
       events,
+      recording,
       onRequest: (received) => {
         requests.push(received);
         return script.take(received);
@@ -159,7 +166,12 @@ export async function createTestbed({
   );
   const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000 };
   const { url } = stack.use(await listen(gateway, port));
-  const client = await logIn(gateway, sandbox);
+  // The contract may map the login of a service that was recorded, not the sandbox's.
+  await using loginGateway =
+    options?.contract?.login === undefined
+      ? null
+      : createGatewayWith(clock.timers, { loginRateLimit: 0, upstream: { url: sandbox.url } });
+  const client = await logIn(loginGateway ?? gateway, sandbox);
   requests.length = 0;
   if (events !== undefined) {
     sandbox.clearEvents(); // the testbed's own login

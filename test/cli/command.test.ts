@@ -46,7 +46,9 @@ describe('the help of keytrail', () => {
     expect(await process.status).toBe(0);
     const { stdout } = process.output;
     expect(stdout.split('\n').length).toBeLessThanOrEqual(30);
-    expect(stdout).toMatch(/serve .*\n {2}sandbox .*\n {2}learn .*\n {2}schema /);
+    expect(stdout).toMatch(
+      /serve .*\n {2}sandbox .*\n {2}learn .*\n {2}record .*\n {2}check .*\n(?: {4}.*\n)*? {2}schema /,
+    );
     expect(namesIn(stdout)).toEqual(['--help', '--version']);
   });
 
@@ -56,6 +58,8 @@ describe('the help of keytrail', () => {
     [['serve', '--help']],
     [['sandbox', '--help']],
     [['learn', '--help']],
+    [['record', '--help']],
+    [['check', '--help']],
     [['schema', '--help']],
   ])('%j has at most 100 columns', async (args) => {
     await using process = keytrailInProcess(args);
@@ -65,10 +69,24 @@ describe('the help of keytrail', () => {
   });
 
   it.each([
-    ['sandbox', ['--data', '--strict-login', '--help', '--host', '--port']],
+    ['sandbox', ['--data', '--strict-login', '--recording', '--help', '--host', '--port']],
     [
       'learn',
       ['--from', '--headers', '--contract', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_OPTIONS],
+    ],
+    [
+      'record',
+      [
+        ...['--to', '--pages', '--login', '--help', 'KEYTRAIL_TOKEN'],
+        ...[...UPSTREAM_OPTIONS, '--keytrail-contract'],
+      ],
+    ],
+    [
+      'check',
+      [
+        ...['--from', '--output', '--help', 'KEYTRAIL_TOKEN'],
+        ...[...UPSTREAM_OPTIONS, '--keytrail-contract'],
+      ],
     ],
     ['schema', ['--client', '--help']],
   ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
@@ -154,7 +172,7 @@ describe('keytrail', () => {
     [
       ['nope'],
       {},
-      'The command must be one of serve, sandbox, learn, schema. With npm, options follow --, as in npm start -- --port 4001.',
+      'The command must be one of serve, sandbox, learn, record, check, schema. With npm, options follow --, as in npm start -- --port 4001.',
     ],
     [['lern'], {}, 'lern is not a command. Did you mean learn?'],
     [['help', 'lern'], {}, 'lern is not a command. Did you mean learn?'],
@@ -165,7 +183,7 @@ describe('keytrail', () => {
     [['--nope', 'sandbox'], {}, '--nope is not an option of sandbox.\n'],
     [['learn', '--form', 'x'], {}, '--form is not an option of learn. Did you mean --from?'],
     [['lern', '--prot'], {}, '--prot is not an option. Did you mean --port?'],
-    [['--from', 'x'], {}, '--from is not an option of serve. Use it with learn.'],
+    [['--from', 'x'], {}, '--from is not an option of serve. Use it with learn or check.'],
     [
       ['learn', '--port', '1'],
       {},

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
+import { replaceFile } from '../../src/cli/replace-file.ts';
 import { run } from '../../src/cli/run.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -78,6 +79,7 @@ export function keytrailInProcess(
     stdout: { write: (text) => output.add('stdout', text) },
     stderr: { write: (text) => output.add('stderr', text) },
     readFile: (path) => readFileSync(path, 'utf8'),
+    replaceFile,
     version: '0.0.0',
     now: () => new Date(),
     clock: () => performance.now(),

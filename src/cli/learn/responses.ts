@@ -2,14 +2,13 @@ import { ConfigError } from '../../config/config-error.ts';
 import { loadSettings } from '../../config/load.ts';
 import { quote } from '../../config/value-types.ts';
 import { GatewayError } from '../../errors.ts';
-import { parseBearer } from '../../upstream/bearer.ts';
 import { decodeResponse } from '../../upstream/decode-response.ts';
 import type { RawResponse } from '../../upstream/http-request.ts';
 import { path } from '../../upstream/path.ts';
-import { createRestClient } from '../../upstream/rest-client.ts';
-import { NO_TRACE, type UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
 import type { CommandLine } from '../command-line.ts';
 import { COMMANDS } from '../commands.ts';
+import { connect } from '../live-service.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A response, and its name in the report. */
@@ -29,7 +28,7 @@ export async function loadResponses(
   // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
   loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn, environment: {} });
   if (headersFile === undefined)
-    return from.map((file) => ({ name: file, response: loadSaved(runtime, file, NO_HEADERS) }));
+    return from.map((file) => ({ name: file, response: loadSaved(runtime, '--from', file) }));
   const [file, ...others] = from;
   if (others.length > 0)
     throw new ConfigError(['--headers describes one response: give one file with --from.']);
@@ -43,7 +42,7 @@ export async function loadResponses(
       `--headers ${quote(headersFile)} has the HTTP status ${head.status}. Save a successful response.`,
     ]);
   const response =
-    file === undefined ? { ...head, body: undefined } : loadSaved(runtime, file, head);
+    file === undefined ? { ...head, body: undefined } : loadSaved(runtime, '--from', file, head);
   return [{ name: file ?? headersFile, response }];
 }
 
@@ -52,7 +51,11 @@ const NO_HEADERS: Head = { status: 200, headers: {} };
 /** A response without its body. */
 type Head = Pick<RawResponse, 'status' | 'headers'>;
 
-function read({ readFile }: Runtime, option: string, file: string): string {
+/**
+ * Reads the file of an option.
+ * @throws ConfigError that names the option if it cannot be read.
+ */
+export function read({ readFile }: Runtime, option: string, file: string): string {
   try {
     return readFile(file);
   } catch {
@@ -62,14 +65,23 @@ function read({ readFile }: Runtime, option: string, file: string): string {
   }
 }
 
-function loadSaved(runtime: Runtime, file: string, { status, headers }: Head): UpstreamResponse {
-  const body = Buffer.from(read(runtime, '--from', file));
+/**
+ * Loads the saved body of a response.
+ * @throws ConfigError that names the option if the file cannot be used.
+ */
+export function loadSaved(
+  runtime: Runtime,
+  option: string,
+  file: string,
+  { status, headers }: Head = NO_HEADERS,
+): UpstreamResponse {
+  const body = Buffer.from(read(runtime, option, file));
   try {
     return decodeResponse({ status, headers, body }, 'text');
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new ConfigError([
-      `--from ${quote(file)} is not JSON that Keytrail can parse. Save the body of a response, without its headers. Lines of JSON, XML and CSV are not supported.`,
+      `${option} ${quote(file)} is not JSON that Keytrail can parse. Save the body of a response, without its headers. Lines of JSON, XML and CSV are not supported.`,
     ]);
   }
 }
@@ -101,23 +113,6 @@ const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: |$)/;
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/;
 
 async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
-  const { config, tls } = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn });
-  const token = runtime.environment['KEYTRAIL_TOKEN'];
-  if (config.UPSTREAM_URL === undefined || !token) {
-    throw new ConfigError([
-      'learn needs a saved response, as in --from response.json, or UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.',
-    ]);
-  }
-  await using client = createRestClient({
-    url: config.UPSTREAM_URL,
-    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-    connections: 1,
-    maxBytes: config.UPSTREAM_MAX_BYTES,
-    tls,
-    now: () => runtime.now().getTime(),
-  });
-  return await client
-    .of(NO_TRACE)
-    .authorized(parseBearer(`Bearer ${token}`))
-    .get('audit', path`/api/v1/audit`);
+  await using service = connect(runtime, commandLine, 'learn');
+  return await service.get(path`/api/v1/audit`);
 }

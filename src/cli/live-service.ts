@@ -1,0 +1,54 @@
+import { ConfigError } from '../config/config-error.ts';
+import { loadSettings } from '../config/load.ts';
+import type { ConfiguredContract } from '../mapping/contract.ts';
+import { parseBearer } from '../upstream/bearer.ts';
+import type { Path } from '../upstream/path.ts';
+import { createRestClient } from '../upstream/rest-client.ts';
+import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
+import type { CommandLine } from './command-line.ts';
+import { COMMANDS } from './commands.ts';
+import type { Runtime } from './runtime.ts';
+
+/** A live service, read with the token in KEYTRAIL_TOKEN. Disposing it closes the connection. */
+export type LiveService = AsyncDisposable & {
+  readonly url: URL;
+  readonly token: string;
+  readonly contract: ConfiguredContract;
+  /** Requests a page of the trail. */
+  get(path: Path): Promise<UpstreamResponse>;
+};
+
+/**
+ * Connects to the service that the settings of a command name.
+ * @throws ConfigError for invalid settings, and without a URL and a token; GatewayError for a malformed token.
+ */
+export function connect(
+  runtime: Runtime,
+  commandLine: CommandLine,
+  command: 'learn' | 'record' | 'check',
+): LiveService {
+  const { config, tls, contract } = loadSettings({
+    ...{ ...runtime, ...commandLine, ...COMMANDS[command] },
+  });
+  const token = runtime.environment['KEYTRAIL_TOKEN'];
+  if (config.UPSTREAM_URL === undefined || !token) {
+    const other = command === 'learn' ? 'a saved response, as in --from response.json, or ' : '';
+    throw new ConfigError([
+      `${command} needs ${other}UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.`,
+    ]);
+  }
+  const client = createRestClient({
+    url: config.UPSTREAM_URL,
+    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    connections: 1,
+    maxBytes: config.UPSTREAM_MAX_BYTES,
+    tls,
+    now: () => runtime.now().getTime(),
+  });
+  const calls = client.of(NO_TRACE).authorized(parseBearer(`Bearer ${token}`));
+  return {
+    ...{ url: config.UPSTREAM_URL, token, contract },
+    get: (path) => calls.get('audit', path),
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
