@@ -82,16 +82,19 @@ const batch = (
 const failure = (extensions: object) =>
   next({ data: { auditEvents: null }, errors: [{ message: 'failed', extensions }] });
 
-/** A gateway that sends one scripted stream after another. A stream that ends with `open` is never closed. */
-function startStreams(...streams: readonly string[]) {
+/** A gateway that sends one scripted stream after another. One that ends with `open` is left open. */
+async function startStreams(...streams: readonly string[]) {
   const left = [...streams];
-  return startService((_, response) => {
+  const firstClosed = Promise.withResolvers<void>();
+  const service = await startService((_, response) => {
     const text = left.shift() ?? batch('unscripted', null);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (text.endsWith('open')) response.write(text.slice(0, -4));
-    else response.end(text);
+    if (!text.endsWith('open')) response.end(text);
+    else response.once('close', firstClosed.resolve).write(text.slice(0, -4));
     return undefined;
   });
+  /** Resolves when the client has closed a stream that was left open. */
+  return Object.assign(service, { closed: firstClosed.promise });
 }
 
 const variablesOf = ({ body }: ReceivedRequest) => JSON.parse(body).variables;
@@ -335,12 +338,13 @@ describe('a connection', () => {
 
   it('whose payload was lost on the way is opened again, and gets it then', async () => {
     await using gateway = await startStreams(
-      batch('1', null, 'one') + batch('3', '2', 'three'),
+      `${batch('1', null, 'one')}${batch('3', '2', 'three')}open`,
       batch('2', '1', 'two') + batch('3', '2', 'three'),
     );
     const retries: unknown[] = [];
     const batches = followAt(gateway, { onRetry: (error) => retries.push(error) });
     expect(await readActions(batches, 3)).toEqual(['one', 'two', 'three']);
+    await gateway.closed;
     expect(gateway.seen.map(variablesOf)).toMatchObject([{ after: null }, { after: '1' }]);
     expect(String(retries)).toBe('OperationError: A payload was lost on the way.');
   });
@@ -366,7 +370,7 @@ describe('a connection', () => {
     await sleep(0);
     silences.at(-1)?.();
     expect(await reading).toEqual(['two']);
-    while (gateway.sockets() > 1) await sleep(5); // the silent one was closed
+    await gateway.closed;
     expect(gateway.seen).toHaveLength(2);
   });
 

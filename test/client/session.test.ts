@@ -5,6 +5,7 @@ import {
   createSession,
   DeleteApiKeyDocument,
   OperationError,
+  request,
   SessionLost,
   type SessionOptions,
   type TokenStore,
@@ -204,7 +205,11 @@ describe('the token store', () => {
     const session = sessionOf(testbed, { tokens });
     const reads = [session.request(AuditDocument, {}), session.request(AuditDocument, {})];
     await begun.promise;
-    await testbed.request(AuditDocument, { parameters: [{ name: 'other', value: 'client' }] });
+    // Another client's requests, one after the other: the session's would have arrived before the last of them.
+    const { url, accessToken } = testbed;
+    const parameters = [{ name: 'other', value: 'client' }];
+    for (let count = 0; count < 5; count += 1)
+      await request(AuditDocument, { first: 1, parameters }, { url, token: accessToken });
     const sent = () => testbed.requests.filter(({ query }) => query['other'] === undefined);
     expect(sent().map(({ method }) => method)).toEqual(['POST']);
     saving.resolve();
