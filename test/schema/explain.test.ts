@@ -426,7 +426,8 @@ describe('the mapping of every published shape', () => {
   );
 
   it('says that there are no records, or that they are on a later page, and reads the whole of a large response', async () => {
-    const large = { records: Array(2000).fill(EVENTS[0]), total: 9000 };
+    const event = { ...EVENTS[0], time: '2026-11-20T00:00:00Z' };
+    const large = { events: Array(4000).fill(event), total: 9000 };
     const more = { more: '/more', style: 'cursor', next: '/next', parameter: 'c' } as const;
     let body: unknown = { note: 'x' };
     await using service = await startService(({ url }) => {
@@ -439,8 +440,8 @@ describe('the mapping of every published shape', () => {
     expect(without.mapping?.records).toEqual({ at: null, why });
     expect(without.calls[0]).not.toHaveProperty('why');
     body = { records: [], next: 'n', more: true };
-    const { event } = (await explain(gateway, AUDIT)).mapping ?? {};
-    expect(event?.action).toEqual({ at: '/action', by: 'inference', found: '2 of 2' });
+    const { mapping } = await explain(gateway, AUDIT);
+    expect(mapping?.event?.action).toEqual({ at: '/action', by: 'inference', found: '2 of 2' });
     body = large;
     const explained = await explain(gateway, AUDIT);
     expect(explained.calls[0]?.bytes).toBe(JSON.stringify(large).length);
