@@ -14,12 +14,13 @@ import {
   isObjectType,
   isScalarType,
   Kind,
+  OperationTypeNode,
   parse,
 } from 'graphql';
 
 const ROOT = new URL('../..', import.meta.url);
 
-/** Every string in the sources of tests and clients that is a GraphQL document. */
+/** Every string in the sources of tests and clients that is a GraphQL document, but for subscriptions: their response is a stream. */
 export function documentsOfTheSuite(): readonly string[] {
   const files = ['test', 'src/client', 'examples']
     .flatMap((folder) =>
@@ -34,8 +35,10 @@ export function documentsOfTheSuite(): readonly string[] {
     );
   });
   return [...new Set(texts)].filter((text) => {
-    const document = tryParse(text);
-    return document?.definitions.some(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+    const operations = tryParse(text)?.definitions.filter(
+      (node) => node.kind === Kind.OPERATION_DEFINITION,
+    );
+    return operations?.some(({ operation }) => operation !== OperationTypeNode.SUBSCRIPTION);
   });
 }
 
