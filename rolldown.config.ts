@@ -50,7 +50,7 @@ const addClientSchema: Plugin = {
   },
 };
 
-/** Makes the client a package of its own: a client then installs one package instead of the 68 of the gateway. */
+/** Makes the client a package of its own: a client then installs one package instead of the 69 of the gateway. */
 const addClientPackage: Plugin = {
   name: 'add-client-package',
   generateBundle() {
@@ -59,12 +59,13 @@ const addClientPackage: Plugin = {
       name: 'keytrail-client',
       version,
       description:
-        'Typed operations of Keytrail, a GraphQL gateway, and a function that sends them.',
+        'Typed operations of Keytrail, a GraphQL gateway, and a session that sends them and follows the audit trail.',
       license,
       type: 'module',
       sideEffects: false,
       exports: {
-        '.': { types: './types/client/request.d.ts', default: './index.js' },
+        '.': { types: './types/client/index.d.ts', default: './index.js' },
+        './file': { types: './types/client/file-tokens.d.ts', default: './file.js' },
         './schema.graphql': './schema.graphql',
         './package.json': './package.json',
       },
@@ -73,6 +74,7 @@ const addClientPackage: Plugin = {
     const files = {
       'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
       LICENSE: readFileSync('LICENSE', 'utf8'),
+      'LICENSE.eventsource-parser': readFileSync('node_modules/eventsource-parser/LICENSE', 'utf8'),
     };
     for (const [fileName, source] of Object.entries(files))
       this.emitFile({ type: 'asset', fileName, source });
@@ -103,7 +105,8 @@ export default defineConfig([
     ...shared,
     input: {
       index: 'src/index.ts',
-      client: 'src/client/request.ts',
+      client: 'src/client/index.ts',
+      'client-file': 'src/client/file-tokens.ts',
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },
@@ -124,8 +127,9 @@ export default defineConfig([
   },
   {
     ...shared,
-    input: { index: 'src/client/request.ts' },
+    input: { index: 'src/client/index.ts', file: 'src/client/file-tokens.ts' },
     platform: 'neutral', // browsers too
+    external: /^node:/, // of `file`
     plugins: [mapLines, addClientPackage, addClientSchema],
     output: { ...shared.output, dir: 'dist/keytrail-client' },
   },

@@ -22,6 +22,7 @@ export default defineConfig({
             'graphql-clients',
             'package',
             'security',
+            'tail',
             'tools',
           ].map((folder) => `test/${folder}/**`),
           execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
@@ -36,6 +37,14 @@ export default defineConfig({
           include: ['test/security/**/*.test.ts'],
           experimental,
           testTimeout: 15_000,
+        },
+      },
+      {
+        test: {
+          name: 'tail',
+          include: ['test/tail/*.test.ts'],
+          experimental,
+          testTimeout: 180_000,
         },
       },
       {

@@ -16,8 +16,10 @@ import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { EVENT_STREAM } from './server/media-types.ts';
+import { useAsciiEvents } from './server/plugins/use-ascii-events.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
+import { EXPLAIN_HEADER, useExplain } from './server/plugins/use-explain.ts';
 import { useGraphqlJsExecutor } from './server/plugins/use-graphqljs-executor.ts';
 import { useIntrospection } from './server/plugins/use-introspection.ts';
 import { useJsonRequests } from './server/plugins/use-json-requests.ts';
@@ -52,6 +54,8 @@ export type GatewayDependencies = BodyLimits &
     /** Path of the GraphQL endpoint. */
     readonly path: string;
     readonly introspection: boolean;
+    /** Whether a request with the header x-keytrail-explain is explained. */
+    readonly explain: boolean;
     /** Where each field is in the service's responses. What it omits is inferred. */
     readonly contract: SharedServices['contract'];
     /** Variables of the playground's tabs; null disables the playground. */
@@ -132,7 +136,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     const address = () =>
       readClientIp({ peer, forwardedFor: headers.get('x-forwarded-for'), trustedProxies });
     const trace = report?.trace ?? NO_TRACE;
-    return createContext(services, { headers, signal }, { address, trace });
+    const isExplained = options.explain && headers.get(EXPLAIN_HEADER) === '1';
+    return createContext(services, { headers, signal }, { address, trace }, isExplained);
   };
   const yoga = createYoga<{ peer?: string | undefined; report?: OngoingRequest }>({
     schema: prepared.schema,
@@ -143,7 +148,9 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
       useResultLimit(options), // before useErrorCodes, which codes its error
+      useAsciiEvents(),
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
+      options.explain && useExplain(), // after useErrorCodes, which tells expected failures from others
       // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
       useRequestReport(
         routes,
@@ -176,6 +183,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   const fastPath = createFastPath({
     find: prepared.find,
+    ownHeader: options.explain ? EXPLAIN_HEADER : null,
     begin: (request, response) => {
       const clientRequest = toCallerRequest(request, response);
       const { headers, signal } = clientRequest;

@@ -99,8 +99,7 @@ describe('the documentation', () => {
   });
 
   it('lists every client of examples/clients/', () => {
-    const shared = ['session.ts', 'settings.ts'];
-    for (const file of list('examples/clients').filter((name) => !shared.includes(name)))
+    for (const file of list('examples/clients').filter((name) => name !== 'settings.ts'))
       expect(read('docs/tutorial.md')).toContain(`| \`${file}\` |`);
   });
 
@@ -118,7 +117,10 @@ describe('the documentation', () => {
       'graphql-request.ts',
       'query-client.ts',
     ])
-      expect(fileOf('docs/clients.md', name)).toBe(read(`examples/graphql-clients/${name}`));
+      expect(fileOf('docs/graphql-clients.md', name)).toBe(
+        read(`examples/graphql-clients/${name}`),
+      );
+    expect(fileOf('docs/clients.md', 'follow.ts')).toBe(read('examples/follow.ts'));
     expect(fileOf('docs/testing.md', 'audit.test.ts')).toBe(read('examples/testing.test.ts'));
     for (const name of ['recorded.test.ts', 'check.yml'])
       expect(fileOf('docs/recording.md', name)).toBe(read(`examples/recording/${name}`));
@@ -133,7 +135,7 @@ describe('the documentation', () => {
     let entry = '';
     const examples = [...rows].flatMap(([, name, cell = '']) => {
       entry = name ?? entry;
-      const spans = [...cell.matchAll(/`(\{.*?\}|".*?")`/g)].map(([, text = '']) => text);
+      const spans = [...cell.matchAll(/`(\{.*?\}|".*?"|\[.*?\])`/g)].map(([, text = '']) => text);
       return spans.map((text) => [entry, text] as const);
     });
     expect(examples.length).toBeGreaterThan(8);

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { gql } from '@urql/core';
 import { describe, expect, it } from 'vitest';
 import { createApolloClient } from '../examples/clients/apollo-client.ts';
-import { createSession, type Session } from '../examples/clients/session.ts';
 import { createUrqlClient } from '../examples/clients/urql.ts';
+import { createSession, type Session } from '../src/client/index.ts';
 import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
 import { COMPILE_CACHE } from './helpers/process.ts';
@@ -131,7 +131,10 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
   it('is renewed once when twenty requests are rejected together', async () => {
     let time = Date.now();
     await using testbed = await createTestbed({ now: () => new Date(time) });
-    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    const read = create(
+      createSession({ url: testbed.url, clientId, clientSecret: secret }),
+      testbed.url,
+    );
     await read(1);
     time += 16 * 60_000; // the token has expired
     const before = testbed.requests.length;
@@ -149,7 +152,10 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
   it('is renewed once when some rejections arrive after the renewal', async () => {
     let time = Date.now();
     await using testbed = await createTestbed({ now: () => new Date(time) });
-    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    const read = create(
+      createSession({ url: testbed.url, clientId, clientSecret: secret }),
+      testbed.url,
+    );
     await read(1);
     time += 16 * 60_000;
     const before = testbed.requests.length;
@@ -163,7 +169,10 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
 
   it('is renewed only once for a request that is rejected again', async () => {
     await using testbed = await createTestbed();
-    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    const read = create(
+      createSession({ url: testbed.url, clientId, clientSecret: secret }),
+      testbed.url,
+    );
     await read(1);
     const before = testbed.requests.length;
     testbed.respondNext({ status: 401 }, {}, { status: 401 });
@@ -177,7 +186,10 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
 
   it('fails all waiting requests when the login fails, after one login', async () => {
     await using testbed = await createTestbed();
-    const read = create(createSession(clientId, secret, testbed), testbed.url);
+    const read = create(
+      createSession({ url: testbed.url, clientId, clientSecret: secret }),
+      testbed.url,
+    );
     await read(1);
     const before = testbed.requests.length;
     const rejections = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all requests have arrived by then

@@ -71,8 +71,11 @@ export async function startMeasuredKeytrail(
         loopP99: before('nodejs_eventloop_lag_p99_seconds') * 1000,
         loopMax: before('nodejs_eventloop_lag_max_seconds') * 1000,
         inFlight: before('keytrail_requests_in_flight'),
+        subscriptions: before('keytrail_subscriptions'),
       };
     },
+    /** Subscriptions in progress. */
+    subscriptions: async () => (await readMetrics())('keytrail_subscriptions'),
     /** Sends SIGTERM. Returns the exit status, bugs in the log, and all of stderr but the startup message. */
     stop: async () => {
       child.kill('SIGTERM');

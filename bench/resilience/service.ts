@@ -48,6 +48,8 @@ export async function startServiceProcess() {
     /** Closes the port and all connections. */
     close: () => command('close'),
     listen: () => command('listen'),
+    /** Adds an event to the trails of streams. */
+    addEvent: () => command('add'),
     /** How often the service received each login and deletion, by request id. */
     received: (): ReadonlyMap<string, number> => counts,
     [Symbol.asyncDispose]: kill,
@@ -65,6 +67,12 @@ type Behaviour = (
   response: ServerResponse,
   id: string,
 ) => ServiceResponse | undefined | Promise<ServiceResponse>;
+
+/** Records of the trail of a stream, its newest. */
+const TAIL = 100;
+
+/** Events that were added to the trails of streams. */
+let added = 0;
 
 const failedIds = new Set<string>();
 
@@ -105,6 +113,16 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   late: async (normal) => {
     await wait(1000);
     return normal;
+  },
+  tail: (_, _response, id) => {
+    const count = RECORDS + added;
+    const first = Math.max(0, count - TAIL);
+    const events = Array.from({ length: count - first }, (_, index) => ({
+      id: `${id}.${first + index}`,
+      occurred_at: new Date(Date.UTC(2026, 10, 21) + 1000 * (first + index)).toISOString(),
+      action: 'key.delete',
+    }));
+    return { body: { events: events.reverse() } };
   },
   large: ({ body }) => {
     const filler = `,${JSON.stringify(trailOf('filler').events[0])}`;
@@ -155,6 +173,7 @@ async function serve(port: number): Promise<void> {
   let service = await start(port);
   process.once('disconnect', () => process.exit()); // the parent has exited
   process.on('message', async (message) => {
+    if (message === 'add') added += 1;
     if (message === 'close') await service[Symbol.asyncDispose]();
     if (message === 'listen') service = await start(Number(new URL(service.url).port));
     process.send?.({ url: service.url });

@@ -9,8 +9,8 @@ import {
   InMemoryCache,
 } from '@apollo/client';
 import { ErrorLink } from '@apollo/client/link/error';
+import { createSession, type Session } from 'keytrail/client';
 import { from, switchMap } from 'rxjs';
-import { createSession, type Session } from './session.ts';
 import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
@@ -47,7 +47,7 @@ function isUnauthenticated(error: unknown): boolean {
 
 if (import.meta.main) {
   reportFailure();
-  const client = createApolloClient(url, createSession(clientId, clientSecret, { url }));
+  const client = createApolloClient(url, createSession({ url, clientId, clientSecret }));
   const query = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data } = await client.query<{
     audit: { nodes: { occurredAt: string; action: string; target: { identifier: string } }[] };

@@ -6,7 +6,8 @@ export const clientSecret = process.env['CLIENT_SECRET'] ?? 'demo-admin-secret-5
 /** Ends the process with one sentence instead of a stack if the example fails. */
 export function reportFailure(): void {
   process.on('uncaughtException', ({ name, message }) => {
-    const isKeytrail = name !== 'SyntaxError' && !/fetch failed|not GraphQL/.test(message);
+    const isKeytrail =
+      name !== 'SyntaxError' && !/fetch failed|could not be reached|not GraphQL/.test(message);
     const sentence = `Keytrail does not respond at ${url}: start it with npm start, or correct KEYTRAIL_URL.`;
     console.error(isKeytrail ? message : sentence);
     process.exit(1);

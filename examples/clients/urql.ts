@@ -2,7 +2,7 @@
 // Run it: npx node examples/clients/urql.ts
 import { Client, type CombinedError, fetchExchange, gql, type Operation } from '@urql/core';
 import { authExchange } from '@urql/exchange-auth';
-import { createSession, type Session } from './session.ts';
+import { createSession, type Session } from 'keytrail/client';
 import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
@@ -41,7 +41,7 @@ function tokenOf({ context: { fetchOptions } }: Operation): string | undefined {
 
 if (import.meta.main) {
   reportFailure();
-  const client = createUrqlClient(url, createSession(clientId, clientSecret, { url }));
+  const client = createUrqlClient(url, createSession({ url, clientId, clientSecret }));
   const AUDIT = gql`{ audit(first: 3) { nodes { occurredAt action target { identifier } } } }`;
   const { data, error } = await client.query(AUDIT, {}).toPromise();
   if (error) throw error;

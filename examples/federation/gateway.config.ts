@@ -18,9 +18,8 @@ export const gatewayConfig = {
     {
       onSubgraphExecute:
         () =>
-        ({ result, setResult }) => {
-          if ('errors' in result) setResult(hideRequests(result));
-        },
+        ({ result, setResult }) =>
+          setResult(hideRequests(result)),
     },
   ],
 } as const satisfies GatewayConfigSupergraph;

@@ -20,10 +20,7 @@ export async function startStitchedSchema({
     }),
     onSubschemaConfig: (config) => {
       const { executor } = config;
-      config.executor = async (request) => {
-        const result = await executor(request);
-        return 'errors' in result ? hideRequests(result) : result;
-      };
+      config.executor = async (request) => hideRequests(await executor(request));
     },
   });
   return serve(createYoga({ schema, logging: 'warn' }), port);

@@ -11,7 +11,7 @@ const audit: Resolver = (parent, args, cache, info) =>
 export const createCache = () =>
   cacheExchange({
     keys: {
-      ApiKey: ({ clientId }) => String(clientId),
+      ApiKey: ({ clientId }) => (clientId == null ? null : String(clientId)), // null if it was not requested
       AuditEvent: () => null, // its ID may be null, or that of another event
       AuditParty: () => null,
     },

@@ -102,6 +102,7 @@ const optionsSchema = z.strictObject(
     trustedProxies: option(SETTINGS.TRUSTED_PROXIES),
     introspection: option(SETTINGS.INTROSPECTION),
     playground: option(SETTINGS.PLAYGROUND),
+    explain: option(SETTINGS.EXPLAIN),
     maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
     maxSubscriptions: option(SETTINGS.MAX_SUBSCRIPTIONS),
     maxIncompleteRequests: option(SETTINGS.MAX_INCOMPLETE_REQUESTS),

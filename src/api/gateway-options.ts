@@ -53,6 +53,8 @@ export type GatewayOptions = {
   readonly introspection?: boolean | undefined;
   /** Whether browsers get GraphiQL at `path`. @default false */
   readonly playground?: boolean | undefined;
+  /** Whether a request with the header `x-keytrail-explain: 1` gets `extensions.explain`. @default false */
+  readonly explain?: boolean | undefined;
   /** Maximum number of concurrent requests; further ones get HTTP 503. @default 512 */
   readonly maxInFlight?: number | undefined;
   /** Maximum number of concurrent subscriptions; further ones get OVERLOADED. @default 100 */

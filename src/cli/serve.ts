@@ -64,6 +64,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     contract,
     path: GRAPHQL_PATH,
     introspection: config.INTROSPECTION,
+    explain: config.EXPLAIN,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
     trustedProxies: config.TRUSTED_PROXIES,

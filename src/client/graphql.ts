@@ -77,6 +77,17 @@ export type DeleteApiKeyMutationVariables = Exact<{
 
 export type DeleteApiKeyMutation = { deleteApiKey: { outcome: DeletionOutcome, raw?: unknown, apiKey: { clientId: string } } | null };
 
+export type AuditEventsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+  filter?: AuditFilter | null | undefined;
+  parameters?: Array<UpstreamParameter> | UpstreamParameter | null | undefined;
+  every?: number | null | undefined;
+  withRaw?: boolean | null | undefined;
+}>;
+
+
+export type AuditEventsSubscription = { auditEvents: { checkpoint: string, previous: string | null, missed: boolean, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { identifier: string | null, name: string | null, type: string | null } | null, target: { identifier: string | null, name: string | null, type: string | null } | null }> } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -150,3 +161,36 @@ export const DeleteApiKeyDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteApiKeyMutation, DeleteApiKeyMutationVariables>;
+export const AuditEventsDocument = new TypedDocumentString(`
+    subscription AuditEvents($after: String, $filter: AuditFilter, $parameters: [UpstreamParameter!], $every: Int, $withRaw: Boolean = false) {
+  auditEvents(
+    after: $after
+    filter: $filter
+    parameters: $parameters
+    every: $every
+  ) {
+    nodes {
+      id
+      occurredAt
+      action
+      outcome
+      ipAddress
+      userAgent
+      actor {
+        identifier
+        name
+        type
+      }
+      target {
+        identifier
+        name
+        type
+      }
+      raw @include(if: $withRaw)
+    }
+    checkpoint
+    previous
+    missed
+  }
+}
+    `) as unknown as TypedDocumentString<AuditEventsSubscription, AuditEventsSubscriptionVariables>;

@@ -1,8 +1,6 @@
 import type { ErrorCode, FailureExtensions } from '../errors.ts';
+import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
-
-export type { ErrorCode, FailureReason } from '../errors.ts';
-export * from './graphql.ts';
 
 /** An operation as a string that carries the types of its data and variables, or any string. */
 export type Document<Data, Variables> = DocumentTypeDecoration<Data, Variables> & {
@@ -17,8 +15,21 @@ export type Fetch = (
     readonly method: 'POST';
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
+    readonly signal?: AbortSignal;
   },
-) => Promise<{ readonly status: number; text(): Promise<string> }>;
+) => Promise<FetchResponse>;
+
+/** The part of a response that is used. A stream needs its headers and its body. */
+export type FetchResponse = {
+  readonly status: number;
+  readonly headers?: { get(name: string): string | null };
+  readonly body?: {
+    getReader(): {
+      read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+    };
+  } | null;
+  text(): Promise<string>;
+};
 
 /** The options of {@link request}. */
 export type RequestOptions = {
@@ -28,6 +39,8 @@ export type RequestOptions = {
   readonly url?: string | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined;
+  /** Requests `extensions.explain`. The gateway ignores it if EXPLAIN is off, as in production. @default false */
+  readonly explain?: boolean | undefined;
 };
 
 /** Why a field or the whole request failed. Decide by `extensions.code`. */
@@ -46,9 +59,11 @@ export type ResultError = {
 export type Result<Data> = {
   readonly data?: Data | null;
   readonly errors?: readonly ResultError[];
+  readonly extensions?: { readonly explain?: Explanation };
 };
 
-const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
+/** Of `npm start`. */
+export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. The gateway's errors are in `errors` of the result.
@@ -57,20 +72,39 @@ const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { token, url = DEFAULT_URL, fetch = globalThis.fetch }: RequestOptions = {},
+  { token, url = DEFAULT_URL, fetch = globalThis.fetch, explain = false }: RequestOptions = {},
 ): Promise<Result<Data>> {
-  const response = await fetch(url, {
+  const init = toInit(document, variables, { token, accept: 'application/json', explain });
+  const response = await fetch(url, init);
+  return parseResult<Data>(await response.text(), response.status);
+}
+
+/** The request of an operation. */
+export function toInit<Data, Variables>(
+  document: Document<Data, Variables>,
+  variables: unknown,
+  {
+    token,
+    accept,
+    explain = false,
+  }: { readonly token: string | undefined; readonly accept: string; readonly explain?: boolean },
+) {
+  return {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      accept: 'application/json',
+      accept,
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(explain && { 'x-keytrail-explain': '1' }),
     },
     body: JSON.stringify({ query: document.toString(), variables }),
-  });
-  const result = parse(await response.text());
+  } as const;
+}
+
+/** @throws Error with the HTTP `status` in its `cause` if the text is not a result. It has no part of the text. */
+export function parseResult<Data>(text: string, status: number): Result<Data> {
+  const result = parse(text);
   if (isResult(result)) return result as Result<Data>; // the document's types come from the schema
-  const { status } = response;
   throw new Error(`The response is not GraphQL (HTTP ${status}). Check the URL.`, {
     cause: { status },
   });

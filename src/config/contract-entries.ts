@@ -52,6 +52,11 @@ const mapped = <Text extends z.ZodType<string>>(text: Text, example: string) =>
   );
 /** Pointers of a text, or with a map a text for each value. */
 export const mappedText = mapped(z.string('must be a text'), '{"D": "key.delete"}');
+/** Whether a party is an API key: true, a list of types that are, or null. */
+export const apiKey = z.union(
+  [z.literal(true), z.array(z.string().min(1)).min(1), z.null()],
+  'must be true, a list of types such as ["api_key"], or null',
+);
 /** Pointers of an outcome, or with a map an outcome for each value. A flag that is true for a failure needs a map. */
 export const outcome = mapped(
   z.enum(['SUCCESS', 'FAILURE']),

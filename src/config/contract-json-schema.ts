@@ -60,6 +60,7 @@ function describeParty(role: string): Readonly<Record<string, string>> {
     [`audit.event.${role}.identifier`]: `Where the identifier of the ${role} is.`,
     [`audit.event.${role}.name`]: `Where the name of the ${role} is, or its e-mail address.`,
     [`audit.event.${role}.type`]: `Where the type of the ${role} is: pointers, or {"at": pointers, "map": {"value": "text"}}.`,
+    [`audit.event.${role}.apiKey`]: `Whether the ${role} is an API key, with its client ID as identifier: true, or the types that are. Default: the types that say so, such as api_key.`,
   };
 }
 

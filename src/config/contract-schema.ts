@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ConfiguredContract, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
 import {
+  apiKey,
   expires,
   mappedText,
   moreFlag,
@@ -31,7 +32,7 @@ function checkLastValue(
 
 /** The name of a query parameter. */
 const parameter = z.string().min(1).nullable();
-const party = section({ identifier: pointers, name: pointers, type: mappedText });
+const party = section({ identifier: pointers, name: pointers, type: mappedText, apiKey });
 
 const list = {
   records: pointer

@@ -52,7 +52,7 @@ type GivenSettings = {
 };
 
 /** Turned on outside production. */
-const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on' };
+const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on', EXPLAIN: 'on' };
 
 /**
  * Checks the settings and reads the files that they name.

@@ -127,7 +127,8 @@ export const SETTINGS = {
     group: 'Access',
     ...choice('development', 'test', 'production'),
     default: 'development',
-    description: 'production turns introspection and the playground off and requires UPSTREAM_URL',
+    description:
+      'production turns introspection, the playground and explain off and requires UPSTREAM_URL',
   },
   INTROSPECTION: {
     group: 'Access',
@@ -144,6 +145,14 @@ export const SETTINGS = {
     defaultText: 'off in production, otherwise on',
     description: 'whether browsers get GraphiQL at /graphql',
     option: 'playground',
+  },
+  EXPLAIN: {
+    group: 'Access',
+    ...flag,
+    default: false,
+    defaultText: 'off in production, otherwise on',
+    description: 'whether a request with the header `x-keytrail-explain: 1` is explained',
+    option: 'explain',
   },
   CORS_ORIGINS: {
     group: 'Access',

@@ -1,7 +1,7 @@
 import type { Pointers, Source } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { compilePointers, readSource } from '../mapping/read-source.ts';
+import { compilePointers, pointerMembers, readSource } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';
@@ -46,7 +46,7 @@ function listEntries(part: unknown, name = ''): readonly (readonly [string, Poin
     return part['at'].flatMap((pointer) => listEntries(pointer, name));
   if (isObject(part) && 'at' in part) return listEntries(part['at'], name);
   if (isObject(part))
-    return Object.entries(part).flatMap(([key, value]) =>
+    return pointerMembers(part).flatMap(([key, value]) =>
       listEntries(value, name === '' ? key : `${name}.${key}`),
     );
   return typeof part === 'string' || Array.isArray(part) ? [[name, part]] : [];

@@ -1,4 +1,4 @@
-import type { EventContract, PartyContract } from '../mapping/contract.ts';
+import type { EventContract, PartyContract, PartyPart } from '../mapping/contract.ts';
 
 import { firstOfList } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
@@ -98,9 +98,7 @@ export function inferEventLazily(records: readonly unknown[]) {
   };
 }
 
-function resolveParty(
-  party: { [K in keyof PartyContract]: () => PartyContract[K] },
-): PartyContract {
+function resolveParty(party: { [K in PartyPart]: () => PartyContract[K] }): PartyContract {
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 

@@ -1,4 +1,4 @@
-import type { PartyContract } from '../mapping/contract.ts';
+import type { PartyContract, PartyPart } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
 import { memoize } from '../util/memoize.ts';
 import {
@@ -30,7 +30,7 @@ export function inferParty(
   const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
   const ofOtherWords = all.filter(({ roleRank }) => roleRank !== best?.roleRank);
   const ofSameParty = ofOtherWords.length === 0 ? all : addSameParty(ofBestWord, ofOtherWords);
-  const select = (attribute: keyof PartyContract, from = ofSameParty) =>
+  const select = (attribute: PartyPart, from = ofSameParty) =>
     from.filter((field) => field.attribute === attribute && field.isDirect === best?.isDirect);
   const identifiers = select('identifier');
   const emails = identifiers.filter(({ values }) => areAll(values, EMAIL));
@@ -49,7 +49,7 @@ function correctTarget(fields: readonly PartyField[]): readonly PartyField[] {
     const { roleRank, attribute, attributeRank, values } = field;
     const word = ROLES.target[roleRank] ?? '';
     const ofWord = fields.filter((other) => other.roleRank === roleRank);
-    const has = (name: keyof PartyContract) => ofWord.some((other) => other.attribute === name);
+    const has = (name: PartyPart) => ofWord.some((other) => other.attribute === name);
     const hasId = has('identifier');
     const isSourceOnly = word === 'source' && ofWord.length === fields.length;
     if (word === 'source' && !(isSourceOnly && (hasId || (has('name') && has('type'))))) return [];
@@ -96,7 +96,7 @@ function isSameParty(some: readonly PartyField[], others: readonly PartyField[])
 const MAX_FIELDS = 100;
 
 type Attribute = {
-  readonly attribute: keyof PartyContract;
+  readonly attribute: PartyPart;
   /** Index of the pattern in PARTY_FIELDS that matches. */
   readonly attributeRank: number;
   /** Whether the attribute follows the role directly: `actor name`, not `actor billing name`. */

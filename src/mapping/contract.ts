@@ -32,7 +32,12 @@ export type PartyContract = {
   readonly identifier: Pointers;
   readonly name: Pointers;
   readonly type: Pointers | Mapped;
+  /** Whether the party is an API key: always, or if it has one of these types. Null: never. */
+  readonly apiKey?: true | readonly string[] | null;
 };
+
+/** The parts of a party that are read from a record. */
+export type PartyPart = Exclude<keyof PartyContract, 'apiKey'>;
 
 /** A time with the format of its values. With `join`, the values of all pointers are joined by this text. */
 export type FormattedTime = TimeNotation<TimeFormat> & {
@@ -146,7 +151,7 @@ export type Lazy<T> = [T] extends [Entry]
 export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
 
 /** An entry that is configured as a whole or not at all. */
-type Entry = Source | number | { readonly at: Source };
+type Entry = Source | number | boolean | undefined | { readonly at: Source };
 
 /** A contract in which every entry is optional. Missing entries are inferred from each response. */
 export type DeepPartial<T> = T extends Entry

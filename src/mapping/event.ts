@@ -4,6 +4,7 @@ import type {
   Lazy,
   Mapped,
   PartyContract,
+  PartyPart,
   Pointers,
 } from './contract.ts';
 import type { PointerReader } from './json-pointer.ts';
@@ -13,7 +14,10 @@ import { compileTime, type Instant, parseTime } from './time.ts';
 import { isObject, toText } from './values.ts';
 
 /** The actor or the target of an event. */
-export type Party = Readonly<Record<keyof PartyContract, string | null>>;
+export type Party = Readonly<Record<PartyPart, string | null>> & {
+  /** The API key that this party is. Null if it is something else, or if it may be. */
+  readonly apiKey: { readonly clientId: string } | null;
+};
 
 /** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
 export class AuditEvent {
@@ -94,13 +98,26 @@ function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) =>
   const readIdentifier = compileLazily(contract.identifier, compileValue);
   const readName = compileLazily(contract.name, compileValue);
   const readType = compileLazily(contract.type, compileValue);
+  const isApiKey = compileLazily(contract.apiKey, compileIsApiKey);
   return (record) => {
     const identifier = toText(readIdentifier(record));
     const name = toText(readName(record));
     const type = toText(readType(record));
     const isEmpty = identifier === null && name === null && type === null;
-    return isEmpty ? null : { identifier, name, type };
+    if (isEmpty) return null;
+    const apiKey = identifier !== null && isApiKey(type) ? { clientId: identifier } : null;
+    return { identifier, name, type, apiKey };
   };
+}
+
+/** Types that are API keys in any service: `api_key`, `ApiKey`, `API keys`. */
+const API_KEY = /^api[^\p{L}\p{N}]*keys?$/iu;
+
+/** Compiles the entry `apiKey`. Without one, a party is a key if its type says so, see API_KEY. */
+function compileIsApiKey(entry: PartyContract['apiKey']): (type: string | null) => boolean {
+  if (entry === undefined) return (type) => type !== null && API_KEY.test(type);
+  const types = new Set(entry === true ? [] : entry);
+  return (type) => entry === true || (type !== null && types.has(type));
 }
 
 /** Whether an entry has a pointer; of a party, its identifier or its name. */
@@ -111,14 +128,14 @@ function isLocated(entry: unknown): boolean {
 }
 
 /** Compiles an entry when it is first used: only then it is inferred, if it is not configured. */
-function compileLazily<Entry extends string | object | null, Value>(
+function compileLazily<Entry extends string | object | true | null | undefined, Input, Value>(
   entry: Entry | (() => Entry),
-  compile: (entry: Entry) => (record: unknown) => Value,
-): (record: unknown) => Value {
-  let read: ((record: unknown) => Value) | undefined;
-  return (record) => {
+  compile: (entry: Entry) => (input: Input) => Value,
+): (input: Input) => Value {
+  let read: ((input: Input) => Value) | undefined;
+  return (input) => {
     read ??= compile(typeof entry === 'function' ? entry() : entry);
-    return read(record);
+    return read(input);
   };
 }
 

@@ -25,6 +25,11 @@ export function isPointers(entry: Pointers | object): entry is Pointers {
   return entry === null || typeof entry === 'string' || Array.isArray(entry);
 }
 
+/** The members of a part of the contract that are, or contain, pointers relative to a record. `apiKey` lists types. */
+export function pointerMembers(part: object): readonly (readonly [string, unknown])[] {
+  return Object.entries(part).filter(([name]) => name !== 'apiKey');
+}
+
 /** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, { headers, body }: UpstreamResponse): unknown {
   if (source === null) return null;

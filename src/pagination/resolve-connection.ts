@@ -41,7 +41,7 @@ const MAX_INT = 2 ** 31 - 1;
 
 /** Requests pages of 100 records if the contract names the parameter, so that few pages are needed. */
 export function pageSizeParameter(paging: { readonly size?: string | null | undefined } = {}) {
-  return paging.size == null ? [] : [{ name: paging.size, value: '100' }];
+  return paging.size == null ? [] : [{ name: paging.size, value: '100', shown: 'all' as const }];
 }
 
 /**

@@ -123,12 +123,12 @@ export function selectEventsOfParty(identifierOrName: string): ItemSelector<Audi
 export function filterParameters(
   { since, until, actions, actor }: EventFilter,
   names: DeepPartial<AuditContract['parameters']> = {},
-): readonly { readonly name: string; readonly value: string }[] {
+): readonly { readonly name: string; readonly value: string; readonly shown: 'name' }[] {
   const action = actions?.length === 1 ? actions[0] : null;
   const values = { since, until, actor, action };
   return (['since', 'until', 'actor', 'action'] as const).flatMap((condition) => {
     const [name, value] = [names[condition], values[condition]];
-    return name == null || value == null ? [] : [{ name, value }];
+    return name == null || value == null ? [] : [{ name, value, shown: 'name' as const }];
   });
 }
 

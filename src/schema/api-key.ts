@@ -19,7 +19,7 @@ export function addApiKey(builder: Builder): void {
         type: 'AuditEventConnection',
         nullable: true,
         description:
-          'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. Null if it fails, with the codes of `Query.audit`.',
+          'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. It cannot be selected below other events. Null if it fails, with the codes of `Query.audit`.',
         args: connectionArguments(builder),
         resolve: ({ clientId }, { first, after }, context, info) => {
           const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));

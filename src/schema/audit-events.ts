@@ -119,6 +119,7 @@ function subscribe(
   const isOwn = ({ name }: QueryParameter) => given.every((parameter) => parameter.name !== name);
   const forwarded = filterParameters(conditions, audit?.parameters).filter(isOwn);
   const selecting = [...given, ...forwarded];
+  context.recorder?.addFilter(conditions, given);
   const selection = digestOf(selecting);
   let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
   let previous = after ?? null;

@@ -42,6 +42,13 @@ export function addAudit(builder: Builder): void {
         nullable: true,
         description: 'What kind of thing it is, in the terms of the service, such as `user`.',
       }),
+      apiKey: t.field({
+        type: 'ApiKey',
+        nullable: true,
+        description:
+          'The API key that it is, with its identifier as client ID. Null unless its type is `api_key` in any spelling, or the contract says that it is a key. Below it, `audit` must not be selected: OPERATION_TOO_COMPLEX.',
+        resolve: ({ apiKey }) => apiKey,
+      }),
     }),
   });
 
@@ -156,6 +163,7 @@ export function addAudit(builder: Builder): void {
         ];
         const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
+        context.recorder?.addFilter(conditions, given);
         const trail = listAudit(context, [...given, ...added], needsOnlyItems(info));
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         const admit = (items: number) => context.admitValues(items, countFields(info));
@@ -182,7 +190,11 @@ export function listAudit(
     authorized,
     contract,
     reportDrift,
-  }: Pick<Context, 'contract' | 'reportDrift'> & { readonly authorized: Pick<PageLoader, 'list'> },
+    recorder,
+  }: Pick<Context, 'contract' | 'reportDrift'> & {
+    readonly recorder?: Context['recorder'];
+    readonly authorized: Pick<PageLoader, 'list'>;
+  },
   parameters: readonly QueryParameter[],
   isPrefixSufficient = false,
 ) {
@@ -190,15 +202,17 @@ export function listAudit(
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
     read: (response, token) => {
-      const trail = readAuditPage(completeAudit(response, contract.audit), response, {
-        token,
-        parameters,
-      });
+      const completed = completeAudit(response, contract.audit);
+      recorder?.addPage(completed);
+      const trail = readAuditPage(completed, response, { token, parameters });
+      recorder?.addPage(completed, trail);
       const { total, event } = contract.audit ?? {};
       const names = { total: 'audit.total', record: 'audit.event' };
       reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
-    prefix: isPrefixSufficient ? { recordsPointer: contract.audit?.records } : undefined,
+    // The total and the paging are explained, so the whole response is needed.
+    prefix:
+      isPrefixSufficient && !recorder ? { recordsPointer: contract.audit?.records } : undefined,
   });
 }

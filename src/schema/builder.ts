@@ -25,7 +25,7 @@ export function createBuilder() {
   const builder = new SchemaBuilder<{
     Context: Context;
     DefaultFieldNullability: false;
-    Inputs: { AuditFilter: EventFilter; UpstreamParameter: QueryParameter };
+    Inputs: { AuditFilter: EventFilter; UpstreamParameter: Pick<QueryParameter, 'name' | 'value'> };
     Objects: SharedObjects;
     Scalars: {
       ID: { Input: string; Output: string };

@@ -5,6 +5,7 @@ import { parseBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
+import { createRecorder, type Recorder } from './explain.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { parsePointer } from './pointer-arguments.ts';
 import type { StreamTimers } from './poll-stream.ts';
@@ -23,7 +24,7 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   /** Parses a JSON pointer: each one once, however many records it is resolved against. */
   readonly readPointer: (pointer: string) => PointerReader;
   /**
-   * Counts values of the response, before they are read: items with so many fields each. Throws OPERATION_TOO_COMPLEX for
+   * Counts values of the response, before they are read: items with a number of fields each. Throws OPERATION_TOO_COMPLEX for
    * more than 50,000.
    */
   readonly admitValues: (items: number, fields: number) => void;
@@ -33,6 +34,8 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   readonly admitEntityFields: (count: number) => void;
   readonly release: PageLoader['release'];
   readonly stream: Stream;
+  /** Given if the client asks for an explanation. */
+  readonly recorder: Recorder | undefined;
 };
 
 /** What a subscription needs. */
@@ -75,8 +78,11 @@ export function createContext(
   { client, admitLogin, contract, reportDrift, now, stream }: SharedServices,
   request: { readonly headers: { get(name: string): string | null }; readonly signal: AbortSignal },
   { address, trace }: { readonly address: () => string | null; readonly trace: Trace },
+  isExplained: boolean,
 ): Context {
-  const calls = client.of(trace);
+  const { clock } = stream.timers;
+  const recorder = isExplained ? createRecorder(client.url, contract, { trace, clock }) : undefined;
+  const calls = client.of(recorder?.traceOf('audit') ?? trace);
   const bearer = () => parseBearer(request.headers.get('authorization'));
   const authorized = () => calls.authorized(bearer());
 
@@ -125,9 +131,10 @@ export function createContext(
       admit: stream.admit,
       signals: [request.signal, stream.shutdown],
       createLoader: (signal) => {
-        const ofPoll = client.of(trace);
+        const ofPoll = client.of(recorder?.traceOf('auditEvents') ?? trace);
         return createPageLoader(client, () => ofPoll.authorized(bearer()), signal);
       },
     },
+    recorder,
   };
 }

@@ -61,7 +61,7 @@ export function addLogin(builder: Builder): void {
         }),
       },
       resolve: async (_, { clientId, credential }, context) => {
-        const { admitLogin, admitValues, unauthenticated, contract, now } = context;
+        const { admitLogin, admitValues, unauthenticated, contract, now, recorder } = context;
         await admitLogin(clientId);
         admitValues(1, FIELDS_OF_PAYLOAD);
         const response = await unauthenticated.post(
@@ -70,7 +70,9 @@ export function addLogin(builder: Builder): void {
           { client_id: clientId, ...toRest(credential) },
           requiresJson(contract.login?.accessToken) ? 'json' : 'any',
         );
-        return readLogin(completeLogin(response, contract.login), response, now());
+        const completed = completeLogin(response, contract.login);
+        recorder?.addLogin(completed);
+        return readLogin(completed, response, now());
       },
     }),
   );

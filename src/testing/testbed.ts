@@ -2,7 +2,18 @@ import { createGatewayWith } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
 import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { requireSupportedNode } from '../api/node-version.ts';
-import { type Document, LoginDocument, type Result, request } from '../client/request.ts';
+import { type Batch, createFollow } from '../client/follow.ts';
+import {
+  AuditEventsDocument,
+  type AuditEventsSubscription,
+  type AuditEventsSubscriptionVariables,
+  type Document,
+  type FollowOptions,
+  LoginDocument,
+  type Result,
+  request,
+} from '../client/index.ts';
+import { TIMERS } from '../client/timers.ts';
 import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';
@@ -21,7 +32,7 @@ export type { TestbedResponse } from './script.ts';
 
 /** The options of {@link createTestbed}. */
 export type TestbedOptions = {
-  /** Options of the gateway. By default introspection is on and logins are not limited. */
+  /** Options of the gateway. By default introspection and explain are on, and logins are not limited. */
   readonly gateway?: Partial<Omit<GatewayOptions, 'upstream' | 'now'>>;
   /** Options of the gateway's REST client. By default a call times out after 2000 ms. */
   readonly upstream?: Partial<Omit<UpstreamOptions, 'url'>>;
@@ -50,6 +61,9 @@ export type TestbedOptions = {
   readonly now?: () => Date;
 };
 
+/** A batch of new events. */
+export type AuditEvents = Batch<NonNullable<AuditEventsSubscription['auditEvents']>>;
+
 /** A sandbox service, a gateway for it, and a logged-in client. Disposing it stops both servers. */
 export type Testbed = AsyncDisposable & {
   /** URL of the GraphQL endpoint, on a free loopback port. */
@@ -60,12 +74,28 @@ export type Testbed = AsyncDisposable & {
   readonly clientId: string;
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Sends an operation. The token is that of the logged-in client unless given; null sends none. */
+  /**
+   * Sends an operation. The token is that of the logged-in client unless given; null sends none. With `explain`, the
+   * result has `extensions.explain`.
+   */
   request<Data, Variables>(
     document: Document<Data, Variables>,
     variables: Variables,
-    options?: { readonly token?: string | null },
+    options?: { readonly token?: string | null; readonly explain?: boolean },
   ): Promise<Result<Data>>;
+  /**
+   * New events of the trail, in batches, with the token of the logged-in client. The gateway polls every 20 ms. The first
+   * batch comes at once, and is empty: events that the test causes after it are delivered.
+   */
+  follow(
+    variables?: Omit<AuditEventsSubscriptionVariables, 'after'>,
+    options?: Pick<FollowOptions, 'after' | 'signal'>,
+  ): AsyncIterableIterator<AuditEvents>;
+  /**
+   * Adds events to the trail, all or none.
+   * @throws TypeError for an event that is not valid.
+   */
+  addEvents(events: readonly SandboxEvent[]): void;
   /**
    * Scripts the service's responses to its next requests, one each; one with `to` only for a request that it matches.
    * The gateway retries a read once if its response is lost before it starts or has status 502, 503 or 504: script two
@@ -127,6 +157,7 @@ export async function createTestbed({
   const gateway = stack.use(
     createGatewayWith(clock.timers, {
       introspection: true,
+      explain: true,
       loginRateLimit: 0,
       ...options,
       now: clock.now,
@@ -147,14 +178,24 @@ export async function createTestbed({
     sandbox.addEvents(events);
   }
 
+  const closing = stack.adopt(new AbortController(), (controller) => controller.abort());
+  const token = async () => client.accessToken;
+  const follow = createFollow({ fetch: gateway.fetch, token, timers: TIMERS });
+
   const running = stack.move();
   return {
     url: `${url}${options?.path ?? GRAPHQL_PATH}`,
     gateway,
     sandbox,
     ...client,
-    request: (document, variables, { token = client.accessToken } = {}) =>
-      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined }),
+    request: (document, variables, { token = client.accessToken, explain } = {}) =>
+      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined, explain }),
+    follow: (variables = {}, { after, signal } = {}) =>
+      follow(AuditEventsDocument, variables, {
+        after,
+        signal: AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),
+      }),
+    addEvents: sandbox.addEvents,
     respondNext: script.add,
     assertDone: script.assertDone,
     clearResponses: script.clear,

@@ -8,15 +8,18 @@ import type { Attempt } from './types.ts';
 export type AttemptResult = { readonly response: RawResponse } | { readonly error: unknown };
 
 /** The result of an attempt as it is reported. */
-export function outcomeOf(result: AttemptResult): Pick<Attempt, 'outcome' | 'status' | 'code'> {
+export function outcomeOf(
+  result: AttemptResult,
+): Pick<Attempt, 'outcome' | 'status' | 'code' | 'bytes' | 'isSent'> {
   if ('response' in result) {
-    const { status } = result.response;
-    return { outcome: classOf(status), status };
+    const { status, body } = result.response;
+    return { outcome: classOf(status), status, bytes: body.length, isSent: true };
   }
   const { error } = result;
   const hasLeft = error instanceof NoResponseError && error.reason === 'client-disconnected';
   const code = error instanceof GatewayError ? error.extensions.code : 'INTERNAL_SERVER_ERROR';
-  return { outcome: hasLeft ? 'left' : 'none', code };
+  const isSent = error instanceof NoResponseError ? error.isSent : true;
+  return { outcome: hasLeft ? 'left' : 'none', code, bytes: 0, isSent };
 }
 
 function classOf(status: number): Attempt['outcome'] {

@@ -11,10 +11,19 @@ export type Path = {
   readonly template: string;
   /** The path to send, with its query. */
   readonly value: EncodedPath;
+  /** The query parameters in `value`. */
+  readonly query?: readonly QueryParameter[];
+  /** Of a page other than the first: the parameter that requests it; null for the query of a link. */
+  readonly page?: string | null;
 };
 
 /** One query parameter, not encoded. */
-export type QueryParameter = { readonly name: string; readonly value: string };
+export type QueryParameter = {
+  readonly name: string;
+  readonly value: string;
+  /** What `showPath` may show: the name if the contract wrote it, `all` if the value is ours as well. Default: nothing. */
+  readonly shown?: 'name' | 'all';
+};
 
 /** Without control characters, and neither `.` nor `..`, which a URL parser resolves, encoded or not (WHATWG URL, 4.1). */
 const SEGMENT = /^(?!\.{1,2}$)\P{Cc}{1,256}$/u;
@@ -51,7 +60,8 @@ export function path(
 export function withQuery(to: Path, parameters: readonly QueryParameter[]): Path {
   if (parameters.length === 0) return to;
   const pairs = parameters.map(encodePair);
-  return { ...to, value: `${to.value}?${pairs.join('&')}` as EncodedPath }; // every pair is encoded
+  const value = `${to.value}?${pairs.join('&')}` as EncodedPath; // every pair is encoded
+  return { ...to, value, query: parameters };
 }
 
 /**
@@ -63,7 +73,8 @@ export function withParameter(to: Path, parameter: QueryParameter): Path {
   const name = encodeText(parameter.name);
   const others = query.split('&').filter((pair) => pair !== '' && pair.split('=')[0] !== name);
   const pairs = [...others, encodePair(parameter)];
-  return { ...to, value: `${bare}?${pairs.join('&')}` as EncodedPath }; // every pair is encoded
+  const value = `${bare}?${pairs.join('&')}` as EncodedPath; // every pair is encoded
+  return { ...to, value, page: parameter.name };
 }
 
 /**
@@ -78,7 +89,40 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
   if (url === null || url.origin !== own.origin || url.search === '') return null;
   const isSamePath = own.pathname.endsWith(url.pathname) || url.pathname.endsWith(bare);
   const value = `${bare}${url.search}` as EncodedPath; // the URL parser has encoded the query
-  return isSamePath ? { ...from, value } : null;
+  return isSamePath ? { ...from, value, page: null } : null;
+}
+
+/**
+ * Shows a path: a value of the client is the variable $PARAMETER, $PARAMETER_2 …, and so is a query parameter of the client,
+ * as `name=value`. What requests a page is $CURSOR: a value if `pageParameter` of the contract is its name, else a
+ * `name=value`, or the query of a link. Variables are percent-encoded; nothing else contains a `$`.
+ */
+export function showPath(
+  { template, query = [], page }: Omit<Path, 'value'>,
+  pageParameter?: string | null,
+): string {
+  let count = 0;
+  const nextVariable = () => {
+    count += 1;
+    return count === 1 ? '$PARAMETER' : `$PARAMETER_${count}`;
+  };
+  const bare = template.replace(/\{\w+\}/g, nextVariable);
+  const others = page === null ? [] : query.filter(({ name }) => name !== page);
+  const pairs = others.map(({ name, value, shown }) => {
+    if (shown === undefined) return nextVariable();
+    return `${encodeText(name)}=${shown === 'all' ? encodeText(value) : nextVariable()}`;
+  });
+  const isNamed = page != null && page === pageParameter;
+  if (page !== undefined) pairs.push(isNamed ? `${encodeText(page)}=$CURSOR` : '$CURSOR');
+  return pairs.length === 0 ? bare : `${bare}?${pairs.join('&')}`;
+}
+
+/** A curl command for a GET request, safe to paste: all but the variables of `showPath` is in single quotes. */
+export function toCurl(baseUrl: string, shownPath: string): string {
+  const [base, path] = [baseUrl, shownPath].map((text) => text.replaceAll("'", String.raw`'\''`));
+  const url = `'${base}${path?.replace(/\$\w+/g, `'"$&"'`)}'`.replace(/"''$/, '"');
+  // Without -g, curl takes brackets for a range of URLs.
+  return `curl -g -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${url}`;
 }
 
 function encodeSegment(value: string): string {

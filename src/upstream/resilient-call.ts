@@ -47,6 +47,8 @@ export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
   /** OpenTelemetry's `url.template`. */
   readonly template: string;
   readonly trace: Trace;
+  /** Called with each attempt, see `Trace.beginCall`. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** Cancels a read when the client disconnects; undefined for any other request. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -108,6 +110,7 @@ export function createResilientCall(
     const seconds = (clock() - begun) / 1000;
     const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
+    call.onAttempt?.(attempt);
     if (wasStoppedByCircuit(result)) return null;
     observer.onAttempt?.(attempt);
     return result;

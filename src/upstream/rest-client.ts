@@ -64,6 +64,8 @@ export type RestClient = AsyncDisposable & {
   abort(): void;
   /** The calls of one GraphQL request, recorded in its trace. */
   of(trace: Trace): Calls;
+  /** The base URL of the service, without a trailing slash. */
+  readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
   follow(link: string, from: Path): Path | null;
 };
@@ -107,11 +109,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const turns = createTurns();
   const call = async (
     path: Path,
-    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes'>,
+    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes' | 'onAttempt'>,
     kind: BodyKind,
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
-    const response = await send({ ...request, path: encoded, template: path.template, maxBytes });
+    const onAttempt = request.trace.beginCall?.(request.method, path);
+    const { template } = path;
+    const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
     else if (length > MIN_TURN_BYTES) await turns();
@@ -125,6 +129,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   };
 
   return {
+    url: `${url.origin}${basePath}`,
     of: (trace) => {
       const group = {
         hasVerdict: false,

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { Path } from './path.ts';
 
 /** Names of the service's routes: labels of metrics and spans. */
 export const ROUTES = ['login', 'audit', 'secrets'] as const;
@@ -22,6 +23,10 @@ export type Attempt = {
   readonly status?: number;
   /** Why no response was accepted. */
   readonly code?: ErrorCode;
+  /** Length of the body that was read; 0 for a partial one, or one that was not needed. */
+  readonly bytes: number;
+  /** Whether the service may have received the request. */
+  readonly isSent: boolean;
 };
 
 /** `open`: calls are rejected; `half-open`: one trial request checks whether the service has recovered. */
@@ -44,6 +49,8 @@ export type Trace = {
     readonly headers: TraceHeaders;
     end(attempt: Attempt): void;
   };
+  /** Begins a call, if calls are recorded as well. Returns what is called with each of its attempts. */
+  beginCall?(method: Attempt['method'], path: Path): ((attempt: Attempt) => void) | undefined;
 };
 
 /** What is known of an attempt before it is sent. */

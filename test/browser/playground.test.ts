@@ -1,9 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DeleteApiKeyDocument, LoginDocument, request } from '../../src/client/index.ts';
 import {
   launchChromium,
   openPlayground,
   openTab,
+  PARTS,
   play,
   read,
   reload,
@@ -120,6 +122,74 @@ describe('the playground', () => {
     expect(authorizations.at(-1)).toBe(`Bearer ${again}`);
   });
 
+  it('shows a deletion of another client as it arrives, until the user stops the subscription', async () => {
+    await using command = startKeytrail([], { PORT: '0' });
+    const [, url = ''] = await command.until(/(http:\/\/127\.0\.0\.1:\d+\/graphql)/);
+    const page = await openPlayground(browser, url);
+    const errors: string[] = [];
+    page.on('pageerror', ({ message }) => errors.push(message));
+    await play(page, 'expiresAt');
+    await openTab(page, 'AuditEvents');
+    expect(JSON.parse(await play(page, 'missed'))).toMatchObject({
+      data: { auditEvents: { nodes: [], missed: false } },
+    });
+
+    const credential = { clientSecret: 'demo-admin-secret-5f2c9a71' };
+    const login = await request(LoginDocument, { clientId: 'demo-admin', credential }, { url });
+    const token = login.data?.login?.accessToken;
+    await request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' }, { url, token });
+    await page.locator(PARTS.result).filter({ hasText: 'key.delete' }).waitFor();
+    const { nodes } = JSON.parse(await read(page, 'result')).data.auditEvents;
+    expect(nodes.at(-1)).toMatchObject({
+      action: 'key.delete',
+      outcome: 'SUCCESS',
+      target: { identifier: 'demo-old-ci' },
+    });
+
+    await page.click('[aria-label^="Stop"]');
+    await command.until(/"operation":"subscription".*"ended":"client"/);
+    expect(await read(page, 'result')).toContain('key.delete');
+    expect(errors).toEqual([]);
+  });
+
+  it('says that the connection of a subscription was lost, and shows why one ended', async () => {
+    await using keytrail = await startPlayground();
+    const page = await openPlayground(browser, keytrail.url);
+    await play(page, 'access-1');
+    await openTab(page, 'AuditEvents');
+    await write(page, 'document', 'subscription { auditEvents(every: 1) { missed } }');
+    expect(await play(page, 'BAD_USER_INPUT')).toContain('between 5 and 300');
+    await page.route(keytrail.url, (route) =>
+      route.fulfill({ headers: { 'content-type': 'text/event-stream' }, body: ':\n\nevent: n' }),
+    );
+    expect(JSON.parse(await play(page, 'lost'))).toEqual({
+      errors: [{ message: 'The connection was lost: press play again.' }],
+    });
+  });
+
+  it('shows the calls to the service under each result, unless a header of the user says otherwise', async () => {
+    await using keytrail = await startPlayground();
+    const page = await openPlayground(browser, keytrail.url);
+    const explained: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') explained.push(request.headers()['x-keytrail-explain']);
+    });
+    const login = JSON.parse(await play(page, 'expiresAt'));
+    expect(login.extensions.explain.calls).toMatchObject([{ field: 'login', status: 200 }]);
+    expect(JSON.stringify(login.extensions)).not.toMatch(/access-1|refresh-1|secret-of-c1/);
+    await openTab(page, 'Audit');
+    const { extensions } = JSON.parse(await play(page, 'totalCount'));
+    expect(extensions.explain.calls).toMatchObject([{ field: 'audit', path: '/api/v1/audit' }]);
+    await show(page, 'headers');
+    await write(
+      page,
+      'tool',
+      '{"Authorization": "Bearer {{accessToken}}", "x-keytrail-explain": "0"}',
+    );
+    expect(JSON.parse(await play(page, 'totalCount'))).not.toHaveProperty('extensions');
+    expect(explained).toEqual(['1', '1', '0']);
+  });
+
   it('blocks every script but its own', async () => {
     await using keytrail = await startPlayground();
     const response = await fetch(keytrail.url, { headers: { accept: 'text/html' } });
@@ -137,7 +207,7 @@ describe('the playground', () => {
     });
     const messageOf = (result: string) => JSON.parse(result).errors[0].message;
 
-    for (const tab of ['Audit', 'DeleteApiKey', 'LoginAgain']) {
+    for (const tab of ['Audit', 'DeleteApiKey', 'LoginAgain', 'AuditEvents']) {
       await openTab(page, tab);
       expect(messageOf(await play(page, 'message'))).toBe('Run the Login tab first.');
     }
@@ -263,7 +333,16 @@ describe('the playground', () => {
       await show(page, 'headers');
       await write(page, 'tool', '{"x-private": "4244"}');
     }
-    const names = ['Login', 'Mine', 'Failures', 'DeleteApiKey', 'LoginAgain', '<untitled>', 'Kept'];
+    const names = [
+      'Login',
+      'Mine',
+      'Failures',
+      'DeleteApiKey',
+      'LoginAgain',
+      'AuditEvents',
+      '<untitled>',
+      'Kept',
+    ];
     expect(await tabNames(page)).toEqual(names);
     await expect.poll(() => readStorage(page)).toContain('__typename');
     expect(await readStorage(page)).not.toMatch(/access-1|refresh-1|secret-of-c1|424\d/);
@@ -290,6 +369,7 @@ describe('the playground', () => {
       'Failures',
       'DeleteApiKey',
       'LoginAgain',
+      'AuditEvents',
     ]);
   });
 
@@ -304,6 +384,7 @@ describe('the playground', () => {
       'Failures',
       'DeleteApiKey',
       'LoginAgain',
+      'AuditEvents',
       'Login',
     ]);
     await openTab(page, 'Login');
@@ -362,7 +443,7 @@ describe('the playground', () => {
     expect(names).toEqual(
       expect.arrayContaining([
         ...['Show Documentation Explorer', 'Open short keys dialog', 'Open settings dialog'],
-        ...['Login', 'Audit', 'Failures', 'DeleteApiKey', 'LoginAgain', 'New tab'],
+        ...['Login', 'Audit', 'Failures', 'DeleteApiKey', 'LoginAgain', 'AuditEvents', 'New tab'],
         ...['Execute query (Ctrl-Enter)', 'Variables', 'Headers'],
       ]),
     );

@@ -345,7 +345,7 @@ describe('keytrail learn', () => {
     expect(stderr.split('\n').filter((line) => line.length > 100 && isText(line))).toEqual([]);
   });
 
-  it('tries a contract: reads by it, completes it, and has no advice for what it configures', async () => {
+  it('tests a contract: reads by it, completes it, and has no advice for what it configures', async () => {
     const file = await save('tried.json', { rows: ROWS });
     const contract = await save('tried.contract.json', {
       audit: { event: { id: '/Nr', target: { name: null } } },

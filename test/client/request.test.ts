@@ -9,7 +9,7 @@ import {
   LoginDocument,
   type Result,
   request,
-} from '../../src/client/request.ts';
+} from '../../src/client/index.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('request', () => {

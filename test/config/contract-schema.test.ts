@@ -48,6 +48,13 @@ describe('a contract', () => {
       '{"audit": {"event": {"target": {"type": {"at": "/a", "map": {"1": 2, "__proto__": "x"}}}}}}',
       ['/audit/event/target/type/map: must not have the key __proto__'],
     ],
+    [
+      '{"audit": {"event": {"actor": {"apiKey": false}, "target": {"apiKey": "/is_key"}}}}',
+      [
+        '/audit/event/actor/apiKey: must be true, a list',
+        '/audit/event/target/apiKey: must be true',
+      ],
+    ],
     ['{"audit": {"event": {"id": {"at": "/a", "map": {"1": "2"}}}}}', ['/audit/event/id: ']],
     [
       '{"audit": {"event": {"outcome": ["/ok", "/hasErrors"]}}}',

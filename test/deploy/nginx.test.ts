@@ -1,18 +1,22 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { ListeningServer } from '../../src/server/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
+import { records } from '../helpers/live-trail.ts';
 import { type Handler, startService } from '../helpers/service.ts';
-import { CONF, hasNginx, type ProxiedResponse, startNginx } from './nginx.ts';
+import { AUDIT_EVENTS, type Batch, readEvents } from '../helpers/subscribe.ts';
+import { CONF, hasNginx, type Nginx, type ProxiedResponse, startNginx } from './nginx.ts';
 
 /** A gateway on a port, in front of its own service. */
 type Replica = AsyncDisposable & {
   readonly url: string;
   readonly seen: readonly { readonly url: string; readonly headers: IncomingMessage['headers'] }[];
+  readonly logged: readonly string[];
   /** Stops the gateway; by default at once, and every connection is cut off. */
   readonly stop: () => Promise<void>;
 };
@@ -22,6 +26,8 @@ const LOGIN = JSON.stringify({
 });
 const AUDIT = JSON.stringify({ query: '{ audit { totalCount } }' });
 const TYPENAME = JSON.stringify({ query: '{ __typename }' });
+/** Between two polls of a subscription. */
+const POLL_MS = 20;
 /** A port that is closed. */
 const CLOSED = 'http://127.0.0.1:1';
 
@@ -30,8 +36,12 @@ async function startReplica(
   { drainMs = 0, timeoutMs = 1 } = {},
 ): Promise<Replica> {
   const service = await startService(response);
-  const gateway = gatewayOver(service.url);
-  const server: ListeningServer = await onPort(gateway, { drainMs, timeoutMs });
+  const draining = new AbortController();
+  const gateway = gatewayOver(service.url, {
+    draining: draining.signal,
+    pause: (_, signal) => wait(POLL_MS, undefined, { signal }),
+  });
+  const server: ListeningServer = await onPort(gateway, { draining, drainMs, timeoutMs });
   let stopping: PromiseLike<void> | undefined;
   const stop = async () => {
     stopping ??= server[Symbol.asyncDispose]();
@@ -40,6 +50,7 @@ async function startReplica(
   return {
     url: server.url,
     seen: service.seen,
+    logged: gateway.logged,
     stop,
     [Symbol.asyncDispose]: async () => {
       gateway.abort(); // otherwise it waits for the response to a login
@@ -49,6 +60,17 @@ async function startReplica(
     },
   };
 }
+
+/** Subscribes to the trail through nginx. Disposing the result disconnects. */
+async function follow(nginx: Nginx, after: string | null = null) {
+  const response = await nginx.open({
+    body: JSON.stringify({ query: AUDIT_EVENTS, variables: { after } }),
+    headers: { authorization: 'Bearer t', accept: 'text/event-stream' },
+  });
+  return readEvents(new Response(Readable.toWeb(response) as ReadableStream)); // the types of Node and the web differ
+}
+
+const idsOf = ({ nodes }: Batch<{ readonly id: string }>) => nodes.map(({ id }) => id);
 
 /** A duration from the file, in seconds. */
 const seconds = (name: string) =>
@@ -237,6 +259,42 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     }
   });
 
+  it('passes on each event at once, keeps a quiet subscription open, and ends it with its client', async () => {
+    let trail = records(2, 1);
+    await using replica = await startReplica(() => ({ body: trail }));
+    // Comments come every 0.3 s in tests, and every 12 s otherwise.
+    const conf = CONF.replace('proxy_read_timeout 120s', 'proxy_read_timeout 1s');
+    await using nginx = await startNginx([replica.url, CLOSED], conf);
+    {
+      await using stream = await follow(nginx);
+      expect(idsOf(await stream.nextBatch())).toEqual([]);
+      trail = records(3, 2, 1);
+      expect(idsOf(await stream.nextBatch())).toEqual(['r3']);
+      const next = stream.nextBatch();
+      const comments = () => stream.received().match(/^:$/gm)?.length;
+      await vi.waitFor(() => expect(comments()).toBeGreaterThan(10), 10_000);
+      trail = records(5, 4, 3, 2, 1);
+      expect(idsOf(await next)).toEqual(['r4', 'r5']);
+    }
+    await vi.waitFor(() => expect(replica.logged.at(-1)).toContain('"ended":"client"'));
+  });
+
+  it('lets a subscriber continue on the other gateway when its own stops, and loses no event', async () => {
+    let trail = records(2, 1);
+    await using first = await startReplica(() => ({ body: trail }), { timeoutMs: 10_000 });
+    await using second = await startReplica(() => ({ body: trail }), { timeoutMs: 10_000 });
+    await using nginx = await startNginx([first.url, second.url]);
+    await using stream = await follow(nginx);
+    const { checkpoint } = await stream.nextBatch();
+    const [own, other] = first.seen.length > 0 ? [first, second] : [second, first];
+    await own.stop();
+    expect(await stream.next()).toBeNull(); // complete
+    trail = records(4, 3, 2, 1);
+    await using resumed = await follow(nginx, checkpoint);
+    expect(idsOf(await resumed.nextBatch())).toEqual(['r3', 'r4']);
+    expect(other.seen).not.toEqual([]);
+  });
+
   it('logs the client, the gateway and the request ID, and no secret', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([CLOSED, replica.url]);
@@ -268,6 +326,10 @@ describe('deploy/nginx.conf', () => {
   it('waits longer than a gateway that fetches ten pages', () => {
     const timeoutMs = SETTINGS.UPSTREAM_TIMEOUT_MS.default;
     expect(seconds('proxy_read_timeout')).toBeGreaterThan((10 * timeoutMs) / 1000);
+  });
+
+  it('lets old workers complete every request but a subscription', () => {
+    expect(seconds('worker_shutdown_timeout')).toBeGreaterThan(seconds('proxy_read_timeout'));
   });
 
   it('closes an idle connection before the gateway does', async () => {

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,8 @@ export type RequestOptions = {
 /** A running nginx. Disposing it stops it. */
 export type Nginx = AsyncDisposable & {
   send(options: RequestOptions): Promise<ProxiedResponse>;
+  /** Returns a response whose body is still to be read. Destroying it disconnects. */
+  open(options: RequestOptions): Promise<IncomingMessage>;
   /** Marks the first gateway as `down` and reloads, as before stopping it. */
   takeOutFirst(): Promise<void>;
   /** Returns the access log and the error log. */
@@ -74,7 +77,12 @@ export async function startNginx(
   await Promise.race([waitForPort(port), exited]);
   if (child.exitCode !== null) throw new Error(`nginx did not start: ${await stderr}`);
   return {
-    send: (options) => send(port, options),
+    open: (options) => open(port, options),
+    send: async (options) => {
+      const response = await open(port, options);
+      const { statusCode: status = 0, headers } = response;
+      return { status, headers, body: await text(response) };
+    },
     takeOutFirst: async () => {
       await writeFile(file, replaceAll(localConf, { [`server ${first}`]: `server ${first} down` }));
       child.kill('SIGHUP');
@@ -126,10 +134,10 @@ async function waitForPort(port: number): Promise<void> {
   throw new Error('nginx did not open its port');
 }
 
-async function send(
+async function open(
   port: number,
   { path = '/graphql', body, headers }: RequestOptions,
-): Promise<ProxiedResponse> {
+): Promise<IncomingMessage> {
   const sent = request({
     host: '127.0.0.1',
     port,
@@ -142,5 +150,5 @@ async function send(
   });
   sent.end(body);
   const [response] = await once(sent, 'response');
-  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+  return response;
 }

@@ -70,15 +70,17 @@ function expectOutput(printed: string, { language, text }: Block): void {
   if (!new RegExp(`^${pattern}$`).test(actual)) expect(actual).toEqual(expected);
 }
 
-/** Replaces what differs from run to run: times, durations, cursors, tokens and IDs. */
+/** Replaces what differs from run to run: times, durations, checkpoints, cursors, tokens and IDs. A page may shorten a checkpoint with `…`. */
 function mask(text: string): string {
   return text
+    .replace(/\bWz[\w-]+\.[\w-]*…?/g, '<checkpoint>')
     .replace(/\bWy[IJ][\w-]+/g, '<cursor>')
     .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, '<token>') // may begin or end with -
     .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, '<instant>')
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<time>')
     .replace(/\b\d+(?:\.\d+)? ?m?s\b/g, '<duration>')
     .replace(/(duration_ms|durationMs"?:?) ?[\d.]+/g, '$1 <duration>')
+    .replace(/"ms": ?\d+/g, '"ms": 0')
     .replace(/\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/g, '<id>');
 }
 

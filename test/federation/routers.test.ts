@@ -112,6 +112,16 @@ const FAULTS: Readonly<
       query: `{ ${Array.from({ length: 11 }, (_, i) => `a${i}: audit { totalCount }`).join(' ')} }`,
       row: 'tooComplex',
     },
+    'the trail of the key of each event': {
+      ...reading({}),
+      query: '{ audit { nodes { actor { apiKey { audit { totalCount } } } } } }',
+      row: 'tooComplex',
+    },
+    'the trail of the key of each event of each key': {
+      ...reading({}),
+      query: '{ apiKeys(first: 2) { audit { nodes { target { apiKey { audit { raw } } } } } } }',
+      row: 'tooComplex',
+    },
   },
   UNAUTHENTICATED: {
     'status 401': reading({ status: 401 }),
@@ -183,7 +193,7 @@ function wireValues(rawHeaders: readonly string[], name: string): readonly strin
 for (const [name, { missing }] of Object.entries(ROUTERS))
   if (missing !== undefined) process.stderr.write(`${name} is not tested: ${missing}.\n`);
 
-describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) => {
+describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) => {
   beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
   it('joins fifty keys with their own trails by one request to the service', async () => {
@@ -201,6 +211,44 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
       })),
     );
     expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+  });
+
+  it(`joins the owners of the keys of 200 events by one request with ${forwarded.references} references`, async () => {
+    const contract = { audit: { event: { actor: { apiKey: true } } } } as const;
+    await using graph = await startGraph(start, { body: TRAIL }, { contract });
+    const { data, errors } = await graph.ask(
+      '{ audit(first: 200) { nodes { id actor { apiKey { owner } } } } }',
+      TOKEN,
+    );
+    expect(errors).toBeUndefined();
+    const nodes = TRAIL.map(({ id }, index) => ({
+      id,
+      actor: { apiKey: { owner: `team-${((index % KEYS.length) % 7) + 1}` } },
+    }));
+    expect(data).toEqual({ audit: { nodes } });
+    expect(requestLines(graph.service.seen)).toEqual(['GET /api/v1/audit']);
+    expect(graph.keytrailRequests()).toHaveLength(1);
+    const owners = graph.ownersQueries().map(({ body }) => body.match(/"clientId":/g)?.length);
+    expect(owners.map(String)).toEqual([forwarded.references]);
+  });
+
+  it('joins the owner of a target of type api_key, and of no actor of type client', async () => {
+    const actor = { id: 'demo-admin', type: 'client' };
+    const target = { id: 'demo-reports', type: 'api_key' };
+    await using graph = await startGraph(start, { body: [{ actor, target }] });
+    const { data } = await graph.ask(
+      '{ audit { nodes { actor { apiKey { owner } } target { apiKey { owner } } } } }',
+      TOKEN,
+    );
+    expect(data).toEqual({
+      audit: { nodes: [{ actor: { apiKey: null }, target: { apiKey: { owner: 'team-2' } } }] },
+    });
+    expect(
+      graph
+        .ownersQueries()
+        .map(({ body }) => body)
+        .join(),
+    ).not.toContain('demo-admin');
   });
 
   it('forwards Authorization byte for byte to Keytrail, and to no other subgraph', async () => {
@@ -235,7 +283,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
   it.each(
     CASES.map((each) => ({
       ...each,
-      returned: each.fault.row === undefined ? each.code : handsOn[each.fault.row],
+      returned: each.fault.row === undefined ? each.code : forwarded[each.fault.row],
     })),
   )('returns $returned after $what', async ({ code, fault, returned }) => {
     const { query, response, overrides, row: _, ...options } = fault;
@@ -259,14 +307,14 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
     }
     const [directError] = direct.errors ?? [];
     const field = query === LOGIN ? 'login' : 'audit';
-    const variable = handsOn.variable.replace('FIELD', field).replace('NAME', '$2');
+    const variable = forwarded.variable.replace('FIELD', field).replace('NAME', '$2');
     expect(error?.message).toBe(
       directError?.message.replaceAll(/(?<=")(\$?)(filter|credential)\b/g, `$1${variable}`),
     );
     expect(error?.extensions).toEqual({
       ...directError?.extensions,
       requestId: expect.stringMatching(/^[\da-f-]{36}$/),
-      ...(handsOn.serviceName !== 'none' && { serviceName: handsOn.serviceName }),
+      ...(forwarded.serviceName !== 'none' && { serviceName: forwarded.serviceName }),
     });
   });
 
@@ -280,23 +328,23 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
     }
   });
 
-  it(`returns ${handsOn.path} as the path of the error of the second key`, async () => {
+  it(`returns ${forwarded.path} as the path of the error of the second key`, async () => {
     await using graph = await startGraph(start, { status: 403 });
     const { errors = [] } = await graph.ask(
       '{ apiKeys(first: 2) { audit { totalCount } } }',
       TOKEN,
     );
     expect(errors).toHaveLength(2);
-    expect(errors[1]?.path?.join('.')).toBe(handsOn.path);
+    expect(errors[1]?.path?.join('.')).toBe(forwarded.path);
   });
 
-  it(`returns ${handsOn.overloaded} from a Keytrail that responds 503`, async () => {
+  it(`returns ${forwarded.overloaded} from a Keytrail that responds 503`, async () => {
     await using graph = await startGraph(start);
     await graph.closeKeytrail();
     const result = await graph.ask('{ a: audit { totalCount } b: audit { totalCount } }', TOKEN);
-    expect(codeOf(result)).toBe(handsOn.overloaded);
+    expect(codeOf(result)).toBe(forwarded.overloaded);
     expect(result.status).toBe(200);
-    expect(/"data":(\{.*?\})/.exec(result.text)?.[1] ?? 'none').toBe(handsOn.data);
+    expect(/"data":(\{.*?\})/.exec(result.text)?.[1] ?? 'none').toBe(forwarded.data);
     expect(result.text).not.toContain(graph.keytrail);
   });
 
@@ -304,7 +352,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
     await using graph = await startGraph(start);
     await graph.stopKeytrail();
     const result = await graph.ask(LOGIN, { variables: SECRET, ...TOKEN });
-    expect(codeOf(result)).toBe(handsOn.unreachable);
+    expect(codeOf(result)).toBe(forwarded.unreachable);
     expect(result.text).not.toMatch(/s3cret|AZaz09|127\.0\.0\.1|ECONNREFUSED/);
   });
 
@@ -333,44 +381,44 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, handsOn, missing }) =>
       await graph.ask('{', TOKEN),
       await post(graph.router, '[]', TOKEN),
     ];
-    expect(codeOf(unknownField)).toBe(handsOn.unknownField);
-    expect(codeOf(syntaxError)).toBe(handsOn.syntaxError);
+    expect(codeOf(unknownField)).toBe(forwarded.unknownField);
+    expect(codeOf(syntaxError)).toBe(forwarded.syntaxError);
     expect(codeOf(invalidRequest)).toBe('BAD_REQUEST');
     expect([unknownField, syntaxError].map(({ status }) => String(status))).toEqual([
-      handsOn.invalidStatus,
-      handsOn.invalidStatus,
+      forwarded.invalidStatus,
+      forwarded.invalidStatus,
     ]);
     expect(graph.keytrailRequests()).toEqual([]);
   });
 
-  it(`returns for two deletions in one mutation: ${handsOn.twoDeletions}`, async () => {
+  it(`returns for two deletions in one mutation: ${forwarded.twoDeletions}`, async () => {
     await using graph = await startGraph(start, { status: 204 });
     const fields = ['a', 'b'].map((key) => `${key}: deleteApiKey(clientId: "${key}") { outcome }`);
     const { data, ...result } = await graph.ask(`mutation { ${fields.join(' ')} }`, TOKEN);
-    if (handsOn.twoDeletions === 'both deleted') {
+    if (forwarded.twoDeletions === 'both deleted') {
       expect(data).toEqual({ a: { outcome: 'DELETED' }, b: { outcome: 'DELETED' } });
       expect(requestLines(graph.service.seen)).toEqual([
         'DELETE /api/v1/secrets/a',
         'DELETE /api/v1/secrets/b',
       ]);
     } else {
-      expect(codeOf(result)).toBe(handsOn.twoDeletions);
+      expect(codeOf(result)).toBe(forwarded.twoDeletions);
       expect(graph.service.seen).toHaveLength(0);
     }
   });
 
-  it(`returns for a client ID of 20 digits, not as a string: ${handsOn.longInteger}`, async () => {
+  it(`returns for a client ID of 20 digits, not as a string: ${forwarded.longInteger}`, async () => {
     await using graph = await startGraph(start, { status: 204 });
     const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
     const body = JSON.stringify({ query, variables: { key: 0 } });
     const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
     expect(result.text).not.toContain(graph.keytrail);
-    if (handsOn.longInteger === 'rounded') {
+    if (forwarded.longInteger === 'rounded') {
       expect(requestLines(graph.service.seen)).toEqual([
         'DELETE /api/v1/secrets/12345678901234567000',
       ]);
     } else {
-      expect(codeOf(result)).toBe(handsOn.longInteger);
+      expect(codeOf(result)).toBe(forwarded.longInteger);
       expect(graph.service.seen).toHaveLength(0);
     }
   });

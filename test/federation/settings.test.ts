@@ -12,14 +12,19 @@ const read = (file: string) => parse(readExample(file));
 
 // These routers do not run here, so the tests check their configuration files.
 describe('the settings of the routers that do not run here', () => {
-  it('name the same subgraphs and URLs as supergraph.yaml', () => {
+  it('name the same subgraphs and URLs as supergraph.yaml, and subscribe to Keytrail by SSE', () => {
     const { subgraphs } = read('supergraph.yaml');
     const expected = Object.entries(Object(subgraphs)).map(([name, subgraph]) => ({
       name,
       routing_url: Object(subgraph).routing_url,
     }));
     expect(expected).toHaveLength(2);
-    expect(read('cosmo/graph.yaml')).toEqual({ version: 1, subgraphs: expected });
+    const [keytrail, ...others] = expected;
+    const subscription = { protocol: 'sse_post' };
+    expect(read('cosmo/graph.yaml')).toEqual({
+      version: 1,
+      subgraphs: [{ ...keytrail, subscription }, ...others],
+    });
   });
 
   it('forward Authorization to Keytrail, and to no other subgraph', () => {
@@ -61,7 +66,7 @@ describe('the settings of the routers that do not run here', () => {
 describe('docs/federation.md', () => {
   const page = readFileSync(new URL('../../docs/federation.md', import.meta.url), 'utf8');
 
-  it('has the table of what each router hands on', () => {
+  it('has the table of what each router forwards', () => {
     expect(page).toContain(`\n\n${renderTable()}\n\n`);
   });
 

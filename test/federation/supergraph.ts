@@ -140,3 +140,64 @@ export async function post<Data>(
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, ...JSON.parse(text) };
 }
+
+/** A payload of `auditEvents`. */
+export type Payload<Node> = Pick<Result<never>, 'errors'> & {
+  readonly data?: {
+    readonly auditEvents: {
+      readonly nodes: readonly Node[];
+      readonly checkpoint: string;
+      readonly previous: string | null;
+    } | null;
+  };
+};
+
+/** Subscribes to `auditEvents`. Returns the response and its payloads, until the stream is complete. */
+export async function subscribe<Node = { readonly id: string }>(
+  url: string,
+  {
+    fields = 'id',
+    after = null,
+    signal = null,
+    authorization,
+  }: RequestOptions & {
+    /** Selected of each event. */
+    readonly fields?: string;
+    readonly after?: string | null;
+    /** Disconnects. */
+    readonly signal?: AbortSignal | null;
+  } = {},
+): Promise<{ readonly status: number; readonly payloads: AsyncGenerator<Payload<Node>, null> }> {
+  const query = `subscription ($after: String) {
+    auditEvents(after: $after) { nodes { ${fields} } checkpoint previous }
+  }`;
+  const { status, body } = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...(authorization !== undefined && { authorization }),
+    },
+    body: JSON.stringify({ query, variables: { after } }),
+    signal,
+  });
+  if (body === null) throw new TypeError(`Status ${status} without a body.`);
+  return { status, payloads: readPayloads(body) };
+}
+
+/** Grafbase ends lines with CRLF, and writes no space after the colon. */
+async function* readPayloads<Node>(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<Payload<Node>, null> {
+  let text = '';
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const events = `${text}${chunk}`.replaceAll('\r\n', '\n').split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const [, name, data = ''] = /^event: ?(\w+)\ndata: ?(.*)$/.exec(event.trim()) ?? [];
+      if (name === 'complete') return null;
+      if (name === 'next') yield JSON.parse(data);
+    }
+  }
+  throw new TypeError('The stream broke off.');
+}

@@ -4,8 +4,8 @@ import * as apollo from '../../examples/graphql-clients/apollo.ts';
 import * as relay from '../../examples/graphql-clients/relay/audit.ts';
 import { createEnvironment } from '../../examples/graphql-clients/relay/environment.ts';
 import * as urql from '../../examples/graphql-clients/urql.ts';
-import { DeleteApiKeyDocument } from '../../src/client/request.ts';
-import { EVENTS, line, lose, SPARSE, startTrail } from './trail.ts';
+import { DeleteApiKeyDocument } from '../../src/client/index.ts';
+import { EVENTS, KEYS, keysOf, line, lose, SPARSE, startTrail } from './trail.ts';
 
 type Variables = {
   readonly first: number;
@@ -32,7 +32,7 @@ type Client = {
   readonly deleteApiKey: (clientId: string) => Promise<unknown>;
 };
 
-const PARTY = '{ identifier name }';
+const PARTY = '{ identifier name apiKey { clientId } }';
 const query = (fields: string) =>
   parse(`query Trail($first: Int!, $after: String, $filter: AuditFilter) {
     audit(first: $first, after: $after, filter: $filter) {
@@ -84,6 +84,7 @@ const CLIENTS: Readonly<Record<string, (url: string) => Client>> = {
   },
 };
 
+const keys = (result: Result) => result?.audit?.edges.map(({ node }) => keysOf(node));
 const lines = (result: Result) => result?.audit?.edges.map(({ node }) => line(node));
 
 /** Requests page after page, at most ten. Returns the last result. */
@@ -109,6 +110,15 @@ describe.each(Object.entries(CLIENTS))('the cache of %s', (_, create) => {
     await client.request({ first: 2 });
     await client.requestTargets({ first: 2 });
     expect(lines(await client.read({ first: 2 }))).toEqual(EVENTS.slice(0, 2));
+  });
+
+  it('stores the keys of events once each, and gives user 7 no key', async () => {
+    await using trail = await startTrail();
+    const client = create(trail.url);
+    expect(keys(await requestAll(client, { first: 2 }))).toEqual(KEYS);
+    await client.deleteApiKey('9');
+    expect(keys(await client.request({ first: 5 }))).toEqual(KEYS);
+    expect(keys(await client.read({ first: 5 }))).toEqual(KEYS);
   });
 
   it('joins pages without a lost, doubled or merged event, whether its ID is null or that of another', async () => {
@@ -177,6 +187,13 @@ describe('an API key in the cache', () => {
     expect(cache.identify(key)).toBe('ApiKey:{"clientId":"ci-key"}');
   });
 
+  it('must be requested with its client ID in Apollo Client', async () => {
+    await using trail = await startTrail();
+    const client = apollo.createClient(trail.url, 't');
+    const document = parse('{ audit { edges { node { target { apiKey { __typename } } } } } }');
+    await expect(client.query({ query: document })).rejects.toThrow('clientId');
+  });
+
   it('has its client ID as key in Relay', async () => {
     await using trail = await startTrail();
     const environment = createEnvironment(trail.url, 't');
@@ -186,6 +203,23 @@ describe('an API key in the cache', () => {
 });
 
 describe('urql', () => {
+  it('keeps keys apart whose client ID was not requested', async () => {
+    await using trail = await startTrail();
+    const client = urql.createClient(trail.url, 't');
+    const query = `query ($keys: [_Any!]!) {
+      _entities(representations: $keys) { ... on ApiKey { audit { nodes { action } } } } }`;
+    const keys = ['7', '5'].map((clientId) => ({ __typename: 'ApiKey', clientId }));
+    const { data } = await client.query(query, { keys }).toPromise();
+    expect(data?._entities).toMatchObject([
+      {
+        audit: {
+          nodes: [{ action: 'key.delete' }, { action: 'key.create' }, { action: 'key.rotate' }],
+        },
+      },
+      { audit: { nodes: [{ action: 'key.create' }] } },
+    ]);
+  });
+
   it('warns of no type without a key', async () => {
     await using trail = await startTrail();
     const warn = vi.spyOn(console, 'warn').mockReturnValue();

@@ -8,7 +8,7 @@ import { createClient, deleteApiKey } from '../../examples/graphql-clients/graph
 import { KeytrailError } from '../../examples/graphql-clients/keytrail-error.ts';
 import { createQueryClient } from '../../examples/graphql-clients/query-client.ts';
 import { auditPages, keyDeletion } from '../../examples/graphql-clients/tanstack-query.ts';
-import { AuditDocument, LoginDocument, request } from '../../src/client/request.ts';
+import { AuditDocument, LoginDocument, request } from '../../src/client/index.ts';
 import { startService } from '../helpers/service.ts';
 import { EVENTS, line, lose, startTrail } from './trail.ts';
 

@@ -33,16 +33,35 @@ export const SPARSE: Handler = ({ url }) => {
   };
 };
 
+type Party = {
+  readonly identifier?: unknown;
+  readonly name?: unknown;
+  readonly apiKey?: { readonly clientId: string } | null | undefined;
+};
+
 /** What an event of any client has. */
 type Event = {
   readonly action?: unknown;
-  readonly actor?: { readonly identifier?: unknown; readonly name?: unknown } | null | undefined;
-  readonly target?: { readonly identifier?: unknown; readonly name?: unknown } | null | undefined;
+  readonly actor?: Party | null | undefined;
+  readonly target?: Party | null | undefined;
 };
 
 /** An event as one line. */
 export const line = ({ action, actor, target }: Event) =>
   `${action}: ${actor?.identifier} ${actor?.name} > ${target?.identifier} ${target?.name}`;
+
+/** The API keys of these events, of the actor and of the target. */
+export const KEYS = [
+  [null, '7'],
+  [null, null],
+  [null, '9'],
+  [null, '9'],
+  [null, '5'],
+];
+
+/** The API keys of an event. */
+export const keysOf = ({ actor, target }: Event) =>
+  [actor, target].map((party) => party?.apiKey?.clientId ?? null);
 
 /** Starts a service, and a gateway for it on a port. */
 export async function startTrail({

@@ -34,6 +34,7 @@ export function gatewayOver(
     path: '/graphql',
     contract: {},
     introspection: true,
+    explain: true,
     playground: null,
     maxInFlight: 512,
     maxSubscriptions: 100,

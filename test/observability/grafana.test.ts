@@ -49,8 +49,9 @@ async function countEverything(): Promise<string> {
   observer.onRequest({ ...request, operation: 'query', fields: 'audit' });
   observer.onRequest({ ...request, aborted: true });
   for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'left', 'none'] as const) {
-    const attempt = { route: 'audit', method: 'GET', isRetry: true, seconds: 1, outcome } as const;
-    observer.upstream.onAttempt?.(attempt);
+    const size = { bytes: 2, isSent: true };
+    const attempt = { route: 'audit', method: 'GET', isRetry: true, seconds: 1, ...size } as const;
+    observer.upstream.onAttempt?.({ ...attempt, outcome });
   }
   observer.upstream.onRejected?.('audit');
   observer.login.onRefused?.('client');

@@ -44,7 +44,8 @@ const EXAMPLES = ['library.ts', 'testing.test.ts'];
 const CONSUMER = `
 import { createServer } from 'node:http';
 import { ConfigError, createGateway, createSandbox, type ErrorCode, type FailureExtensions, type Gateway } from 'keytrail';
-import { AuditDocument, type AuditQuery, type LoginCredential, LoginDocument, request, type Result } from 'keytrail/client';
+import { AuditDocument, AuditEventsDocument, type AuditQuery, createSession, type LoginCredential, LoginDocument, request, type Result, type TokenStore } from 'keytrail/client';
+import { fileTokens } from 'keytrail/client/file';
 import { createTestbed, type ScriptedResponse } from 'keytrail/testing';
 
 const code: ErrorCode = 'OUTCOME_UNKNOWN';
@@ -63,6 +64,13 @@ export async function use(): Promise<void> {
   await request(LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
   // @ts-expect-error: a login needs a credential
   await request(LoginDocument, { clientId: 'c' });
+  const tokens: TokenStore = fileTokens('tokens.json');
+  const session = createSession({ clientId: 'c', clientSecret: 's', tokens, fetch: gateway.fetch });
+  for await (const { nodes } of session.follow(AuditEventsDocument, { every: 5 })) console.log(nodes[0]?.action);
+  // @ts-expect-error: a variable of its own
+  session.follow(AuditEventsDocument, { after: 'c' });
+  // @ts-expect-error: not a subscription
+  session.follow(AuditDocument, {});
   // @ts-expect-error: no such option
   createGateway({ upstream: { url: '' }, port: 1 });
   await using testbed = await createTestbed();
@@ -117,7 +125,7 @@ describe('the package', () => {
     await expect(failing).rejects.toThrow(/src\/api\/create-gateway\.ts:\d+/);
   });
 
-  it.each(['keytrail', 'keytrail/client', 'keytrail/testing'])(
+  it.each(['keytrail', 'keytrail/client', 'keytrail/client/file', 'keytrail/testing'])(
     'imports %s without output',
     async (name) => {
       const { stdout, stderr } = await run(folder, 'node', '--eval', `await import('${name}')`);
@@ -280,7 +288,7 @@ describe('the package', () => {
     const attw = await run(ROOT, join(BIN, 'attw'), tarball, '--format', 'json');
     const { analysis } = JSON.parse(attw.stdout);
     expect(Object.keys(analysis.entrypoints)).toEqual(
-      expect.arrayContaining(['.', './client', './testing']),
+      expect.arrayContaining(['.', './client', './client/file', './testing']),
     );
   });
 });
@@ -301,7 +309,7 @@ describe('the package keytrail-client', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 30 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 60 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -310,7 +318,13 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(30_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(60_000);
+  });
+
+  it('has the license of what is copied from a package', async () => {
+    const license = 'LICENSE.eventsource-parser';
+    const text = await readFile(join(folder, 'node_modules/keytrail-client', license), 'utf8');
+    expect(text).toMatch(/^MIT License\n\nCopyright/);
   });
 
   it('has the exports of keytrail/client, and the schema for clients', async () => {
@@ -320,6 +334,7 @@ describe('the package keytrail-client', () => {
     expect(await exportsOf(join(installed, 'index.js'))).toEqual(
       await exportsOf(join(ROOT, 'dist/client.js')),
     );
+    expect(await exportsOf(join(installed, 'file.js'))).toEqual(['fileTokens']);
     expect(await readFile(join(installed, 'schema.graphql'), 'utf8')).toBe(
       await readFile(join(ROOT, 'dist/schema.graphql'), 'utf8'),
     );
@@ -329,29 +344,33 @@ describe('the package keytrail-client', () => {
     ['this Node', process.execPath],
     ...(OLDER_NODE ? [['an older Node', OLDER_NODE]] : []),
   ])(
-    'logs in and reads the trail on %s, alone and in a bundle for browsers',
+    'logs in, reads and follows the trail on %s, alone and in a bundle for browsers',
     async (_, node = '') => {
       await using testbed = await createTestbed({ strictLogin: false });
       const [{ clientId, secret: clientSecret }] = DEMO_CLIENTS;
-      const variables = JSON.stringify({ clientId, credential: { clientSecret } });
+      const options = JSON.stringify({ url: testbed.url, clientId, clientSecret });
       const program = `
-        import { AuditDocument, LoginDocument, request } from 'keytrail-client';
-        const url = ${JSON.stringify(testbed.url)};
-        const { data } = await request(LoginDocument, ${variables}, { url });
-        const token = data.login.accessToken;
-        console.log((await request(AuditDocument, { first: 1 }, { url, token })).data.audit.nodes.length);`;
+        import { AuditDocument, AuditEventsDocument, createSession } from 'keytrail-client';
+        const session = createSession(${options});
+        console.log((await session.request(AuditDocument, { first: 1 })).data.audit.nodes.length);
+        for await (const { missed } of session.follow(AuditEventsDocument, {})) {
+          console.log(missed);
+          break;
+        }`;
       await writeFile(join(folder, 'program.js'), program);
-      expect((await run(folder, node, 'program.js')).stdout).toBe('1\n');
-      const options = ['--platform', 'browser', '--format', 'esm', '--dir', 'bundle'];
-      await run(folder, join(BIN, 'rolldown'), 'program.js', ...options);
-      expect((await run(folder, node, 'bundle/program.js')).stdout).toBe('1\n');
+      expect((await run(folder, node, 'program.js')).stdout).toBe('1\nfalse\n');
+      const bundle = ['--platform', 'browser', '--format', 'esm', '--dir', 'bundle'];
+      await run(folder, join(BIN, 'rolldown'), 'program.js', ...bundle);
+      expect((await run(folder, node, 'bundle/program.js')).stdout).toBe('1\nfalse\n');
       expect(await readFile(join(folder, 'bundle/program.js'), 'utf8')).not.toMatch(/^import /m);
     },
   );
 
   it('passes strict type checks without the types of Node, and publint and are-the-types-wrong', async () => {
     const program = `
-      import { AuditDocument, type AuditQuery, request, type Result } from 'keytrail-client';
+      import { AuditDocument, type AuditQuery, createSession, request, type Result } from 'keytrail-client';
+      import { fileTokens } from 'keytrail-client/file';
+      export const session = createSession({ clientId: 'c', tokens: fileTokens('f'), fetch });
       export const audit: Promise<Result<AuditQuery>> = request(AuditDocument, { first: 1 }, { fetch });
       // @ts-expect-error: no such variable
       void request(AuditDocument, { last: 1 });`;

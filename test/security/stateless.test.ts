@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { startMeasuredGateway } from '../helpers/memory.ts';
 import { type Handler, startService } from '../helpers/service.ts';
+import { subscribe } from '../helpers/subscribe.ts';
 
 const LOGIN = 'login(clientId: $client, credential: {clientSecret: $secret}) { accessToken }';
 const VARIABLES = '$client: ID!, $secret: String!, $flag: Boolean! = true';
@@ -83,3 +84,48 @@ it.each(Object.keys(RESPONSES))('no value of a request stays in memory after %s'
   expect(snapshot).toContain('deleteApiKey');
   expect(new Set(snapshot.match(/canary[\w-]*|7771234567/g))).toEqual(new Set());
 });
+
+/** The service's response to the first poll of a stream, by what the stream's token contains. */
+const POLLS: Readonly<Record<string, Handler>> = {
+  pausing: () => ({
+    body: [{ id: 'canary-record', at: '2026-11-21T06:20:33Z', actor: 'canary-actor' }],
+  }),
+  failed: () => ({ status: 500, body: { note: 'canary-text' } }),
+  polling: () => undefined, // no response
+  expired: () => ({ status: 401, body: { note: 'canary-text' } }),
+};
+
+it('the token of a stream stays in memory until its end, and no value of the stream after it', async () => {
+  const polled = new Set<string>();
+  await using service = await startService((seen, ...response) => {
+    const [, name = ''] = /canary-token-(\w+)/.exec(seen.headers.authorization ?? '') ?? [];
+    polled.add(name);
+    return POLLS[name]?.(seen, ...response) ?? (name === '' ? { body: [] } : undefined);
+  });
+  await using gateway = await startMeasuredGateway(service.url);
+  const canaries = async () => {
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer other' };
+    const body = JSON.stringify({ query: '{ audit { nodes { id } } }' });
+    // evicts what is kept only until the next request
+    for (let count = 0; count < 20; count += 1)
+      await (await fetch(gateway.url, { method: 'POST', headers, body })).text();
+    return new Set((await gateway.snapshot()).match(/canary[\w-]*/g));
+  };
+  const filter = { since: '2026-11-21T00:00:00Z', actor: 'canary-actor' };
+  const streams = await Promise.all(
+    Object.keys(POLLS).map((name) =>
+      subscribe({ fetch }, { filter }, { url: gateway.url, token: `canary-token-${name}` }),
+    ),
+  );
+  expect(await streams[0]?.nextBatch()).toMatchObject({ nodes: [{ id: 'canary-record' }] });
+  await expect.poll(() => [...polled].sort()).toEqual(['expired', 'failed', 'pausing', 'polling']);
+  expect(await streams[3]?.rest()).toMatchObject([
+    { errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] },
+  ]);
+  const open = await canaries();
+  for (const name of ['pausing', 'failed', 'polling'])
+    expect(open).toContain(`canary-token-${name}`);
+  expect(open).not.toContain('canary-token-expired');
+  await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
+  await expect.poll(canaries, { timeout: 20_000 }).toEqual(new Set());
+}, 40_000);

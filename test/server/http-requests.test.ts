@@ -567,6 +567,23 @@ describe('a body that JSON.parse or a lenient decoder would alter', () => {
 });
 
 describe('every response', () => {
+  it('to a subscription that is rejected is a stream of one event, with 200', async () => {
+    await using gateway = gatewayOver(NOWHERE);
+    const { fetch } = gateway;
+    const query = 'subscription { auditEvents(every: 1) { missed } }';
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+    const body = JSON.stringify({ query });
+    const url = 'http://gateway.test/graphql';
+    const response = await fetch(new Request(url, { method: 'POST', headers, body }));
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    const [ping, next, complete] = (await response.text()).split('\n\n');
+    expect(codeOf(JSON.parse(next?.replace('event: next\ndata: ', '') ?? ''))).toBe(
+      'BAD_USER_INPUT',
+    );
+    expect([ping, complete]).toEqual([':', 'event: complete\ndata:']);
+  });
+
   it('has no-store, nosniff and a request ID, which is also in its errors', async () => {
     await using gateway = gatewayOver(NOWHERE);
     for (const result of [await ask(gateway, '{ __typename }'), await ask(gateway, '{ nope }')]) {

@@ -8,7 +8,7 @@ import {
   LoginDocument,
   type Result,
   request,
-} from '../../src/client/request.ts';
+} from '../../src/client/index.ts';
 import type { SandboxEvent } from '../../src/sandbox/event.ts';
 import type { ScriptedResponse } from '../../src/sandbox/script.ts';
 import { createTestbed, type TestbedOptions } from '../../src/testing/testbed.ts';
@@ -159,6 +159,22 @@ describe('a testbed', () => {
     deepStrictEqual(testbed.requests, []);
     await testbed.request(AuditDocument, {});
     expect(testbed.requests).toHaveLength(1);
+  });
+
+  it('explains a request that asks for it', async () => {
+    await using testbed = await createTestbed({ events: [{ action: 'key.create' }] });
+    const { extensions } = await testbed.request(AuditDocument, {}, { explain: true });
+    const { calls, mapping } = extensions?.explain ?? {};
+    expect(calls).toMatchObject([{ field: 'audit', method: 'GET', attempts: 1, status: 200 }]);
+    expect(mapping?.event?.action.found).toBe('1 of 1');
+    expect(mapping?.event?.userAgent.why).toBe(
+      'no field has the name or the format of a user agent',
+    );
+    expect(await testbed.request(AuditDocument, {})).not.toHaveProperty('extensions');
+    const off = { gateway: { explain: false } };
+    await using without = await createTestbed(off);
+    const result = await without.request(AuditDocument, {}, { explain: true });
+    expect(result).not.toHaveProperty('extensions');
   });
 
   it('has the given clients and events, and nothing else', async () => {

@@ -154,7 +154,7 @@ describe('mcp-graphql with examples/mcp/mcp-graphql.json', () => {
     expect(keytrail.requests).toEqual([]);
   });
 
-  it('hands on the code of an error', async () => {
+  it('forwards the code of an error', async () => {
     await using keytrail = await createTestbed();
     await using folder = await createFolder();
     await using mcp = await startMcpGraphql(keytrail, folder.path);

@@ -1,7 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { followLink, path, withParameter, withQuery } from '../../src/upstream/path.ts';
+import {
+  followLink,
+  path,
+  showPath,
+  toCurl,
+  withParameter,
+  withQuery,
+} from '../../src/upstream/path.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 300 });
 
@@ -47,7 +55,7 @@ describe('a path', () => {
       withParameter(audit, parameter),
       followLink('?page=2', audit, base),
     ]) {
-      expect(changed).toEqual({ template: '/api/v1/audit', value: '/api/v1/audit?page=2' });
+      expect(changed).toMatchObject({ template: '/api/v1/audit', value: '/api/v1/audit?page=2' });
     }
   });
 });
@@ -71,5 +79,68 @@ describe('a query', () => {
 
   it('without pairs is omitted', () => {
     expect(withQuery(path`/a`, []).value).toBe('/a');
+  });
+});
+
+describe('a path that is shown', () => {
+  const pair = fc.record({
+    name: fc.string({ unit: 'grapheme' }),
+    value: fc.string({ unit: 'grapheme' }),
+  });
+  const shown = fc.constantFrom('name' as const, 'all' as const, undefined);
+
+  it('is the path that was sent once its variables are set', () => {
+    const parameters = fc.array(fc.tuple(pair, shown), { maxLength: 6 });
+    fc.assert(
+      fc.property(parameters, fc.option(pair), fc.option(pair), (given, page, paging) => {
+        const query = given.map(([own, what]) =>
+          what === undefined ? own : { ...own, shown: what },
+        );
+        const first = withQuery(path`/api/v1/audit`, query);
+        const to = page === null ? first : withParameter(first, page);
+        const text = showPath(to, paging?.name);
+        const sent = to.value.split(/[?&]/).slice(1);
+        const parts = text.split(/[?&]/).slice(1);
+        const filled = parts.map((part, index) => {
+          const [name, value] = (sent[index] ?? '').split('=');
+          return part
+            .replace(/^\$\w+$/, () => `${name}=${value}`)
+            .replace(/=\$\w+$/, () => `=${value}`);
+        });
+        expect(filled).toEqual(sent);
+        const hidden = query.filter((own) => !('shown' in own) && own.name !== page?.name);
+        expect(parts.filter((part) => part.startsWith('$P'))).toHaveLength(hidden.length);
+      }),
+    );
+  });
+
+  it('is one word of a shell, whatever the base URL is', () => {
+    const base = fc.string({ unit: 'grapheme', maxLength: 40 });
+    const urls = fc
+      .sample(base, 200)
+      .map(
+        (text) =>
+          URL.parse(`http://h/${text}`)?.origin.concat(
+            URL.parse(`http://h/${text}`)?.pathname ?? '',
+          ) ?? 'http://h',
+      );
+    const bases = [
+      ...urls,
+      "http://h/it's",
+      "http://h/'",
+      'http://h/$HOME',
+      'http://h/`id`',
+      'http://h/"$(id)"',
+      'http://h/!x',
+    ];
+    const shownPath = "/api/v1/audit?it's=$PARAMETER&$PARAMETER_2&c=$CURSOR";
+    const lines = bases.map((url) => toCurl(url, shownPath).replace(/^curl -g/, "printf '%s\\n'"));
+    const env = { TOKEN: 't', PARAMETER: "a'b", PARAMETER_2: '$(id)', CURSOR: '"[1]' };
+    const printed = execFileSync('sh', ['-c', lines.join('\n')], { env, encoding: 'utf8' }).split(
+      '\n',
+    );
+    const path = `/api/v1/audit?it's=a'b&$(id)&c="[1]`;
+    const words = ['-H', 'Authorization: Bearer t', '-H', 'Accept: application/json'];
+    expect(printed).toEqual([...bases.flatMap((url) => [...words, `${url}${path}`]), '']);
   });
 });

@@ -21,10 +21,16 @@ export const operations = () => [
             actor {
               identifier
               name
+              apiKey {
+                clientId
+              }
             }
             target {
               identifier
               name
+              apiKey {
+                clientId
+              }
             }
           }
         }
@@ -44,6 +50,9 @@ export const operations = () => [
             target {
               identifier
               name
+              apiKey {
+                clientId
+              }
             }
           }
         }

@@ -1,14 +1,15 @@
+import { listUnreadValues, readPointers, type UnreadValue } from '../../inference/event-fields.ts';
+import { ENTRY_REASONS, NULL_REASONS } from '../../inference/null-reasons.ts';
 import type {
   AuditContract,
   ConfiguredContract,
   EventContract,
-  PartyContract,
+  PartyPart,
 } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { type Candidate, listCandidates } from './candidates.ts';
 import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './event-candidates.ts';
-import { listUnreadValues, readPointers, type UnreadValue } from './event-fields.ts';
 import { suggestActor, suggestPart, suggestTarget } from './party-candidates.ts';
 import type { Suggestion } from './suggestion.ts';
 import { suggestTime } from './time-candidates.ts';
@@ -30,20 +31,6 @@ type EventEntry = keyof EventContract;
 /** Suggestions per field. */
 const MAX_SUGGESTIONS = 3;
 
-const NULL_REASONS: Readonly<Record<EventEntry, string>> = {
-  id: 'no field has the name of a record ID',
-  occurredAt: 'no field with the name of an event time holds a time with a zone',
-  action: 'no field has the name of an action',
-  actor: 'no field has the name of an actor',
-  target: 'no field has the name of a target',
-  outcome:
-    'no field with the name of an outcome holds a success flag, or a word for success or failure',
-  ipAddress: 'no field holds the IP address of an actor',
-  userAgent: 'no field has the name or the format of a user agent',
-};
-
-const ENTRIES = Object.keys(NULL_REASONS) as readonly EventEntry[]; // it has no other keys
-
 const SUGGEST: Readonly<
   Record<EventEntry, (candidates: readonly Candidate[], list: string) => readonly Suggestion[]>
 > = {
@@ -57,13 +44,15 @@ const SUGGEST: Readonly<
   userAgent: suggestUserAgent,
 };
 
+const ENTRIES = Object.keys(SUGGEST) as readonly EventEntry[]; // it has no other keys
+
 /** The most certain first: a field that one entry reads is no candidate for the next. */
 const ORDER: readonly EventEntry[] = [
   ...(['occurredAt', 'id', 'userAgent', 'outcome', 'ipAddress'] as const),
   ...(['action', 'actor', 'target'] as const),
 ];
 
-const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly (keyof PartyContract)[];
+const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly PartyPart[];
 
 /**
  * Explains which fields are null in all of some records, and which contracts may read them. Parts of a party that has
@@ -81,9 +70,7 @@ export function explainNulls(
   const suggestions = suggestEntries(records, contract, inferred, list);
   const entries = nullEntries.map((entry) => ({
     name: entry,
-    reason: inferred.includes(entry)
-      ? NULL_REASONS[entry]
-      : 'the pointer in the contract leads to no value',
+    reason: inferred.includes(entry) ? NULL_REASONS[entry] : ENTRY_REASONS.contract,
     unread: listUnreadValues(events, contract, entry),
     suggestions: suggestions.get(entry) ?? [],
   }));
@@ -93,7 +80,7 @@ export function explainNulls(
       .filter((part) => events.every((event) => (event[role]?.[part] ?? null) === null))
       .map((part) => ({
         name: `${role}.${part}`,
-        reason: 'no field next to the others has its name',
+        reason: NULL_REASONS.part,
         unread: [],
         suggestions: suggestParts(records, contract, role, part),
       })),
@@ -123,7 +110,7 @@ function suggestParts(
   records: readonly unknown[],
   contract: EventContract,
   role: 'actor' | 'target',
-  part: keyof PartyContract,
+  part: PartyPart,
 ): readonly Suggestion[] {
   const read = new Set(readPointers(contract));
   const candidates = listCandidates(records, (pointer) => read.has(pointer));

@@ -1,4 +1,5 @@
 import { parentOf } from '../../inference/classify-paths.ts';
+import type { PartyPart } from '../../mapping/contract.ts';
 import { areAll, type Candidate, lastWords } from './candidates.ts';
 import {
   ACTOR_NAMES,
@@ -9,7 +10,7 @@ import {
   TARGET_NAMES,
 } from './names.ts';
 import type { Suggestion } from './suggestion.ts';
-import { canBePart, groupByThing, type Part, splitPart, type Thing } from './things.ts';
+import { canBePart, groupByThing, splitPart, type Thing } from './things.ts';
 
 type Role = 'actor' | 'target';
 
@@ -100,7 +101,7 @@ function suggest(
  */
 export function suggestPart(
   role: Role,
-  part: Part,
+  part: PartyPart,
   candidates: readonly Candidate[],
   readPointers: readonly string[],
 ): readonly Suggestion[] {

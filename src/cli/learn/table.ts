@@ -1,6 +1,6 @@
+import { EVENT_FIELDS, usedPointers } from '../../inference/event-fields.ts';
 import type { EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { EVENT_FIELDS, usedPointers } from './event-fields.ts';
 import { cut, showValue } from './show-value.ts';
 
 /** Columns of the report, of the pointers at most, and of a value. */

@@ -1,21 +1,18 @@
-import type { PartyContract } from '../../mapping/contract.ts';
+import type { PartyPart } from '../../mapping/contract.ts';
 import { areAll, type Candidate, isTimeText } from './candidates.ts';
-
-/** A part of a party. */
-export type Part = keyof PartyContract;
 
 /** Fields that describe one thing: `order_id` and `order_name`, or the members of `order`. */
 export type Thing = {
   /** The words that name the thing, without those of its parts. */
   readonly noun: string;
   readonly depth: number;
-  readonly parts: Readonly<Partial<Record<Part, Candidate>>>;
+  readonly parts: Readonly<Partial<Record<PartyPart, Candidate>>>;
   /** Whether a part has a name of its own, such as `order id`, not only that of the thing. */
   readonly isNamed: boolean;
 };
 
 /** The last words of the parts of a thing, the best of a part first. */
-const PARTS: readonly (readonly [Part, RegExp])[] = [
+const PARTS: readonly (readonly [PartyPart, RegExp])[] = [
   ['identifier', /(?:^| )(?:[a-z]?id|uuid|guid|arn|urn|key|identifier)$/],
   ['identifier', /(?:^| )(?:number|num|no|nr|ref|reference|code|cd)$/],
   ['name', /(?:^| )(?:(?:display |full |friendly )?name|nm)$/],
@@ -48,7 +45,7 @@ export function groupByThing(candidates: readonly Candidate[]): readonly Thing[]
     const { words } = field.meaning;
     const split = splitPart(words);
     if (split !== null && split.noun !== '') return { field, ...split, isNamed: true };
-    const part: Part = areAll(field, /^\d+$/) ? 'identifier' : 'name';
+    const part: PartyPart = areAll(field, /^\d+$/) ? 'identifier' : 'name';
     return { field, part, noun: words, rank: PARTS.length, isNamed: false };
   });
   return [...Map.groupBy(fields, ({ noun }) => noun)].map(([noun, members]) => {

@@ -1,5 +1,7 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
+import { EVENT_FIELDS, listUnreadValues, readPointers } from '../../inference/event-fields.ts';
+import { ENTRY_REASONS } from '../../inference/null-reasons.ts';
 import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
 import type {
   AuditContract,
@@ -13,7 +15,6 @@ import type { UpstreamResponse } from '../../upstream/types.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
 import { wrap } from '../wrap.ts';
 import { listCandidates } from './candidates.ts';
-import { EVENT_FIELDS, listUnreadValues, readPointers } from './event-fields.ts';
 import { explainNulls, type NullField } from './explain-nulls.ts';
 import { formatReadyLines } from './ready-line.ts';
 import { cut, showValue } from './show-value.ts';
@@ -67,7 +68,7 @@ function wrapLines(lines: readonly string[]): readonly string[] {
 
 /** Formats why a field is null in every record, and contracts that may read it. */
 function formatNull({ name, reason, unread, suggestions }: NullField): readonly string[] {
-  const cause = unread.length > 0 ? 'its values are not understood' : reason;
+  const cause = unread.length > 0 ? ENTRY_REASONS.unread : reason;
   const sentence = `  ${name} is null: ${cause}.`;
   if (suggestions.length === 0) return wrap(sentence, INDENT);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
+import { EVENT_FIELDS, type EventField, readPointers } from '../../inference/event-fields.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { Source } from '../../mapping/contract.ts';
 import { compilePointer } from '../../mapping/json-pointer.ts';
 import { isAbsent, readSource } from '../../mapping/read-source.ts';
 import { INSTANT_FORMATS, parseIso, parseTime } from '../../mapping/time.ts';
-import { EVENT_FIELDS, type EventField, readPointers } from '../learn/event-fields.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 
 /** How an entry of the contract is read; what only entries of events have is optional. */

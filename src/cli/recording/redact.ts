@@ -1,3 +1,4 @@
+import { readPointers } from '../../inference/event-fields.ts';
 import { completeLogin } from '../../inference/login.ts';
 import type { AuditContract, ConfiguredContract, LoginContract } from '../../mapping/contract.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
@@ -6,7 +7,6 @@ import { splitMemberName } from '../../mapping/member-names.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { readPointers } from '../learn/event-fields.ts';
 import { isSecret } from '../learn/show-value.ts';
 import { type CredentialFilter, createCredentialFilter } from './credentials.ts';
 import { createStandIns, createSubstitution, isAddress, type StandIns } from './stand-ins.ts';

@@ -9,6 +9,8 @@ import type { OperationRequest, PreparedOperation } from './prepared-operations.
 
 /** What the fast path does in the same way as Yoga's plugins. */
 export type FastPathOptions = ResultLimits & {
+  /** A header with which Yoga must respond; null if there is none. */
+  readonly ownHeader: string | null;
   readonly find: (request: OperationRequest) => PreparedOperation | undefined;
   readonly begin: (request: IncomingMessage, response: ServerResponse) => BegunRequest;
   /** Adds codes and the request ID to errors. */
@@ -31,6 +33,7 @@ type BegunRequest = {
  * plain JSON for a prepared operation with valid variables.
  */
 export function createFastPath({
+  ownHeader,
   find,
   begin,
   graphqlMaxBytes,
@@ -44,6 +47,7 @@ export function createFastPath({
     body: Buffer,
   ): Promise<boolean> => {
     if (!isPlain(request)) return false;
+    if (ownHeader !== null && request.headers[ownHeader] !== undefined) return false;
     // Prepared by `createPreparedOperations`, when Yoga responded to the first request of the operation.
     const operationRequest = parseBody(body, request.headers.accept);
     const prepared = operationRequest && find(operationRequest);

@@ -22,7 +22,10 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
  * and its message quotes no input.
  */
 export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
-  const sendEvents = getSSEProcessor();
+  // Yoga's streams read ahead by 64 KiB, and a pending read delays their cancellation until the next ping.
+  const toEvents = getSSEProcessor();
+  const sendEvents: typeof toEvents = (result, fetchAPI, mediaType) =>
+    toEvents(result, { ...fetchAPI, Response, ReadableStream }, mediaType);
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
@@ -49,11 +52,14 @@ export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
       if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
       else setResultAndStopExecution({ errors: [badRequest(EVENTS_ONLY, 406)] });
     },
-    onResultProcess({ request, result, serverContext, setResultProcessor }) {
+    onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
       // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
-      if (isAsyncIterable(result) || serverContext.isSentAsEvents)
+      if (isAsyncIterable(result) || serverContext.isSentAsEvents) {
+        // Yoga would respond with 500.
+        if (!isAsyncIterable(result))
+          setResult({ ...result, extensions: { http: { status: 200 } } });
         setResultProcessor(sendEvents, EVENT_STREAM);
-      else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
+      } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
     },
   };
 }

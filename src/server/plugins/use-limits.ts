@@ -27,7 +27,14 @@ const LIMITS = {
   rootFields: 10,
   /** Many logins or deletions under aliases would bypass every limit per request. */
   mutationFields: 1,
+  /** Fields that return events, nested. Each event would select those of its key: 238 MB for 1,000 events. */
+  trails: 1,
 } as const;
+
+/** The fields that return events. */
+const TRAILS: ReadonlySet<string> = new Set(['audit', 'auditEvents']);
+
+const NESTED_TRAILS = 'one `audit` or `auditEvents` on a path';
 
 /**
  * Rejects documents that exceed a limit with OPERATION_TOO_COMPLEX, before they are validated. Counts fields regardless
@@ -48,7 +55,11 @@ export function useLimits(): Plugin {
 
 function throwIfExceeded(limit: string | undefined): void {
   if (limit === undefined) return;
-  const message = `The document exceeds a limit: it has more than ${limit}. Split it.`;
+  const how =
+    limit === NESTED_TRAILS
+      ? ': select `apiKey { clientId }` there, and request the events of a key with `audit(filter: …)`'
+      : '';
+  const message = `The document exceeds a limit: it has more than ${limit}. Split it${how}.`;
   throw new GraphQLError(message, {
     originalError: new GatewayError('OPERATION_TOO_COMPLEX', { message }),
   });
@@ -88,7 +99,8 @@ function exceededByDocument(document: DocumentNode): string | undefined {
   const measure = measureSelections(document);
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   for (const { operation, selectionSet } of operations) {
-    const { depth, fields, rootFields, rootFieldsButTypename } = measure(selectionSet);
+    const { depth, fields, rootFields, rootFieldsButTypename, trails } = measure(selectionSet);
+    if (trails > LIMITS.trails) return NESTED_TRAILS;
     if (depth > LIMITS.depth) return `${LIMITS.depth} levels`;
     if (rootFields > LIMITS.rootFields) return `${LIMITS.rootFields} root fields`;
     if (fields > LIMITS.fields) return `${LIMITS.fields} fields`;
@@ -102,7 +114,7 @@ function exceededByDocument(document: DocumentNode): string | undefined {
 /** Counts of a selection set, fragments expanded. */
 type Measure = Readonly<typeof EMPTY>;
 
-const EMPTY = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0 };
+const EMPTY = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0, trails: 0 };
 
 /** Measures each fragment once, however often it is spread. Fragment cycles count as empty: they are invalid. */
 function measureSelections({ definitions }: DocumentNode) {
@@ -119,13 +131,14 @@ function measureSelections({ definitions }: DocumentNode) {
   const measureSelection = (selection: SelectionNode): Measure => {
     if (selection.kind === Kind.INLINE_FRAGMENT) return measureSet(selection.selectionSet);
     if (selection.kind === Kind.FRAGMENT_SPREAD) return measureFragment(selection.name.value);
-    const { depth, fields } = measureSet(selection.selectionSet);
+    const { depth, fields, trails } = measureSet(selection.selectionSet);
     const { value: name } = selection.name;
     return {
       depth: depth + 1,
       fields: fields + (name === 'raw' ? 10 : 1), // a whole record or response
       rootFields: 1,
       rootFieldsButTypename: name === '__typename' ? 0 : 1,
+      trails: trails + (TRAILS.has(name) ? 1 : 0),
     };
   };
   const measureSet = (set: SelectionSetNode | undefined): Measure =>
@@ -135,6 +148,7 @@ function measureSelections({ definitions }: DocumentNode) {
         fields: sum.fields + one.fields,
         rootFields: sum.rootFields + one.rootFields,
         rootFieldsButTypename: sum.rootFieldsButTypename + one.rootFieldsButTypename,
+        trails: Math.max(sum.trails, one.trails),
       }),
       EMPTY,
     );

@@ -71,6 +71,42 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     }
   };
 
+  /** Reads the results of a subscription. GraphiQL calls `return` when the user stops it. */
+  const readResults = (body: ReadableStream<Uint8Array>): AsyncIterableIterator<unknown> => {
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    const done = { done: true, value: undefined } as const;
+    let text = '';
+    let isEnded = false;
+    return {
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      next: async () => {
+        while (!isEnded) {
+          const [block, event, data = ''] = /^(?:event: (\w+)\ndata: ?)?(.*)\n\n/.exec(text) ?? [];
+          text = text.slice(block?.length);
+          if (event === 'next') return { done: false, value: JSON.parse(data) };
+          if (event === 'complete') isEnded = true;
+          if (block !== undefined) continue;
+          const chunk = await reader.read().catch(() => undefined);
+          if (isEnded) break;
+          if (chunk?.value === undefined) {
+            isEnded = true;
+            return { done: false, value: fail('The connection was lost: press play again.') };
+          }
+          text += decoder.decode(chunk.value, { stream: true });
+        }
+        return done;
+      },
+      return: async () => {
+        isEnded = true;
+        reader.cancel().catch(() => {});
+        return done;
+      },
+    };
+  };
+
   const fetcher = async (
     { query, variables, operationName }: Operation,
     { headers }: { readonly headers?: object } = {},
@@ -89,10 +125,16 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     } catch {
       return fail('A header has a name or value that HTTP does not allow.');
     }
-    request.headers.set('accept', 'application/graphql-response+json, application/json');
+    // A subscription is sent as events, anything else as JSON.
+    const accept = 'application/graphql-response+json, application/json, text/event-stream';
+    request.headers.set('accept', accept);
     request.headers.set('content-type', 'application/json');
+    if (!isIntrospection && !request.headers.has('x-keytrail-explain'))
+      request.headers.set('x-keytrail-explain', '1'); // ignored where EXPLAIN is off
     const response = await fetch(request).catch(() => undefined);
     if (response === undefined) return fail('Keytrail does not respond. Check that it is running.');
+    if (response.headers.get('content-type') === 'text/event-stream' && response.body !== null)
+      return readResults(response.body);
     const result: unknown = await response.json().catch(() => undefined);
     if (result === undefined) return fail(`The response is not JSON (HTTP ${response.status}).`);
     rememberTokens(result);

@@ -46,6 +46,10 @@ export function createTabs({
       ...{ id: 'login-again', title: 'LoginAgain', query: LOGIN_AGAIN, headers: '{}' },
       variables: toJson({ clientId, credential: { refreshToken: '{{refreshToken}}' } }),
     },
+    {
+      ...{ id: 'follow', title: 'AuditEvents', query: FOLLOW, headers: AUTHORIZATION },
+      variables: toJson({ filter: null }),
+    },
   ];
 }
 
@@ -120,3 +124,22 @@ mutation DeleteApiKey($clientId: ID!) {
 const LOGIN_AGAIN = `# Logs in with the refresh token. The new
 # tokens replace the previous ones.
 mutation LoginAgain${LOGIN_DEFINITION}`;
+
+const FOLLOW = `# Shows new events as they arrive, until you
+# press stop. Log in from another window:
+# after some seconds, the login appears here.
+subscription AuditEvents(
+  $filter: AuditFilter
+) {
+  auditEvents(filter: $filter, every: 5) {
+    nodes {
+      occurredAt
+      action
+      outcome
+      actor { identifier type }
+      target { identifier type }
+    }
+    missed
+  }
+}
+`;

@@ -1,7 +1,8 @@
-import type { EventContract } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
-import { compilePointer } from '../../mapping/json-pointer.ts';
-import { isObject } from '../../mapping/values.ts';
+import type { EventContract } from '../mapping/contract.ts';
+import type { AuditEvent } from '../mapping/event.ts';
+import { compilePointer } from '../mapping/json-pointer.ts';
+import { pointerMembers } from '../mapping/read-source.ts';
+import { isObject } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */
 export type EventField = {
@@ -42,7 +43,8 @@ export function readPointers(entry: unknown): readonly string[] {
   if (typeof entry === 'string') return [entry];
   if (Array.isArray(entry)) return entry.flatMap(readPointers);
   if (!isObject(entry)) return [];
-  return 'at' in entry ? readPointers(entry['at']) : Object.values(entry).flatMap(readPointers);
+  if ('at' in entry) return readPointers(entry['at']);
+  return pointerMembers(entry).flatMap(([, member]) => readPointers(member));
 }
 
 /** The pointers of an entry that lead to the value of at least one record. */

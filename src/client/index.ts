@@ -1,0 +1,22 @@
+export type { ErrorCode, FailureReason } from '../errors.ts';
+export type { ExplainedEntry, Explanation } from './explanation.ts';
+export type { Batch, Follow, FollowOptions } from './follow.ts';
+export * from './graphql.ts';
+export { SessionLost } from './log-in.ts';
+export { OperationError } from './operation-error.ts';
+export {
+  type Document,
+  type Fetch,
+  type RequestOptions,
+  type Result,
+  type ResultError,
+  request,
+} from './request.ts';
+export {
+  createSession,
+  type Session,
+  type SessionOptions,
+  type TokenStore,
+  type Tokens,
+} from './session.ts';
+export type { Timers } from './timers.ts';

@@ -1,0 +1,168 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { fileTokens } from '../../src/client/file-tokens.ts';
+import { createSession } from '../../src/client/index.ts';
+import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { createTestbed } from '../../src/testing/testbed.ts';
+import { CANARY, expectNoCanary } from '../helpers/canary.ts';
+import { COMPILE_CACHE } from '../helpers/process.ts';
+
+const TOKENS = { accessToken: 'a', refreshToken: 'r', expiresAt: null };
+const [, { clientId, secret: clientSecret }] = DEMO_CLIENTS;
+
+/** A file in a new folder, which is removed at the end. */
+async function createFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'keytrail-tokens-'));
+  return {
+    folder,
+    path: join(folder, 'tokens.json'),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+/** Runs a program in a process of its own. It has the exports of the client. */
+async function run(program: string): Promise<string> {
+  const source = (name: string) => new URL(`../../src/client/${name}.ts`, import.meta.url).href;
+  const imports = `
+    import { createSession } from '${source('index')}';
+    import { fileTokens } from '${source('file-tokens')}';`;
+  const args = ['--input-type=module', '--eval', `${imports}${program}`];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: COMPILE_CACHE });
+  return stdout;
+}
+
+describe('a file of tokens', () => {
+  it('is null before the first login, then has the last tokens, and only its owner can read it', async () => {
+    await using files = await createFolder();
+    const tokens = fileTokens(files.path);
+    expect(await tokens.load()).toBeNull();
+    await tokens.save(TOKENS);
+    const first = await stat(files.path);
+    expect(first.mode & 0o777).toBe(0o600);
+    const next = { ...TOKENS, accessToken: 'b', expiresAt: '2026-11-24T06:35:33Z' };
+    await tokens.save(next);
+    expect(await fileTokens(files.path).load()).toEqual(next);
+    expect((await stat(files.path)).ino).not.toBe(first.ino); // renamed, so that no reader sees half of it
+    expect(await readdir(files.folder)).toEqual(['tokens.json']);
+  });
+
+  it('gets mode 600 if it had another', async () => {
+    await using files = await createFolder();
+    await writeFile(files.path, '{}', { mode: 0o644 });
+    await fileTokens(files.path).save(TOKENS);
+    expect((await stat(files.path)).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves no other file beside it if it cannot be replaced', async () => {
+    await using files = await createFolder();
+    const tokens = fileTokens(files.folder); // a folder is not replaced by a file
+    await expect(tokens.save(TOKENS)).rejects.toThrow(/^E/);
+    const beside = await readdir(tmpdir());
+    expect(beside.filter((name) => join(tmpdir(), name).startsWith(`${files.folder}.`))).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    '',
+    `{"accessToken": "${CANARY.accessToken}"`,
+    `["${CANARY.accessToken}"]`,
+    'null',
+    '{"accessToken": "a"}',
+    '{"accessToken": 1, "refreshToken": "canary", "expiresAt": null}',
+  ])('that is damaged, as %j, is an error without its text, and prevents a login', async (text) => {
+    await using files = await createFolder();
+    await using testbed = await createTestbed();
+    await writeFile(files.path, text);
+    const tokens = fileTokens(files.path);
+    const session = createSession({ url: testbed.url, clientId, clientSecret, tokens });
+    const failure = await session.token().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/tokens\.json has no tokens/) });
+    expectNoCanary(String(failure));
+    expect(testbed.requests).toEqual([]);
+    expect(await readFile(files.path, 'utf8')).toBe(text);
+    expect(await readdir(files.folder)).toEqual(['tokens.json']); // without a lock
+  });
+});
+
+describe('the lock of a file of tokens', () => {
+  it('lets one process work at a time', async () => {
+    await using files = await createFolder();
+    const counter = join(files.folder, 'counter');
+    await writeFile(counter, '0');
+    const program = `
+      import { readFile, writeFile } from 'node:fs/promises';
+      const { lock } = fileTokens(${JSON.stringify(files.path)});
+      for (let count = 0; count < 10; count += 1) await lock(async () => {
+        const value = Number(await readFile(${JSON.stringify(counter)}, 'utf8'));
+        await writeFile(${JSON.stringify(counter)}, String(value + 1));
+      });`;
+    await Promise.all([run(program), run(program), run(program)]);
+    expect(await readFile(counter, 'utf8')).toBe('30');
+    expect((await readdir(files.folder)).sort()).toEqual(['counter']);
+  });
+
+  it('lets two processes share one login', async () => {
+    await using files = await createFolder();
+    await using testbed = await createTestbed();
+    const options = JSON.stringify({ url: testbed.url, clientId, clientSecret });
+    const program = `
+      const tokens = fileTokens(${JSON.stringify(files.path)});
+      console.log(await createSession({ ...${options}, tokens }).token());`;
+    const [first, second] = await Promise.all([run(program), run(program)]);
+    expect(first).toMatch(/./);
+    expect(second).toBe(first);
+    expect(testbed.requests.map(({ body }) => body)).toEqual([
+      { client_id: clientId, client_secret: clientSecret },
+    ]);
+  });
+
+  it('is released if the work fails', async () => {
+    await using files = await createFolder();
+    const { lock } = fileTokens(files.path);
+    await expect(lock(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await lock(async () => 'yes')).toBe('yes');
+    expect(await readdir(files.folder)).toEqual([]);
+  });
+
+  it('waits for another process until that removes its lock', async () => {
+    await using files = await createFolder();
+    await writeFile(`${files.path}.lock`, 'another process');
+    let isRemoved = false;
+    const order: string[] = [];
+    const working = fileTokens(files.path).lock(async () => order.push(`work ${isRemoved}`));
+    await fileTokens(`${files.path}.other`).lock(async () => order.push('other file'));
+    isRemoved = true;
+    await rm(`${files.path}.lock`);
+    await working;
+    expect(order).toEqual(['other file', 'work true']);
+  });
+
+  it('is taken from a process that has not renewed it for 30 seconds, by one of twenty', async () => {
+    await using files = await createFolder();
+    await writeFile(`${files.path}.lock`, 'a process that was killed');
+    const old = new Date(Date.now() - 30_001);
+    await utimes(`${files.path}.lock`, old, old);
+    let working = 0;
+    const workers = Array.from({ length: 20 }, () =>
+      fileTokens(files.path).lock(async () => {
+        working += 1;
+        await stat(files.folder);
+        expect(working).toBe(1);
+        working -= 1;
+      }),
+    );
+    await Promise.all(workers);
+    expect(await readdir(files.folder)).toEqual([]);
+  });
+
+  it('of another process is not removed by one that has lost it', async () => {
+    await using files = await createFolder();
+    await fileTokens(files.path).lock(() => writeFile(`${files.path}.lock`, 'another process'));
+    expect(await readFile(`${files.path}.lock`, 'utf8')).toBe('another process');
+  });
+});

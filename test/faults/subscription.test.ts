@@ -1,0 +1,464 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
+import { type LiveTrail, PAGED, paged, records, startLiveTrail } from '../helpers/live-trail.ts';
+import { startProduction } from '../helpers/production.ts';
+import { type Handler, startService } from '../helpers/service.ts';
+import { type Payload, requestEvents, subscribe } from '../helpers/subscribe.ts';
+
+const POLL = { interval: 5, timeout: 10_000 };
+
+const loseConnection: Handler = (_, response) => {
+  response.socket?.destroy();
+  return undefined;
+};
+
+const neverRespond: Handler = () => undefined;
+
+const codesOf = (payloads: readonly (Payload | null)[]) =>
+  payloads.map((payload) => [
+    payload?.data?.auditEvents,
+    payload?.errors?.map(({ extensions }) => extensions.code).join(),
+  ]);
+
+/** A stream that has received its first payload, and pauses. */
+async function startStream(live: LiveTrail, variables: object = {}) {
+  live.list(1);
+  const stream = await subscribe(live.gateway, { ...variables });
+  const first = await stream.nextBatch();
+  const next = stream.next(); // reads on: the stream pauses
+  next.catch(() => {});
+  await live.pauses.paused();
+  return { stream, first, next };
+}
+
+describe('after a failed poll', () => {
+  it.each([
+    ['429 without Retry-After', { status: 429 }, 20_000],
+    ['429 with Retry-After: 7', { status: 429, headers: { 'retry-after': '7' } }, 7000],
+    ['429 with Retry-After: 0', { status: 429, headers: { 'retry-after': '0' } }, 1000],
+    ['429 with Retry-After: 3600', { status: 429, headers: { 'retry-after': '3600' } }, 60_000],
+    ['500', { status: 500 }, 20_000],
+    ['501', { status: 501 }, 20_000],
+    ['503', { status: 503 }, 20_000],
+    ['503 with Retry-After: 30', { status: 503, headers: { 'retry-after': '30' } }, 30_000],
+    ['504', { status: 504 }, 20_000],
+    ['408', { status: 408 }, 20_000],
+    ['a lost connection', loseConnection, 20_000],
+  ])('with %s the stream goes on, and loses nothing', async (_, response, ms) => {
+    await using live = await startLiveTrail();
+    await using parts = await startOpen(live);
+    live.respond(response);
+    await live.poll();
+    live.list(2, 1);
+    await live.poll();
+    const payload = await parts.next;
+    expect(payload?.errors).toBeUndefined();
+    expect(payload?.data?.auditEvents?.nodes).toEqual([{ id: 'r2' }]);
+    expect(payload?.data?.auditEvents?.previous).toBe(parts.first.checkpoint);
+    expect(live.pauses.waits).toEqual([10_000, ms, 10_000]);
+  });
+
+  it('the pause is 60 s at most', async () => {
+    await using live = await startLiveTrail();
+    await using _parts = await startOpen(live, { every: 300 });
+    live.respond({ status: 500 });
+    await live.poll();
+    expect(live.pauses.waits).toEqual([300_000, 60_000]);
+  });
+
+  it('five minutes without a successful one end the stream with the error', async () => {
+    let time = 0;
+    await using live = await startLiveTrail({ clock: () => time });
+    await using parts = await startOpen(live);
+    live.respond({ status: 500 });
+    const pass = async () => {
+      await live.pauses.paused();
+      time += live.pauses.waits.at(-1) ?? 0;
+      live.pauses.resume();
+    };
+    for (let polls = 0; polls < 15; polls += 1) await pass(); // the last at 290 s
+    await live.pauses.paused();
+    await pass();
+    expect(time).toBe(310_000);
+    expect(codesOf([await parts.next])).toEqual([[null, 'UPSTREAM_ERROR']]);
+    expect(await parts.stream.next()).toBeNull();
+    expect(live.service.seen).toHaveLength(17);
+  });
+
+  it('a successful one begins the five minutes anew', async () => {
+    let time = 0;
+    await using live = await startLiveTrail({ clock: () => time });
+    await using _parts = await startOpen(live);
+    for (let polls = 0; polls < 20; polls += 1) {
+      time += 100_000;
+      if (polls % 2 === 0) live.respond({ status: 500 });
+      else live.list(1);
+      await live.poll();
+    }
+    expect(live.service.seen).toHaveLength(21);
+  });
+
+  it.each([
+    [401, 'UNAUTHENTICATED'],
+    [403, 'FORBIDDEN'],
+    [404, 'NOT_FOUND'],
+    [422, 'BAD_USER_INPUT'],
+    [302, 'UPSTREAM_BAD_RESPONSE'],
+  ])('with %i the stream ends with null, %s, and complete', async (status, code) => {
+    await using live = await startLiveTrail();
+    await using parts = await startOpen(live);
+    live.respond({ status });
+    live.pauses.resume();
+    expect(codesOf([await parts.next])).toEqual([[null, code]]);
+    expect(await parts.stream.next()).toBeNull();
+    expect(live.service.seen).toHaveLength(2);
+    // Log in, and go on: nothing is lost.
+    live.list(2, 1);
+    await using again = await subscribe(
+      live.gateway,
+      { after: parts.first.checkpoint },
+      { token: 'new' },
+    );
+    expect(await again.nextBatch()).toMatchObject({ nodes: [{ id: 'r2' }], missed: false });
+    expect(live.service.seen.at(-1)?.headers.authorization).toBe('Bearer new');
+  });
+
+  it('that was no JSON the stream ends', async () => {
+    await using live = await startLiveTrail();
+    await using parts = await startOpen(live);
+    live.respond({ body: '<p>' });
+    live.pauses.resume();
+    expect(codesOf([await parts.next])).toEqual([[null, 'UPSTREAM_BAD_RESPONSE']]);
+    expect(await parts.stream.next()).toBeNull();
+  });
+
+  it.each([
+    ['no token', null],
+    ['a malformed token', 'a b'],
+  ])('with %s the stream ends with UNAUTHENTICATED, and nothing is sent', async (_, token) => {
+    await using live = await startLiveTrail();
+    await using stream = await subscribe(live.gateway, {}, { token });
+    expect(codesOf(await stream.rest())).toEqual([[null, 'UNAUTHENTICATED']]);
+    expect(live.service.seen).toEqual([]);
+  });
+});
+
+/** {@link startStream}, disposed with the test. */
+async function startOpen(live: LiveTrail, variables: object = {}) {
+  const parts = await startStream(live, variables);
+  return { ...parts, [Symbol.asyncDispose]: () => parts.stream[Symbol.asyncDispose]() };
+}
+
+describe('the circuit breaker', () => {
+  it('gets one verdict per poll: 19 failed polls after a successful one open it, and the next sends nothing', async () => {
+    await using live = await startLiveTrail({ clock: () => 0 });
+    await using parts = await startOpen(live);
+    live.respond({ status: 503, headers: { 'retry-after': '30' } });
+    for (let polls = 0; polls < 19; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(20);
+    await live.poll();
+    expect(live.service.seen).toHaveLength(20);
+    expect(live.pauses.waits.slice(-2)).toEqual([30_000, 4000]);
+    expect(parts.stream.received()).not.toContain('errors');
+  });
+
+  it('gets the verdict of the first page: failures of later ones do not open it', async () => {
+    await using live = await startLiveTrail({ clock: () => 0, contract: { audit: PAGED } });
+    const list = paged(records(3, 2, 1), 1);
+    live.respond(list);
+    await using stream = await subscribe(live.gateway);
+    await stream.nextBatch();
+    stream.next().catch(() => {});
+    const fails = { status: 503, headers: { 'retry-after': '30' } };
+    live.respond((...request) => (/page=/.test(request[0].url) ? fails : list(...request)));
+    const before = live.service.seen.length;
+    for (let polls = 0; polls < 40; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(before + 80);
+  });
+});
+
+describe('a client that disconnects', () => {
+  it.each(['fetch', 'a port'])('during a pause, by %s, ends it and the polls', async (path) => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    const client = new AbortController();
+    const stream = await subscribe(
+      path === 'fetch' ? live.gateway : { fetch },
+      {},
+      { signal: client.signal, url: `${server.url}/graphql` },
+    );
+    await stream.nextBatch();
+    const next = stream.next();
+    await live.pauses.paused();
+    client.abort();
+    expect(await next.catch(() => null)).toBeNull();
+    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    expect(() => live.pauses.resume()).toThrow('does not pause');
+    expect(live.service.seen).toHaveLength(1);
+  });
+
+  it.each(['fetch', 'a port'])('during a read, by %s, aborts it', async (path) => {
+    await using live = await startLiveTrail({ upstream: { timeoutMs: 60_000 } });
+    await using server = await onPort(live.gateway);
+    const client = new AbortController();
+    live.respond(neverRespond);
+    const stream = await subscribe(
+      path === 'fetch' ? live.gateway : { fetch },
+      {},
+      { signal: client.signal, url: `${server.url}/graphql` },
+    );
+    const next = stream.next();
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    client.abort();
+    expect(await next.catch(() => null)).toBeNull();
+    await expect.poll(() => live.service.sockets(), POLL).toBe(0);
+    expect(live.pauses.waits).toEqual([]);
+    expect(live.service.seen).toHaveLength(1);
+  });
+
+  it('by cancelling the body of `gateway.fetch` while it reads ends the stream, also through another Response', async () => {
+    await using live = await startLiveTrail();
+    for (const wrap of [
+      (response: Response) => response.body,
+      (response: Response) => new Response(response.body).body,
+    ]) {
+      live.list(1);
+      const response = await requestEvents(live.gateway);
+      const reader = wrap(response)?.getReader();
+      await reader?.read();
+      const pending = reader?.read().then(() => reader.read().then(() => reader.read()));
+      await live.pauses.paused();
+      await reader?.cancel();
+      await pending;
+      expect(() => live.pauses.resume()).toThrow('does not pause');
+    }
+    expect(ended(live)).toEqual(['client', 'client']);
+  });
+});
+
+/** Why the streams ended, by the log. */
+function ended({ gateway }: LiveTrail): readonly string[] {
+  return gateway.logged.map((line) => JSON.parse(line).ended).filter(Boolean);
+}
+
+describe('a shutdown', () => {
+  it('completes a stream that pauses, and its port closes without waiting for a deadline', async () => {
+    const draining = new AbortController();
+    await using live = await startLiveTrail({ draining: draining.signal });
+    live.list(1);
+    const server = await onPort(live.gateway, { draining, timeoutMs: 600_000 });
+    await using stream = await subscribe({ fetch }, {}, { url: `${server.url}/graphql` });
+    await stream.nextBatch();
+    await live.pauses.paused();
+    const closed = server[Symbol.asyncDispose]();
+    expect(await stream.next()).toBeNull();
+    await closed;
+    await expect.poll(() => ended(live), POLL).toEqual(['shutdown']);
+    expect(live.service.seen).toHaveLength(1);
+  });
+
+  it('completes a stream that reads from the service', async () => {
+    await using service = await startService(neverRespond);
+    const gateway = gatewayOver(service.url, { upstream: { timeoutMs: 600_000 } });
+    await using stream = await subscribe(gateway);
+    const next = stream.next();
+    await expect.poll(() => service.seen, POLL).toHaveLength(1);
+    await gateway[Symbol.asyncDispose]();
+    expect(await next).toBeNull();
+    expect(service.sockets()).toBe(0);
+  });
+
+  it('by SIGTERM completes the streams of a process, which exits before its deadline', async () => {
+    await using service = await startService({ body: records(1) });
+    await using process = await startProduction(service.url, { SHUTDOWN_TIMEOUT_MS: '600000' });
+    const streams = await Promise.all(
+      Array.from({ length: 3 }, () => subscribe({ fetch }, {}, { url: process.url })),
+    );
+    for (const stream of streams) await stream.nextBatch();
+    const completed = Promise.all(streams.map((stream) => stream.next()));
+    process.child.kill('SIGTERM');
+    expect(await completed).toEqual([null, null, null]);
+    expect(await process.status).toBe(0);
+    expect(service.seen).toHaveLength(3);
+  });
+
+  it('that has begun completes a new stream at once, and sends nothing', async () => {
+    const draining = new AbortController();
+    await using live = await startLiveTrail({ draining: draining.signal });
+    draining.abort();
+    await using stream = await subscribe(live.gateway);
+    expect(await stream.rest()).toEqual([]);
+    expect(live.service.seen).toEqual([]);
+  });
+});
+
+/** A client that sends the subscription over a socket, and reads nothing until `read`. */
+async function connectSlowly(url: string, args = '') {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.pause();
+  const query = `subscription { auditEvents${args} { nodes { id raw } checkpoint missed } }`;
+  const body = JSON.stringify({ query });
+  socket.write(
+    [
+      'POST /graphql HTTP/1.1',
+      'host: a',
+      'authorization: Bearer t',
+      'accept: text/event-stream',
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  let text = '';
+  socket.on('error', () => {}); // reset by the gateway
+  const closed = new Promise<void>((resolve) => socket.once('close', resolve));
+  return {
+    closed,
+    read: () => {
+      socket.on('data', (chunk) => {
+        text = (text + chunk.toString('latin1')).slice(-20_000);
+      });
+      socket.resume();
+    },
+    end: () => text,
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+/** 16 MB, which no socket buffers. */
+const LARGE = records(...Array.from({ length: 16 }, (_, index) => 100 - index)).map((one) => ({
+  ...one,
+  note: 'n'.repeat(2 ** 20),
+}));
+
+const LIMITS = { upstream: { maxBytes: 2 ** 26, maxBytesPerRequest: 2 ** 26 } };
+
+describe('a slow reader', () => {
+  it('is not polled for while the last payload was not taken', async () => {
+    let number = 0;
+    await using service = await startService(() => {
+      number += 1;
+      return { body: records(number, 0) };
+    });
+    await using gateway = gatewayOver(service.url, { pause: async () => {} });
+    await using stream = await subscribe(gateway);
+    for (let payloads = 1; payloads <= 5; payloads += 1) {
+      await stream.nextBatch();
+      await wait(20); // a poll takes 2 ms
+      expect(service.seen.length).toBeLessThanOrEqual(payloads + 1);
+    }
+  });
+
+  it('of a payload that blocks is disconnected after the write timeout, and its slot is free again', async () => {
+    await using live = await startLiveTrail({
+      ...LIMITS,
+      writeTimeoutMs: 200,
+      maxSubscriptions: 1,
+    });
+    live.list(0);
+    await using server = await onPort(live.gateway);
+    using client = await connectSlowly(server.url);
+    await live.pauses.paused();
+    live.respond({ body: [...LARGE, ...records(0)] });
+    live.pauses.resume();
+    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    client.read();
+    await client.closed;
+    expect(client.end()).not.toContain('event: complete');
+    expect(live.service.seen).toHaveLength(2);
+    await using next = await subscribe(live.gateway);
+    expect((await next.nextBatch()).missed).toBe(false);
+  });
+
+  it('that takes a large payload late, and one that only gets pings, outlive the write timeout', async () => {
+    await using live = await startLiveTrail({ ...LIMITS, writeTimeoutMs: 250 });
+    live.list(0);
+    await using server = await onPort(live.gateway);
+    using client = await connectSlowly(server.url);
+    await live.pauses.paused();
+    live.respond({ body: [...LARGE, ...records(0)] });
+    live.pauses.resume();
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(2);
+    client.read();
+    await live.pauses.paused();
+    // Pings come every 300 ms in tests, see Yoga's getSSEProcessor.
+    const pings = () => client.end().match(/:\n\n/g)?.length ?? 0;
+    await expect.poll(pings, POLL).toBeGreaterThan(3);
+    live.respond({ body: [...records(101), ...LARGE, ...records(0)] });
+    live.pauses.resume();
+    await expect.poll(client.end, POLL).toContain('"id":"r101"');
+    expect(ended(live)).toEqual([]);
+  });
+
+  it('counts for the limit on unread bytes: the one that has waited longest is disconnected', async () => {
+    await using live = await startLiveTrail({ ...LIMITS, maxUnreadBytes: 2 ** 22 });
+    await using server = await onPort(live.gateway);
+    live.respond({ body: LARGE });
+    const filter = '(filter: {since: "2000-01-01T00:00:00Z"})';
+    using first = await connectSlowly(server.url, filter);
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await wait(200); // until it blocks
+    expect(ended(live)).toEqual([]);
+    using second = await connectSlowly(server.url, filter);
+    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    first.read();
+    await first.closed;
+    second.read();
+    await expect.poll(second.end, POLL).toContain('"missed":false');
+    expect(ended(live)).toEqual(['client']);
+  });
+});
+
+describe('too many subscriptions', () => {
+  it('are OVERLOADED, until one ends', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 2 });
+    live.list(1);
+    const first = await subscribe(live.gateway);
+    await using second = await subscribe(live.gateway);
+    await using third = await subscribe(live.gateway);
+    const [rejected, ...others] = await third.rest();
+    expect([codesOf([rejected ?? null]), others]).toEqual([[[undefined, 'OVERLOADED']], []]);
+    expect(rejected?.errors?.[0]?.extensions.retryable).toBe(true);
+    expect(rejected?.errors?.[0]?.message).toContain('MAX_SUBSCRIPTIONS');
+    expect(live.service.seen).toEqual([]); // nobody has read yet
+    await first[Symbol.asyncDispose]();
+    await using fourth = await subscribe(live.gateway);
+    expect((await fourth.nextBatch()).missed).toBe(false);
+    expect((await second.nextBatch()).missed).toBe(false);
+  });
+
+  it('are counted apart from the requests in flight', async () => {
+    await using live = await startLiveTrail({ maxInFlight: 1 });
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    const url = `${server.url}/graphql`;
+    const streams = await Promise.all([subscribe({ fetch }, {}, { url }), subscribe(live.gateway)]);
+    for (const stream of streams) await stream.nextBatch();
+    const result = await ask(live.gateway, '{ audit { totalCount } }', {}, { token: 't' });
+    expect([result.status, codeOf(result)]).toEqual([200, '']);
+    for (const stream of streams) await stream[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ['a failed poll', { status: 401 }, {}],
+    ['a wrong argument', { body: [] }, { every: 1 }],
+    ['a wrong checkpoint', { body: [] }, { after: 'x' }],
+  ])('do not include one that ended with %s', async (_, response, variables) => {
+    await using live = await startLiveTrail({ maxSubscriptions: 1 });
+    live.respond(response);
+    for (let streams = 0; streams < 3; streams += 1) {
+      await using stream = await subscribe(live.gateway, variables);
+      await stream.rest();
+    }
+    live.list(1);
+    await using stream = await subscribe(live.gateway);
+    expect((await stream.nextBatch()).missed).toBe(false);
+  });
+});

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import {
+  type Checkpoint,
+  DIGEST_LENGTH,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  MAX_KNOWN,
+} from '../../src/pagination/checkpoint.ts';
+
+const DIGEST = fc.stringMatching(new RegExp(`^[\\w-]{${DIGEST_LENGTH}}$`));
+
+const CHECKPOINT: fc.Arbitrary<Checkpoint> = fc.record({
+  known: fc.array(DIGEST, { maxLength: MAX_KNOWN }),
+  isWhole: fc.boolean(),
+  order: fc.constantFrom(null, 'newest-first', 'oldest-first'),
+  start: fc.oneof(
+    fc.constant(null),
+    fc.record({ link: fc.string() }),
+    fc.record({ parameter: fc.string(), value: fc.string() }),
+    fc.record({
+      parameter: fc.string(),
+      value: fc.string(),
+      preceding: fc.record({ pages: fc.nat(), records: fc.nat() }),
+    }),
+  ),
+  selection: fc.string(),
+});
+
+const encode = (head: unknown) => Buffer.from(JSON.stringify(head)).toString('base64url');
+
+/** Decodes it, or returns null if it is rejected as it should be. */
+function tryDecode(text: string): Checkpoint | null {
+  try {
+    return decodeCheckpoint(text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', retryable: false } });
+    return null;
+  }
+}
+
+describe('a checkpoint', () => {
+  it('is decoded as it was encoded', () => {
+    fc.assert(
+      fc.property(CHECKPOINT, (checkpoint) => {
+        expect(decodeCheckpoint(encodeCheckpoint(checkpoint))).toEqual(checkpoint);
+      }),
+    );
+  });
+
+  it('needs no escapes in a URL, and has at most 400 characters with 33 records and a page number', () => {
+    const known = Array.from({ length: MAX_KNOWN }, (_, index) => `digest${index + 10}`);
+    const start = {
+      parameter: 'page',
+      value: '1234',
+      preceding: { pages: 1234, records: 123_400 },
+    };
+    const order = 'oldest-first';
+    const text = encodeCheckpoint({ known, isWhole: false, order, start, selection: '' });
+    expect(text).toMatch(/^[\w.-]+$/);
+    expect(text.length).toBeLessThanOrEqual(400);
+  });
+
+  it('that Keytrail did not issue is rejected, or decoded to what it says', () => {
+    const head = fc.oneof(
+      fc.json(),
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      fc
+        .tuple(
+          fc.constantFrom(-1, 0, 1, 2, 3, 1.5),
+          fc.constantFrom(0, 1, 2),
+          fc.string(),
+          fc.string(),
+        )
+        .map((parts) => JSON.stringify(parts)),
+    );
+    const forged = fc
+      .tuple(head, fc.stringMatching(/^[\w-]{0,300}$/))
+      .map(([json, digests]) => `${Buffer.from(json).toString('base64url')}.${digests}`);
+    const damaged = fc
+      .tuple(CHECKPOINT, fc.nat(), fc.string({ maxLength: 3 }))
+      .map(([checkpoint, at, text]) => {
+        const encoded = encodeCheckpoint(checkpoint);
+        const index = at % (encoded.length + 1);
+        return encoded.slice(0, index) + text + encoded.slice(index + text.length + 1);
+      });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), forged, damaged), (text) => {
+        const checkpoint = tryDecode(text);
+        if (checkpoint === null) return;
+        expect(decodeCheckpoint(encodeCheckpoint(checkpoint))).toEqual(checkpoint);
+        expect(checkpoint.known.length).toBeLessThanOrEqual(MAX_KNOWN);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['an empty text', ''],
+    ['a dot', '.'],
+    ['__proto__', '__proto__'],
+    ['a cursor', encode(['f', 0, 1])],
+    ['an object', `${encode({ 0: 0, 1: 0, 2: '', length: 3 })}.`],
+    ['a text', `${encode('001')}.`],
+    ['an unknown order', `${encode([3, 0, ''])}.`],
+    ['an order by name', `${encode(['__proto__', 0, ''])}.`],
+    ['an order of Array.prototype', `${encode(['length', 0, ''])}.`],
+    ['true instead of 1', `${encode([0, true, ''])}.`],
+    ['a selection that is a number', `${encode([0, 0, 1])}.`],
+    ['a page that is an object', `${encode([0, 0, '', { link: '/' }])}.`],
+    ['a page of five parts', `${encode([0, 0, '', 'p', '1', 1, 1, 1])}.`],
+    ['a count that is no integer', `${encode([0, 0, '', 'p', '1', 1.5, 1])}.`],
+    ['a digest that is cut off', `${encode([0, 0, ''])}.abcdefg`],
+    ['34 digests', `${encode([0, 0, ''])}.${'abcdefgh'.repeat(MAX_KNOWN + 1)}`],
+    ['two dots', `${encode([0, 0, ''])}..`],
+    ['a line break at its end', `${encode([0, 0, ''])}.\n`],
+    ['deep nesting', `${Buffer.from('['.repeat(100_000)).toString('base64url')}.`],
+  ])('is not %s', (_, text) => {
+    expect(tryDecode(text)).toBeNull();
+  });
+
+  it('sets nothing on a prototype', () => {
+    const text = `${Buffer.from('{"__proto__":{"polluted":1}}').toString('base64url')}.`;
+    expect(tryDecode(text)).toBeNull();
+    expect(Object({}).polluted).toBeUndefined();
+  });
+});

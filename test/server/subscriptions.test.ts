@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { ask, onPort, post } from '../helpers/gateway.ts';
+import { records, startLiveTrail } from '../helpers/live-trail.ts';
+import { AUDIT_EVENTS, readEvents, requestEvents, subscribe } from '../helpers/subscribe.ts';
+
+const BODY = JSON.stringify({ query: AUDIT_EVENTS });
+const DELETION = 'mutation { deleteApiKey(clientId: "c") { outcome } }';
+const LOGIN = 'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+
+describe('the response to a subscription', () => {
+  it('is a stream of events that no cache and no proxy holds back, and has no encoding', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    for (const fetcher of [live.gateway, { fetch }]) {
+      await using stream = await subscribe(fetcher, {}, { url: `${server.url}/graphql` });
+      const { status, headers } = stream.response;
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toBe('text/event-stream');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-accel-buffering')).toBe('no');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+      expect(headers.get('content-encoding')).toBeNull();
+      await stream.nextBatch();
+      expect(stream.received()).toMatch(/^:\n\nevent: next\ndata: \{"data":.*\}\n\n/);
+    }
+  });
+
+  it('is an instance of the platform’s Response, with a body of the platform', async () => {
+    await using live = await startLiveTrail();
+    const response = await requestEvents(live.gateway);
+    expect(response).toBeInstanceOf(Response);
+    expect(response.body).toBeInstanceOf(ReadableStream);
+    await response.body?.cancel();
+  });
+
+  it('is readable by pages of an allowed origin only', async () => {
+    await using live = await startLiveTrail({ corsOrigins: ['https://app.test'] });
+    for (const [origin, allowed] of [
+      ['https://app.test', 'https://app.test'],
+      ['https://evil.test', null],
+    ] as const) {
+      await using stream = await subscribe(live.gateway, {}, { headers: { origin } });
+      expect(stream.response.headers.get('access-control-allow-origin')).toBe(allowed);
+      expect(stream.response.headers.get('vary')).toContain('Origin');
+    }
+  });
+
+  it.each([
+    'text/event-stream',
+    'text/*',
+    '*/*',
+    'application/json, text/event-stream',
+    'text/event-stream;q=0.1, application/json',
+  ])('is sent if the client accepts %s', async (accept) => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using stream = await subscribe(live.gateway, {}, { headers: { accept } });
+    expect((await stream.nextBatch()).nodes).toEqual([]);
+  });
+
+  it.each([
+    'application/json',
+    'application/graphql-response+json',
+    'text/html',
+    'text/event-stream;q=0, application/json',
+    'multipart/mixed, application/json',
+  ])('is 406 as JSON if the client accepts %s, and nothing is sent', async (accept) => {
+    await using live = await startLiveTrail();
+    const headers = { accept, authorization: 'Bearer t' };
+    const { status, errors } = await post(live.gateway, BODY, headers);
+    expect([status, errors?.[0]?.extensions.code]).toEqual([406, 'BAD_REQUEST']);
+    expect(live.service.seen).toEqual([]);
+    expect(live.pauses.waits).toEqual([]);
+  });
+
+  it('comes by GET as well, for EventSource', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    for (const fetcher of [live.gateway.fetch, fetch]) {
+      const url = `${server.url}/graphql?${new URLSearchParams({ query: AUDIT_EVENTS })}`;
+      const headers = { accept: 'text/event-stream', authorization: 'Bearer t' };
+      await using stream = readEvents(await fetcher(url, { headers }));
+      expect((await stream.nextBatch()).nodes).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
+    ['an unknown field', 'subscription { nope }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['no stream at all', 'subscription { __typename }', 'GRAPHQL_VALIDATION_FAILED'],
+  ])('to a document with %s is an error as JSON', async (_, query, code) => {
+    await using live = await startLiveTrail();
+    const headers = { accept: 'text/event-stream, application/json' };
+    const { errors } = await ask(live.gateway, query, {}, { headers });
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
+  });
+
+  it('is an event with the error and its request id if an argument is wrong, then complete', async () => {
+    await using live = await startLiveTrail();
+    await using stream = await subscribe(live.gateway, { every: 1 });
+    const [payload, ...others] = await stream.rest();
+    const requestId = stream.response.headers.get('x-request-id');
+    expect(payload?.errors?.[0]?.extensions).toEqual({
+      code: 'BAD_USER_INPUT',
+      retryable: false,
+      requestId,
+    });
+    expect(others).toEqual([]);
+  });
+
+  it('with a wrong variable quotes no value', async () => {
+    await using live = await startLiveTrail();
+    await using stream = await subscribe(live.gateway, { after: { secret: 'canary' } });
+    const [payload] = await stream.rest();
+    expect(payload?.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(stream.received()).not.toContain('canary');
+  });
+});
+
+describe('a query or a mutation', () => {
+  it.each([DELETION, LOGIN, '{ audit { totalCount } }'])(
+    'is 406 for a client that accepts only events, and nothing is sent: %s',
+    async (query) => {
+      await using live = await startLiveTrail();
+      const headers = { accept: 'text/event-stream' };
+      const { status, errors } = await ask(live.gateway, query, {}, { token: 't', headers });
+      expect([status, errors?.[0]?.extensions.code]).toEqual([406, 'BAD_REQUEST']);
+      expect(live.service.seen).toEqual([]);
+    },
+  );
+
+  it('is JSON for a client that prefers events', async () => {
+    await using live = await startLiveTrail();
+    const headers = { accept: 'text/event-stream, application/json;q=0.1' };
+    const result = await ask(live.gateway, '{ audit { totalCount } }', {}, { token: 't', headers });
+    expect(result.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(result.data).toEqual({ audit: { totalCount: 0 } });
+  });
+});
+
+describe('the prepared operations', () => {
+  it('never contain a subscription: the third one is a stream, too', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    for (let times = 0; times < 3; times += 1) {
+      await using stream = await subscribe({ fetch }, {}, { url: `${server.url}/graphql` });
+      expect((await stream.nextBatch()).nodes).toEqual([]);
+    }
+    expect(live.gateway.logged.join()).not.toContain('"prepared":true');
+  });
+
+  it('have the query of a document that has a subscription as well', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    const url = `${server.url}/graphql`;
+    const query = 'query Q { audit { totalCount } } subscription S { auditEvents { checkpoint } }';
+    const send = (operationName: string) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+        body: JSON.stringify({ query, operationName }),
+      });
+    for (let times = 0; times < 3; times += 1) {
+      expect(await (await send('Q')).json()).toEqual({ data: { audit: { totalCount: 1 } } });
+      await using stream = readEvents(await send('S'));
+      expect(await stream.next()).toMatchObject({ data: { auditEvents: {} } });
+    }
+  });
+});
+
+describe('a bug in a poll', () => {
+  const bug = () => {
+    throw new TypeError('canary');
+  };
+
+  it('is masked with a code and the request id, logged without its message, and completes the stream', async () => {
+    let isBroken = false;
+    await using live = await startLiveTrail({
+      contract: { audit: { total: '/nothing' } },
+      observer: { onDrift: () => (isBroken ? bug() : undefined) },
+    });
+    live.respond({ body: { events: records(1) } });
+    await using server = await onPort(live.gateway);
+    await using stream = await subscribe({ fetch }, {}, { url: `${server.url}/graphql` });
+    await stream.nextBatch();
+    await live.pauses.paused();
+    isBroken = true;
+    live.pauses.resume();
+    const [payload, ...others] = await stream.rest();
+    const requestId = stream.response.headers.get('x-request-id');
+    expect(payload?.data).toEqual({ auditEvents: null });
+    expect(payload?.errors?.map(({ extensions }) => extensions)).toEqual([
+      { code: 'INTERNAL_SERVER_ERROR', retryable: false, requestId },
+    ]);
+    expect(others).toEqual([]);
+    const logged = live.gateway.logged.map((line) => JSON.parse(line));
+    expect(logged.find(({ msg }) => msg === 'bug')).toMatchObject({ requestId, bug: 'TypeError' });
+    expect(live.gateway.logged.join() + stream.received()).not.toContain('canary');
+  });
+});
+
+describe('a payload', () => {
+  it('above GRAPHQL_MAX_BYTES is an error, and the stream goes on after it', async () => {
+    await using live = await startLiveTrail({ graphqlMaxBytes: 3000 });
+    const query = 'subscription { auditEvents { nodes { id raw } checkpoint previous missed } }';
+    live.list(1);
+    await using stream = await subscribe(live.gateway, {}, { query });
+    const { checkpoint: after } = await stream.nextBatch();
+    await live.pauses.paused();
+    live.list(...Array.from({ length: 100 }, (_, index) => 100 - index));
+    live.pauses.resume();
+    const payload = await stream.next();
+    expect(payload?.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_COMPLEX');
+    await live.pauses.paused();
+    live.list(...Array.from({ length: 101 }, (_, index) => 101 - index));
+    live.pauses.resume();
+    // The client sees that a payload was lost.
+    const next = await stream.nextBatch();
+    expect(next.nodes).toMatchObject([{ id: 'r101' }]);
+    expect(next.previous).not.toBe(after);
+  });
+});

@@ -1,0 +1,73 @@
+import type { ServiceResponse } from '../helpers/service.ts';
+
+/** A record. Two records may have the same text if they have no ids. */
+export type TrailRecord = { readonly text: string };
+
+/** How the service lists its trail. */
+export type Listing = {
+  readonly order: 'newest-first' | 'oldest-first';
+  /** Whether the contract has the order. */
+  readonly isOrderGiven: boolean;
+  readonly style: 'page' | 'offset';
+  readonly size: number;
+  readonly hasIds: boolean;
+  readonly hasTotal: boolean;
+};
+
+/** A made-up trail. */
+export type Trail = {
+  /** In order of arrival at the list, newest first. */
+  readonly records: readonly TrailRecord[];
+  /** Adds a record before the newest. */
+  push(): void;
+  /** Adds one behind `newer` others. */
+  addLate(newer: number): void;
+  /** Adds one that is equal to the newest, but for its id if it has one. */
+  repeat(): void;
+  remove(index: number): void;
+  respond(url: string): ServiceResponse;
+};
+
+const MAX_EQUAL = 3;
+
+/** Creates an empty trail. */
+export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): Trail {
+  const records: TrailRecord[] = [];
+  let serial = 0;
+  let seconds = 1_700_000_000;
+  const create = (at: number): TrailRecord => {
+    serial += 1;
+    const time = new Date(1000 * at).toISOString();
+    const identified = { id: `r${serial}`, time, action: `a${serial % 3}` };
+    return { text: JSON.stringify(hasIds ? identified : { time, action: `a${serial}` }) };
+  };
+  return {
+    records,
+    push: () => {
+      seconds += 1;
+      records.unshift(create(seconds));
+    },
+    addLate: (newer) => {
+      const index = Math.min(newer, records.length);
+      records.splice(index, 0, create(seconds - index));
+    },
+    repeat: () => {
+      const [newest] = records;
+      if (newest === undefined) return;
+      const count = records.filter(({ text }) => text === newest.text).length;
+      if (hasIds) records.unshift(create(seconds));
+      // A page that has only equal records looks like the page before it.
+      else if (count < Math.min(MAX_EQUAL, size)) records.unshift({ ...newest });
+    },
+    remove: (index) => void records.splice(index % Math.max(1, records.length), 1),
+    respond: (url) => {
+      const asked = new URL(url, 'http://service.test').searchParams.get(style);
+      const start =
+        asked === null ? 0 : style === 'page' ? (Number(asked) - 1) * size : Number(asked);
+      const list = order === 'newest-first' ? records : records.toReversed();
+      const texts = list.slice(start, start + size).map(({ text }) => text);
+      const total = hasTotal ? `,"total":${list.length}` : '';
+      return { body: `{"events":[${texts.join()}]${total}}` };
+    },
+  };
+}
