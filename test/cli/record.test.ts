@@ -311,7 +311,7 @@ describe('keytrail record', () => {
             expect(filter.clean(text)).not.toContain(encoded);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 2000 },
     );
   });
 });

@@ -23,10 +23,13 @@ export function createCredentialFilter(given: readonly string[]): CredentialFilt
   const holds = (text: string, encodings = MAX_ENCODINGS): boolean => {
     if (credentials.some((one) => text.includes(one))) return true;
     if (encodings === 0 || text.length < shortest) return false;
-    const plain = decodeEscapes(text);
-    if (plain !== text && holds(plain, encodings - 1)) return true;
-    const runs = plain.match(/[\w+/-]+/g)?.filter(({ length }) => length >= shortest) ?? [];
-    return runs.flatMap(decodeRun).some((decoded) => holds(decoded, encodings - 1));
+    const runs = text.match(/[\w+/-]+/g)?.filter(({ length }) => length >= shortest) ?? [];
+    // Each alone, too: a backslash or `%` may precede a credential.
+    const plain = DECODERS.reduce((rest, decode) => decode(rest), text);
+    const single = DECODERS.map((decode) => decode(text));
+    return [plain, ...single, ...runs.flatMap(decodeRun)].some(
+      (decoded) => decoded !== text && holds(decoded, encodings - 1),
+    );
   };
   const mark = (secret: string) => {
     const known = marks.get(secret) ?? `redacted-${marks.size + 1}`;
@@ -42,13 +45,17 @@ export function createCredentialFilter(given: readonly string[]): CredentialFilt
   return { holds, clean, mark };
 }
 
-/** Decodes JSON escapes and percent-encoding, and removes white space, which may wrap base64. */
-function decodeEscapes(text: string): string {
-  return text
-    .replace(/\\+u([\da-f]{4})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-    .replace(/(?:%[\da-f]{2})+/gi, (hex) => Buffer.from(hex.replaceAll('%', ''), 'hex').toString())
-    .replace(/\s+|\\+(?:[nrt]|(?=["\\/]))/g, '');
-}
+/** Decode percent-encoding and JSON escapes, and remove white space, which may wrap base64. */
+const DECODERS: readonly ((text: string) => string)[] = [
+  (text) =>
+    text.replace(/(?:%[\da-f]{2})+/gi, (hex) =>
+      Buffer.from(hex.replaceAll('%', ''), 'hex').toString(),
+    ),
+  (text) =>
+    text.replace(/\\+u([\da-f]{4})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+  (text) => text.replace(/\\+(?=["\\/])/g, ''),
+  (text) => text.replace(/\s+|\\+[nrt]/g, ''),
+];
 
 /** Decodes base64, base64url and hexadecimal digits. What precedes them in the same run shifts them. */
 function decodeRun(run: string): readonly string[] {
