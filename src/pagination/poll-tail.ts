@@ -247,7 +247,7 @@ function requireNoOrder(records: readonly ReadRecord[]): null {
   throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
     reason: 'ORDER_UNKNOWN',
     message:
-      'Keytrail cannot tell by times whether the trail begins with its newest or its oldest record: set `audit.order` in the contract (KEYTRAIL_CONTRACT) to `newest-first` or `oldest-first`.',
+      'The times do not show whether the trail begins with its newest or its oldest record: set `audit.order` in the contract (KEYTRAIL_CONTRACT) to `newest-first` or `oldest-first`.',
   });
 }
 

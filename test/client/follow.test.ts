@@ -28,7 +28,7 @@ const atOnce = (ms: number, signal: AbortSignal): Promise<void> =>
 
 type Batch = { readonly nodes: readonly { readonly action: string | null }[] };
 
-/** Reads batches until they have so many events in all. Returns the actions. */
+/** Reads batches until they have a number of events in all. Returns the actions. */
 async function readActions(batches: AsyncIterator<Batch>, count: number): Promise<unknown[]> {
   const actions: unknown[] = [];
   while (actions.length < count) {

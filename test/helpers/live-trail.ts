@@ -2,7 +2,7 @@ import { gatewayOver, type Overrides, type TestGateway } from './gateway.ts';
 import { type Handler, type Service, type ServiceResponse, startService } from './service.ts';
 import { type HeldPauses, holdPauses } from './subscribe.ts';
 
-/** The record with a number; its time is so many seconds after 2026-11-24. */
+/** The record with a number; its time is that number of seconds after 2026-11-24. */
 export function record(number: number, members: object = {}) {
   const time = new Date(Date.UTC(2026, 10, 24) + 1000 * number).toISOString();
   return { id: `r${number}`, time, action: 'login', ...members };

@@ -14,7 +14,7 @@ export type Listing = {
   readonly hasTotal: boolean;
 };
 
-/** A made-up trail. */
+/** A random trail. */
 export type Trail = {
   /** In order of arrival at the list, newest first. */
   readonly records: readonly TrailRecord[];
