@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import { parseBearer } from '../upstream/bearer.ts';
+import { isBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import { createRestClient } from '../upstream/rest-client.ts';
 import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
@@ -20,7 +20,7 @@ export type LiveService = AsyncDisposable & {
 
 /**
  * Connects to the service that the settings of a command name.
- * @throws ConfigError for invalid settings, and without a URL and a token; GatewayError for a malformed token.
+ * @throws ConfigError for invalid settings, and without a URL and a well-formed token.
  */
 export function connect(
   runtime: Runtime,
@@ -37,6 +37,9 @@ export function connect(
       `${command} needs ${other}UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.`,
     ]);
   }
+  const authorization = `Bearer ${token}`;
+  if (!isBearer(authorization))
+    throw new ConfigError(['KEYTRAIL_TOKEN must be an access token, without Bearer before it.']);
   const client = createRestClient({
     url: config.UPSTREAM_URL,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -45,7 +48,7 @@ export function connect(
     tls,
     now: () => runtime.now().getTime(),
   });
-  const calls = client.of(NO_TRACE).authorized(parseBearer(`Bearer ${token}`));
+  const calls = client.of(NO_TRACE).authorized(authorization);
   return {
     ...{ url: config.UPSTREAM_URL, token, contract },
     get: (path) => calls.get('audit', path),

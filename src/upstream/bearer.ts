@@ -10,6 +10,11 @@ const GRAMMAR = /^bearer [A-Za-z0-9._~+/-]+=*$/i;
 
 const MAX_LENGTH = 8192;
 
+/** Whether a header is a bearer token of at most 8 KB. */
+export function isBearer(header: string): header is Bearer {
+  return header.length <= MAX_LENGTH && GRAMMAR.test(header);
+}
+
 /**
  * Validates the caller's `Authorization` header.
  * @throws GatewayError UNAUTHENTICATED if it is missing, or not a bearer token of at most 8 KB.
@@ -17,9 +22,8 @@ const MAX_LENGTH = 8192;
 export function parseBearer(header: string | null): Bearer {
   if (header === null)
     throw new GatewayError('UNAUTHENTICATED', { message: MISSING, reason: 'TOKEN_MISSING' });
-  if (header.length > MAX_LENGTH || !GRAMMAR.test(header))
-    throw new GatewayError('UNAUTHENTICATED', { message: MALFORMED, reason: 'TOKEN_MALFORMED' });
-  return header as Bearer; // validated above
+  if (isBearer(header)) return header;
+  throw new GatewayError('UNAUTHENTICATED', { message: MALFORMED, reason: 'TOKEN_MALFORMED' });
 }
 
 const MISSING =

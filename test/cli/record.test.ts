@@ -271,6 +271,7 @@ describe('keytrail record', () => {
     for (const [args, token] of [
       [['record'], TOKEN],
       [['record', '--to', folder.pathOf('a.har')], ''],
+      [['record', '--to', folder.pathOf('a.har')], 'Bearer token'],
       [['record', '--to', folder.pathOf('a.har'), '--pages', '0'], TOKEN],
       [['record', '--to', to], TOKEN],
     ] as const)
