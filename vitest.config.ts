@@ -44,7 +44,7 @@ export default defineConfig({
           name: 'tail',
           include: ['test/tail/*.test.ts'],
           experimental,
-          testTimeout: 180_000,
+          testTimeout: 300_000,
         },
       },
       {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ask, onPort, post } from '../helpers/gateway.ts';
-import { records, startLiveTrail } from '../helpers/live-trail.ts';
+import { record, records, startLiveTrail } from '../helpers/live-trail.ts';
 import { AUDIT_EVENTS, readEvents, requestEvents, subscribe } from '../helpers/subscribe.ts';
 
 const BODY = JSON.stringify({ query: AUDIT_EVENTS });
@@ -205,6 +205,15 @@ describe('a bug in a poll', () => {
 });
 
 describe('a payload', () => {
+  it('may have a record with a member `then`, which is no promise', async () => {
+    await using live = await startLiveTrail();
+    const unusual = record(1, JSON.parse('{"then": "later"}')); // no literal: it would be a promise to linters, too
+    live.respond({ body: [unusual] });
+    const query = `subscription { auditEvents(filter: {since: "${unusual.time}"}) { nodes { raw } } }`;
+    await using stream = await subscribe(live.gateway, {}, { query });
+    expect(await stream.next()).toEqual({ data: { auditEvents: { nodes: [{ raw: unusual }] } } });
+  });
+
   it('above GRAPHQL_MAX_BYTES is an error, and the stream goes on after it', async () => {
     await using live = await startLiveTrail({ graphqlMaxBytes: 3000 });
     const query = 'subscription { auditEvents { nodes { id raw } checkpoint previous missed } }';

@@ -89,12 +89,13 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size }: Listi
     promised: ({ had, known, start, isWhole }: Progress): readonly TrailRecord[] => {
       const isKnown = (one: TrailRecord, index: number) =>
         known.includes(one) && isRead(index, start);
-      const isRemoved = (one: TrailRecord) => !records.includes(one);
-      const removed = new Set([...had].filter(isRemoved).map(({ text }) => text));
+      const isUnread = (one: TrailRecord) =>
+        !records.some((record, index) => record === one && isRead(index, start));
+      const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
       return records.filter((record, index) => {
         if (had.has(record) || !isRead(index, start)) return false;
-        // It cannot be told from the one that was removed.
-        if (removed.has(record.text)) return false;
+        // It cannot be told from an equal one that is not read any more.
+        if (unread.has(record.text)) return false;
         const isOlder = (one: TrailRecord, at: number) =>
           at > index && one.text !== record.text && isKnown(one, at);
         return (isWhole && known.length > 0) || records.some(isOlder);
