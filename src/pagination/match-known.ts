@@ -1,6 +1,7 @@
 /**
  * Finds the known records among all records of a list, both as digests, newest first.
- * @returns The indices in the list that are known, the last of them or -1, and the known that are not in the list.
+ * @returns The indices in the list that are known, the last of them or -1, the known that are not in the list, and how
+ * many of those are newer than the known ones that are.
  *
  * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
  * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
@@ -13,6 +14,7 @@ export function matchKnown(
   readonly matched: ReadonlySet<number>;
   readonly last: number;
   readonly left: readonly string[];
+  readonly newer: number;
 } {
   const wanted = new Set(known);
   const list = all.slice(0, 1 + all.findLastIndex((digest) => wanted.has(digest)));
@@ -22,6 +24,7 @@ export function matchKnown(
   const end = lengths.findIndex((row) => row.at(-1) === longest);
   const left = [...known];
   let [row, column] = [end, known.length];
+  let newer = known.length;
   while (row > 0 && column > 0) {
     const length = lengths[row]?.[column];
     if (lengths[row - 1]?.[column] === length) row -= 1;
@@ -30,6 +33,7 @@ export function matchKnown(
       [row, column] = [row - 1, column - 1];
       matched.add(row);
       left.splice(column, 1);
+      newer = column;
     }
   }
   const last = longest === 0 ? -1 : end - 1;
@@ -38,9 +42,10 @@ export function matchKnown(
     if (found >= 0) {
       matched.add(index);
       left.splice(found, 1);
+      if (found < newer) newer -= 1;
     }
   }
-  return { matched, last, left };
+  return { matched, last, left, newer };
 }
 
 /** For each number of items of the list and of the known, the length of their longest common subsequence. */

@@ -171,7 +171,7 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   const records = isReversed ? reading.records.toReversed() : reading.records;
   if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
   const known = checkpoint?.known ?? [];
-  const { matched, last, left } = matchKnown(
+  const { matched, last, left, newer } = matchKnown(
     records.map(({ digest }) => digest),
     known,
   );
@@ -192,8 +192,8 @@ function toPoll(reading: Reading, options: PollOptions, start: PageToken | null)
   const isSinceReached =
     since === null ||
     records.some(({ event: { occurredAt } }) => occurredAt !== null && occurredAt < since);
-  // Late records may have moved known ones beyond the pages that were read.
-  const unread = isReversed && !isEnd ? left : [];
+  // Late records may have moved known ones beyond the pages that were read. Older ones are before those pages.
+  const unread = isReversed && !isEnd ? left.slice(0, newer) : [];
   return {
     events: events.map(({ event }) => event),
     pages,

@@ -44,6 +44,16 @@ describe('the known records in a list', () => {
     );
   });
 
+  it('are told from those left over that are newer', () => {
+    const known = ['a', 'b', 'c', 'd', 'e', 'f'];
+    expect(matchKnown(['c', 'x', 'e'], known)).toMatchObject({
+      left: ['a', 'b', 'd', 'f'],
+      newer: 2,
+    });
+    expect(matchKnown(['c', 'e', 'b'], known)).toMatchObject({ left: ['a', 'd', 'f'], newer: 1 });
+    expect(matchKnown(['x'], known)).toMatchObject({ left: known, newer: 6 });
+  });
+
   it('are found however many were added before them, and what was added is not matched', () => {
     const distinct = fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 60 });
     fc.assert(
