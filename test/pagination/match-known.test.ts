@@ -44,7 +44,7 @@ describe('the known records in a list', () => {
     );
   });
 
-  it('are told from those left over that are newer', () => {
+  it('are counted apart from those left over that are newer', () => {
     const known = ['a', 'b', 'c', 'd', 'e', 'f'];
     expect(matchKnown(['c', 'x', 'e'], known)).toMatchObject({
       left: ['a', 'b', 'd', 'f'],
