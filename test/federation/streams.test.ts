@@ -185,8 +185,8 @@ describe.each(STREAMING)('%s', (_, { start, forwarded, missing }) => {
 
   it.each([
     ['UNAUTHENTICATED', 'no token', {}, {}],
-    [forwarded.wrongVariable, 'an invalid checkpoint', { ...ANN, after: 'nonsense' }, {}],
-    [forwarded.overloaded, 'one subscription too many', ANN, { maxSubscriptions: 0 }],
+    ['BAD_USER_INPUT', 'an invalid checkpoint', { ...ANN, after: 'nonsense' }, {}],
+    ['OVERLOADED', 'one subscription too many', ANN, { maxSubscriptions: 0 }],
   ])('returns %s for %s, and sends nothing', async (code, _, options, overrides) => {
     await using graph = await startGraph(start, {}, overrides);
     const { payloads } = await subscribe(graph.router, options);
