@@ -42,5 +42,5 @@ it('a stream needs no more memory after 10,000 payloads than after 1,000, with a
     if (payloads >= PAYLOADS) break;
   }
   expect(payloads).toBeGreaterThanOrEqual(PAYLOADS);
-  expect(measure() - before).toBeLessThan(4);
+  expect(measure() - before).toBeLessThan(16); // a payload that is retained takes 20 kB: 180 MB in all
 });
