@@ -9,6 +9,8 @@ export type Progress = {
   readonly checkpoint: string;
   /** Records that it received, or that were there when it began. */
   readonly had: ReadonlySet<TrailRecord>;
+  /** Records that were not promised and did not come: they are never promised any more. */
+  readonly passed: ReadonlySet<TrailRecord>;
   /** The newest of them that the gateway read, which the checkpoint knows. */
   readonly known: readonly TrailRecord[];
   /** With the oldest first: the index in the list at which the next poll begins. */
@@ -34,7 +36,7 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size }: Listi
   const progress = (
     checkpoint: string,
     had: ReadonlySet<TrailRecord>,
-    previous: Pick<Progress, 'start' | 'missed'> | null,
+    previous: Pick<Progress, 'start' | 'missed' | 'passed'> | null,
   ): Progress => {
     maxLength = Math.max(maxLength, records.length);
     const from = previous?.start ?? 0;
@@ -48,6 +50,7 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size }: Listi
     return {
       checkpoint,
       had,
+      passed: previous?.passed ?? new Set(),
       known: newest,
       start: isWhole ? 0 : Math.max(0, page * size),
       isWhole,
@@ -81,19 +84,24 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size }: Listi
         expect(index, `out of order: ${text}`).toBeLessThan(last);
         last = index;
       }
-      return progress(batch.checkpoint, had, { start: before.start, missed });
+      return progress(batch.checkpoint, had, { ...before, missed });
     },
-    /** The stream has polled to the end: it knows what it has read, the client's checkpoint what it had read before. */
+    /** What a checkpoint says after the stream has polled to the end, and the client has all of `had`. */
+    pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => ({
+      ...at,
+      passed: new Set([...at.passed, ...records.filter((one) => !had.has(one))]),
+    }),
+    /** The stream knows what it has read last, the client's checkpoint what was read before. */
     settle: (after: Progress): Progress => progress(after.checkpoint, after.had, after),
     /** The records that the next poll must deliver. */
-    promised: ({ had, known, start, isWhole }: Progress): readonly TrailRecord[] => {
+    promised: ({ had, passed, known, start, isWhole }: Progress): readonly TrailRecord[] => {
       const isKnown = (one: TrailRecord, index: number) =>
         known.includes(one) && isRead(index, start);
       const isUnread = (one: TrailRecord) =>
         !records.some((record, index) => record === one && isRead(index, start));
       const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
       return records.filter((record, index) => {
-        if (had.has(record) || !isRead(index, start)) return false;
+        if (had.has(record) || passed.has(record) || !isRead(index, start)) return false;
         // It cannot be told from an equal one that is not read any more.
         if (unread.has(record.text)) return false;
         const isOlder = (one: TrailRecord, at: number) =>
