@@ -51,6 +51,9 @@ const query = (isSplit: boolean) => `subscription ($after: String) {
 
 const RUNS = 2000;
 
+/** The same histories in every run of CI. `TAIL_SEED` chooses others. */
+const SEED = Number(process.env['TAIL_SEED'] ?? 20_261_124);
+
 let respond: (url: string) => ServiceResponse = () => ({ status: 500 });
 let service: Service;
 let [sent, received] = [0, 0]; // payloads
@@ -165,7 +168,7 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       else for (let count = 0; count < step.n; count += 1) trail[step.kind]();
     }
   };
-  await fc.assert(fc.asyncProperty(HISTORY, run), { numRuns: RUNS });
+  await fc.assert(fc.asyncProperty(HISTORY, run), { numRuns: RUNS, seed: SEED });
   // The histories are not all of one kind.
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS / 20);
 });
