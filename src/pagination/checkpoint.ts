@@ -17,15 +17,18 @@ export type Checkpoint = {
   readonly selection: string;
 };
 
-/** Newest records that a checkpoint knows. A record that arrives after at most 32 newer ones is before the last of them. */
-export const MAX_KNOWN = 33;
+/** Newer records behind which a record may arrive. */
+export const MAX_LATE = 32;
 
-/** 48 bits in base64url. With 33 known records, a new one equals one of them by chance once in 10^13. */
-export const DIGEST_LENGTH = 8;
+/** Newest records that a checkpoint knows. If up to 31 of them are removed, a late record is still before the last of them. */
+export const MAX_KNOWN = 2 * MAX_LATE;
+
+/** 42 bits in base64url. With 64 known records, a new one equals one of them by chance once in 7 × 10^10. */
+export const DIGEST_LENGTH = 7;
 
 const ORDERS = [null, ...LIST_ORDERS] as const;
 
-/** Encodes a checkpoint: base64url of a JSON array, then the digests. Opaque to clients; about 300 characters. */
+/** Encodes a checkpoint: base64url of a JSON array, then the digests. Opaque to clients; about 500 characters. */
 export function encodeCheckpoint(checkpoint: Checkpoint): string {
   const { known, isWhole, order, start, selection } = checkpoint;
   const head = [ORDERS.indexOf(order), Number(isWhole), selection];

@@ -1,7 +1,7 @@
 /**
  * Finds the known records among all records of a list, both as digests, newest first.
- * @returns The indices in the list that are known, the last of them or -1, the known that are not in the list, and how
- * many of those are newer than the known ones that are.
+ * @returns The indices in the list that are known, the last of them or -1, the known that are not in the list, how
+ * many of those are newer than the known ones that are, and whether all known were found in their order.
  *
  * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
  * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
@@ -15,6 +15,7 @@ export function matchKnown(
   readonly last: number;
   readonly left: readonly string[];
   readonly newer: number;
+  readonly isComplete: boolean;
 } {
   const wanted = new Set(known);
   const list = all.slice(0, 1 + all.findLastIndex((digest) => wanted.has(digest)));
@@ -26,9 +27,8 @@ export function matchKnown(
   let [row, column] = [end, known.length];
   let newer = known.length;
   while (row > 0 && column > 0) {
-    const length = lengths[row]?.[column];
-    if (lengths[row - 1]?.[column] === length) row -= 1;
-    else if (lengths[row]?.[column - 1] === length) column -= 1;
+    if (lengths[row - 1]?.[column] === lengths[row]?.[column]) row -= 1;
+    else if (list[row - 1] !== known[column - 1]) column -= 1;
     else {
       [row, column] = [row - 1, column - 1];
       matched.add(row);
@@ -45,7 +45,7 @@ export function matchKnown(
       if (found < newer) newer -= 1;
     }
   }
-  return { matched, last, left, newer };
+  return { matched, last, left, newer, isComplete: longest === known.length };
 }
 
 /** For each number of items of the list and of the known, the length of their longest common subsequence. */

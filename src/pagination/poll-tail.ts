@@ -5,14 +5,8 @@ import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
-import { type Checkpoint, DIGEST_LENGTH, MAX_KNOWN } from './checkpoint.ts';
-import {
-  type FetchedPage,
-  type FetchPage,
-  fetchPages,
-  MAX_PAGES,
-  toPagingError,
-} from './fetch-pages.ts';
+import { type Checkpoint, DIGEST_LENGTH, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
+import { type FetchPage, fetchPages, MAX_PAGES, toPagingError } from './fetch-pages.ts';
 import { matchKnown } from './match-known.ts';
 
 /** What a poll looks for. */
@@ -56,34 +50,38 @@ const OVERLAP_PAGES = MAX_PAGES / 2;
 
 /**
  * Polls a list for what is new since a checkpoint: the records before the last known one that are not known themselves.
- * It reads pages until 33 records after the last known one were seen, or the end, ten pages at most.
+ * It reads pages until it has found all that are known, or 33 records after the last of them; ten pages at most.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason ORDER_UNKNOWN or TRAIL_TOO_LONG.
  */
 export async function pollTail(
   fetchPage: FetchPage<AuditEvent>,
   options: PollOptions,
 ): Promise<Poll> {
-  const { checkpoint } = options;
-  const start = checkpoint?.start ?? null;
+  const { known = [], start = null } = options.checkpoint ?? {};
   const reading = await readList(fetchPage, options, start, MAX_PAGES);
-  const isFound = reading.records.some(({ digest }) => checkpoint?.known.includes(digest));
+  const isFound = reading.records.some(({ digest }) => known.includes(digest));
   const left = MAX_PAGES - reading.tokens.length;
-  if (start === null || isFound || left === 0) return toPoll(reading, options, start);
+  if (start === null || isFound || left === 0) return toPoll(reading, options);
   // Old records were removed, so the known ones have moved to an earlier page.
-  return toPoll(await readList(fetchPage, options, null, left), options, null);
+  return toPoll(await readList(fetchPage, options, null, left), options);
 }
 
 /** What was read of a list. */
 type Reading = {
-  /** In the order of the list. */
+  /** Newest first. */
   readonly records: readonly ReadRecord[];
   readonly pages: readonly ListPage<AuditEvent>[];
   /** How each page was requested. */
   readonly tokens: readonly (PageToken | null)[];
   readonly order: ListOrder | null;
-  /** Whether these are all records up to the end of the list. */
+  /** Whether the first page of the list was read. */
+  readonly isStart: boolean;
+  /** Whether the end of the list was read. */
   readonly isEnd: boolean;
 };
+
+/** Records that are digested at a time: a list without pages may have thousands, of which few are needed. */
+const STEP = 100;
 
 async function readList(
   fetchPage: FetchPage<AuditEvent>,
@@ -91,125 +89,104 @@ async function readList(
   token: PageToken | null,
   maxPages: number,
 ): Promise<Reading> {
+  const { checkpoint } = options;
+  // Few records may have arrived late and suggest the wrong order. A whole list needs none, so it is inferred again.
+  const knownOrder = options.order ?? (checkpoint?.isWhole ? null : checkpoint?.order) ?? null;
   const records: ReadRecord[] = [];
   const tokens: (PageToken | null)[] = [];
   const identified = new Set<string>();
-  const { checkpoint } = options;
-  // Few records may have arrived late and suggest the wrong order. A whole list needs none, so it is inferred again.
-  const knownOrder = options.order ?? (checkpoint?.isWhole ? null : checkpoint?.order);
-  let order: ListOrder | null = null;
+  let order = knownOrder;
   let isMoreNeeded = true;
-  const collect = ({ page, from }: FetchedPage<AuditEvent>, to: number) => {
-    for (let index = from; index < to; index += 1) {
-      const event = page.item(index);
-      const digest = digestOf(event);
-      // Pages may overlap. Of equal records without an id, each counts.
-      if (event.id !== null && identified.has(digest)) continue;
-      identified.add(digest);
-      records.push({ event, digest, page: tokens.length });
-    }
-    order = knownOrder ?? inferOrder(records);
-    isMoreNeeded = order === 'oldest-first' || needsMore(records, order, options);
-  };
   let isReadWhole = true;
+  const add = (event: AuditEvent) => {
+    const digest = digestOf(event);
+    // Pages may overlap. Of equal records without an id, each counts.
+    if (event.id !== null && identified.has(digest)) return;
+    identified.add(digest);
+    records.push({ event, digest, page: tokens.length });
+  };
   const first = { token, position: null, maxPages };
-  const { pages, next } = await fetchPages(fetchPage, first, (fetched) => {
-    const { page, from } = fetched;
-    let to = from;
-    do {
-      const begin = to;
-      to = Math.min(page.length, begin + STEP);
-      collect({ ...fetched, from: begin }, to);
-    } while (isMoreNeeded && to < page.length);
-    isReadWhole = to === page.length;
-    tokens.push(fetched.token);
+  const { pages, next } = await fetchPages(fetchPage, first, ({ page, from, token }) => {
+    let index = from;
+    while (isMoreNeeded && index < page.length) {
+      const end = Math.min(page.length, index + STEP);
+      for (; index < end; index += 1) add(page.item(index));
+      order = knownOrder ?? inferOrder(records);
+      isMoreNeeded = order !== 'newest-first' || needsMore(records, options);
+    }
+    isReadWhole = index === page.length;
+    tokens.push(token);
     return isMoreNeeded;
   });
   const following = next();
-  if (isOldestFirst(order) && following !== null && 'missing' in following)
+  if (order === 'oldest-first' && following !== null && 'missing' in following)
     throw toPagingError(following);
   return {
-    records,
+    records: order === 'oldest-first' ? records.toReversed() : records,
     tokens,
     pages: pages.map(({ page }) => page),
     order: order ?? requireNoOrder(records),
+    isStart: token === null,
     isEnd: isReadWhole && following === null,
   };
 }
 
-/** Records that are digested at a time: a list without pages may have thousands, of which few are needed. */
-const STEP = 100;
-
-/** TypeScript does not see that a callback has set the variable. */
-function isOldestFirst(order: ListOrder | null): boolean {
-  return order === 'oldest-first';
-}
-
 /** Whether more of a list with the newest first must be read. */
-function needsMore(
-  records: readonly ReadRecord[],
-  order: ListOrder | null,
-  { checkpoint, since }: PollOptions,
-): boolean {
-  if (order === null) return true;
-  if (checkpoint === null) {
-    const isOlder = ({ event: { occurredAt } }: ReadRecord) =>
-      since === null || (occurredAt !== null && occurredAt < since);
-    const last = records.findLastIndex((record) => !isOlder(record));
-    return records.length - 1 - last < MAX_KNOWN;
-  }
+function needsMore(records: readonly ReadRecord[], { checkpoint, since }: PollOptions): boolean {
+  const countAfter = (last: number) => records.length - 1 - last;
+  if (checkpoint === null)
+    return countAfter(records.findLastIndex(({ event }) => isFrom(event, since))) < MAX_KNOWN;
   if (checkpoint.isWhole) return true;
-  const last = records.findLastIndex(({ digest }) => checkpoint.known.includes(digest));
-  return last < 0 || records.length - 1 - last < MAX_KNOWN;
+  const { last, isComplete } = matchRecords(records, checkpoint);
+  return !isComplete && (last < 0 || countAfter(last) <= MAX_LATE);
 }
 
-function toPoll(reading: Reading, options: PollOptions, start: PageToken | null): Poll {
-  const { checkpoint, since, isSinceForwarded, selection } = options;
-  const { tokens, pages, isEnd } = reading;
-  const order = reading.order ?? 'newest-first'; // all records have the same time
-  const isReversed = isOldestFirst(order);
-  const records = isReversed ? reading.records.toReversed() : reading.records;
-  if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
-  const known = checkpoint?.known ?? [];
-  const { matched, last, left, newer } = matchKnown(
+function matchRecords(records: readonly ReadRecord[], checkpoint: Checkpoint | null) {
+  return matchKnown(
     records.map(({ digest }) => digest),
-    known,
+    checkpoint?.known ?? [],
   );
-  const isNew = (record: ReadRecord, index: number): boolean => {
-    if (checkpoint === null) {
-      const { occurredAt } = record.event;
-      return since !== null && occurredAt !== null && occurredAt >= since;
-    }
-    return (
-      !matched.has(index) && (index < last || last < 0 || (checkpoint.isWhole && start === null))
-    );
+}
+
+/** Whether an event belongs to a stream that begins at an instant. */
+function isFrom({ occurredAt }: AuditEvent, since: Instant | null): boolean {
+  return since !== null && occurredAt !== null && occurredAt >= since;
+}
+
+function toPoll(reading: Reading, options: PollOptions): Poll {
+  const { checkpoint, since, isSinceForwarded, selection } = options;
+  const { records, tokens, pages, order, isStart, isEnd } = reading;
+  const isReversed = order === 'oldest-first';
+  if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
+  const { matched, last, left, newer } = matchRecords(records, checkpoint);
+  const isNew = ({ event }: ReadRecord, index: number): boolean => {
+    if (checkpoint === null) return isFrom(event, since);
+    return !matched.has(index) && (index < last || last < 0 || (checkpoint.isWhole && isStart));
   };
-  const found = records.filter(isNew);
-  const events = found.toReversed();
-  const isGap = isReversed
-    ? known.length > 0
-    : known.length > 0 || (!isEnd && (checkpoint !== null || since !== null));
+  const events = records.filter(isNew).toReversed();
+  const hasKnown = checkpoint !== null && checkpoint.known.length > 0;
+  const isUnread = !isReversed && !isEnd && (checkpoint !== null || since !== null);
   const isSinceReached =
     since === null ||
     records.some(({ event: { occurredAt } }) => occurredAt !== null && occurredAt < since);
   // Late records may have moved known ones beyond the pages that were read. Older ones are before those pages.
-  const unread = isReversed && !isEnd ? left.slice(0, newer) : [];
+  const unread = isReversed && !isEnd && last >= 0 ? left.slice(0, newer) : [];
   return {
     events: events.map(({ event }) => event),
     pages,
-    missed: last < 0 && isGap && !(checkpoint === null && isSinceReached),
+    missed: last < 0 && (hasKnown || isUnread) && !(checkpoint === null && isSinceReached),
     isBehind: isReversed && !isEnd,
     checkpointAfter: (count) => {
       const undelivered = new Set(events.slice(count));
       const delivered = records.filter((record) => !undelivered.has(record));
       const newest = delivered.slice(0, MAX_KNOWN);
       const [first, oldest] = [newest[0]?.page ?? 0, newest.at(-1)?.page ?? 0];
-      const isWhole = isEnd && start === null && delivered.length === newest.length;
+      const isWhole = isEnd && isStart && delivered.length === newest.length;
       const page = Math.max(oldest, first - OVERLAP_PAGES);
       return {
         known: [...unread, ...newest.map(({ digest }) => digest)].slice(0, MAX_KNOWN),
         isWhole,
-        order: reading.order,
+        order,
         start: isReversed && !isWhole ? (tokens[page] ?? null) : null,
         selection,
       };

@@ -93,7 +93,7 @@ describe('a stream', () => {
     expect(ids(first)).toEqual(range(11, 60).map((number) => `r${number}`));
   });
 
-  it('delivers a record that arrives behind 32 newer ones, once, but not one behind 33', async () => {
+  it('delivers a record that arrives behind 32 newer ones, once, even if 31 of the newest were removed', async () => {
     await using live = await startLiveTrail();
     const known = range(200, 101);
     live.list(...known);
@@ -101,8 +101,23 @@ describe('a stream', () => {
     const { next } = await receiveAfter(live, () => live.list(...late));
     expect(ids(next)).toEqual(['r5']);
     live.list(...known);
-    const later = [300, ...known.slice(0, 33), 5, ...known.slice(33)];
+    const fewer = [...known.slice(0, 32), 5, ...known.slice(63)];
+    expect(ids((await receiveAfter(live, () => live.list(...fewer))).next)).toEqual(['r5']);
+  });
+
+  it('does not deliver a record that arrives behind the 64 newest', async () => {
+    await using live = await startLiveTrail();
+    const known = range(200, 101);
+    live.list(...known);
+    const later = [300, ...known.slice(0, 64), 5, ...known.slice(64)];
     expect(ids((await receiveAfter(live, () => live.list(...later))).next)).toEqual(['r300']);
+  });
+
+  it('reads no second page if the first has all records that are known', async () => {
+    await using live = await startLiveTrail({ contract: { audit: PAGED } });
+    live.respond(paged(records(...range(200, 1)), 80));
+    await receiveAfter(live, () => live.respond(paged(records(...range(201, 1)), 80)));
+    expect(live.service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit']);
   });
 
   it('delivers records with equal times, and each of equal records without ids', async () => {

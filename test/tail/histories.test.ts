@@ -7,7 +7,7 @@ import { createPromise, type Progress } from './promise.ts';
 import { createTrail, type Listing } from './trail.ts';
 
 type Step =
-  | { readonly kind: 'push' | 'repeat' | 'late' | 'remove'; readonly n: number }
+  | { readonly kind: 'push' | 'repeat' | 'late' | 'remove' | 'keep'; readonly n: number }
   | { readonly kind: 'poll' }
   /** The client goes on with another replica, from the last checkpoint but `n`. */
   | { readonly kind: 'reconnect'; readonly n: number };
@@ -27,6 +27,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: upTo('push', 13, 250) },
   { weight: 4, arbitrary: upTo('late', 0, 32) },
   { weight: 2, arbitrary: upTo('remove', 0, 60) },
+  { weight: 1, arbitrary: upTo('keep', 0, 150) },
   { weight: 1, arbitrary: upTo('repeat', 1, 3) },
   { weight: 5, arbitrary: fc.constant({ kind: 'poll' } as const) },
   { weight: 2, arbitrary: upTo('reconnect', 0, 5) },
@@ -124,7 +125,7 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
     /** Receives what a poll finds, until the next pause. */
     const receive = async (since: Progress): Promise<Progress> => {
       const promised = promise.promised(since);
-      const isConnected = promise.isConnected(since);
+      const { isConnected, isCut } = promise.connection(since);
       let progress = { ...since, missed: false };
       const batches: Progress[] = [];
       for (;;) {
@@ -143,6 +144,7 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       const lost = promised.filter((record) => !progress.had.has(record) && !progress.missed);
       expect(lost, 'lost').toEqual([]);
       if (isConnected) expect(progress.missed, 'missed').toBe(false);
+      if (isCut) expect(progress.missed, 'missed').toBe(true);
       kept.push(...batches.map((batch) => promise.pass(batch, progress.had)));
       return promise.settle(promise.pass(progress, progress.had));
     };
@@ -164,7 +166,7 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       } else if (step.kind === 'late') {
         trail.addLate(step.n);
         seen.late += 1;
-      } else if (step.kind === 'remove') trail.remove(step.n);
+      } else if (step.kind === 'remove' || step.kind === 'keep') trail[step.kind](step.n);
       else for (let count = 0; count < step.n; count += 1) trail[step.kind]();
     }
   };

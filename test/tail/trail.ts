@@ -18,6 +18,8 @@ export type Listing = {
 export type Trail = {
   /** In order of arrival at the list, newest first. */
   readonly records: readonly TrailRecord[];
+  /** How many were removed, and how many of these were among the newest 64. */
+  readonly removed: { readonly all: number; readonly newest: number };
   /** Adds a record before the newest. */
   push(): void;
   /** Adds one behind `newer` others. */
@@ -25,10 +27,13 @@ export type Trail = {
   /** Adds one that is equal to the newest, but for its id if it has one. */
   repeat(): void;
   remove(index: number): void;
+  /** Keeps only the newest, as a service with a retention period does. */
+  keep(count: number): void;
   respond(url: string): ServiceResponse;
 };
 
 const MAX_EQUAL = 3;
+const NEWEST = 64;
 
 /** Creates an empty trail. */
 export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): Trail {
@@ -41,8 +46,15 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
     const identified = { id: `r${serial}`, time, action: `a${serial % 3}` };
     return { text: JSON.stringify(hasIds ? identified : { time, action: `a${serial}` }) };
   };
+  const removed = { all: 0, newest: 0 };
+  const remove = (from: number, count: number) => {
+    const to = from + records.splice(from, count).length;
+    removed.all += to - from;
+    removed.newest += Math.max(0, Math.min(to, NEWEST) - from);
+  };
   return {
     records,
+    removed,
     push: () => {
       seconds += 1;
       records.unshift(create(seconds));
@@ -59,7 +71,8 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
       // A page that has only equal records looks like the page before it.
       else if (count < Math.min(MAX_EQUAL, size)) records.unshift({ ...newest });
     },
-    remove: (index) => void records.splice(index % Math.max(1, records.length), 1),
+    remove: (index) => remove(index % Math.max(1, records.length), 1),
+    keep: (count) => remove(count, Infinity),
     respond: (url) => {
       const asked = new URL(url, 'http://service.test').searchParams.get(style);
       const start =
