@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TokenStore, Tokens } from './session.ts';
 
-/** The process that has the lock renews it this often; in milliseconds. */
-const RENEW_MS = 5000;
-
-/** The lock of a process that has not renewed it for this time is removed; in milliseconds. */
-const STALE_MS = 30_000;
-
-/** Between two attempts to get the lock; in milliseconds. */
-const PAUSE_MS = 50;
+/**
+ * A process that has kept the lock for this time, in milliseconds, was killed during a login. The lock stays: the refresh
+ * token may be used up, so that no other process may try it.
+ */
+const MAX_LOCK_MS = 60_000;
 
 /**
  * Keeps the tokens of a session in a file that only its owner can read. Several processes can share it: the one that has
@@ -22,61 +19,42 @@ export function fileTokens(path: string): Required<TokenStore> {
       const text = await readFile(path, 'utf8').catch(ignore('ENOENT'));
       return text === undefined ? null : parseTokens(text, path);
     },
-    save: async ({ accessToken, refreshToken, expiresAt }) => {
+    save: async (tokens) => {
       const next = `${path}.${randomUUID()}`;
       try {
-        const text = JSON.stringify({ accessToken, refreshToken, expiresAt });
-        await writeFile(next, text, { mode: 0o600, flag: 'wx', flush: true });
+        const options = { mode: 0o600, flag: 'wx', flush: true };
+        await writeFile(next, JSON.stringify(tokens), options);
         await rename(next, path);
-      } catch (error) {
+      } finally {
         await rm(next, { force: true });
-        throw error;
       }
     },
     lock: async (work) => {
       const lock = `${path}.lock`;
-      const id = randomUUID();
-      while (!(await acquire(lock, id))) await wait(PAUSE_MS);
-      const renewal = setInterval(() => {
-        const now = new Date();
-        utimes(lock, now, now).catch(() => {}); // removed by another process, while this one was suspended
-      }, RENEW_MS);
+      const create = () => writeFile(lock, '', { flag: 'wx' }).then(() => true, ignore('EEXIST'));
+      while (!(await create())) {
+        const held = await stat(lock).catch(ignore('ENOENT'));
+        if (held && Date.now() - held.mtimeMs >= MAX_LOCK_MS)
+          throw new Error(
+            `A process that logged in was killed, or hangs: it has kept ${lock} for a minute. Check whether the saved credential is used up, then remove that file.`,
+          );
+        await wait(50);
+      }
       try {
         return await work();
       } finally {
-        clearInterval(renewal);
-        const owner = await readFile(lock, 'utf8').catch(ignore('ENOENT'));
-        if (owner === id) await rm(lock, { force: true });
+        await rm(lock, { force: true });
       }
     },
   };
-}
-
-/** Creates the lock. False if another process has it. */
-async function acquire(lock: string, id: string): Promise<boolean> {
-  const created = writeFile(lock, id, { mode: 0o600, flag: 'wx' }).then(() => true);
-  if (await created.catch(ignore('EEXIST'))) return true;
-  if (!(await isStale(lock))) return false;
-  const renamed = `${lock}.${id}`;
-  await rename(lock, renamed).catch(ignore('ENOENT'));
-  // Between the check and the renaming, another process may have removed the stale lock and created its own.
-  if (!(await isStale(renamed))) await link(renamed, lock).catch(ignore('ENOENT', 'EEXIST'));
-  await rm(renamed, { force: true });
-  return false;
-}
-
-async function isStale(lock: string): Promise<boolean> {
-  const found = await stat(lock).catch(ignore('ENOENT'));
-  return found !== undefined && Date.now() - found.mtimeMs >= STALE_MS;
 }
 
 /** @throws Error without the text: it may contain a token. */
 function parseTokens(text: string, path: string): Tokens {
   try {
     const { accessToken, refreshToken, expiresAt } = JSON.parse(text);
-    const isText = (value: unknown) => typeof value === 'string';
-    const isTextOrNull = (value: unknown) => value === null || isText(value);
-    if (isText(accessToken) && isTextOrNull(refreshToken) && isTextOrNull(expiresAt))
+    const isTextOrNull = (value: unknown) => value === null || typeof value === 'string';
+    if (typeof accessToken === 'string' && [refreshToken, expiresAt].every(isTextOrNull))
       return { accessToken, refreshToken, expiresAt };
   } catch {} // not JSON, or null
   throw new Error(
@@ -84,10 +62,10 @@ function parseTokens(text: string, path: string): Tokens {
   );
 }
 
-/** Returns undefined for an error with one of these codes, and throws any other. */
-function ignore(...codes: readonly string[]): (error: unknown) => undefined {
+/** Returns undefined for an error with this code, and throws any other. */
+function ignore(code: string): (error: unknown) => undefined {
   return (error) => {
-    if (codes.includes(Object(error).code)) return undefined;
+    if (Object(error).code === code) return undefined;
     throw error;
   };
 }
