@@ -69,7 +69,7 @@ const addClientPackage: Plugin = {
         './schema.graphql': './schema.graphql',
         './package.json': './package.json',
       },
-      engines: { node: '>=20' },
+      engines: { node: '>=20.3' }, // AbortSignal.any
     };
     const files = {
       'package.json': `${JSON.stringify(manifest, null, 2)}\n`,

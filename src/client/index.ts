@@ -1,9 +1,8 @@
 export type { ErrorCode, FailureReason } from '../errors.ts';
+export { OperationError, SessionLost } from './errors.ts';
 export type { ExplainedEntry, Explanation } from './explanation.ts';
-export type { Batch, Follow, FollowOptions } from './follow.ts';
+export type { Batch, Follow, FollowOptions, Timers } from './follow.ts';
 export * from './graphql.ts';
-export { SessionLost } from './log-in.ts';
-export { OperationError } from './operation-error.ts';
 export {
   type Document,
   type Fetch,
@@ -19,4 +18,3 @@ export {
   type TokenStore,
   type Tokens,
 } from './session.ts';
-export type { Timers } from './timers.ts';

@@ -63,7 +63,7 @@ export type Result<Data> = {
 };
 
 /** Of `npm start`. */
-export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
+const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. The gateway's errors are in `errors` of the result.
@@ -72,24 +72,20 @@ export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { token, url = DEFAULT_URL, fetch = globalThis.fetch, explain = false }: RequestOptions = {},
+  options: RequestOptions = {},
 ): Promise<Result<Data>> {
-  const init = toInit(document, variables, { token, accept: 'application/json', explain });
-  const response = await fetch(url, init);
+  const response = await send(document, variables, options, { accept: 'application/json' });
   return parseResult<Data>(await response.text(), response.status);
 }
 
-/** The request of an operation. */
-export function toInit<Data, Variables>(
-  document: Document<Data, Variables>,
+/** Sends an operation, and returns its response. */
+export function send(
+  document: { toString(): string },
   variables: unknown,
-  {
-    token,
-    accept,
-    explain = false,
-  }: { readonly token: string | undefined; readonly accept: string; readonly explain?: boolean },
-) {
-  return {
+  { token, url = DEFAULT_URL, fetch = globalThis.fetch, explain = false }: RequestOptions,
+  { accept, ...init }: { readonly accept: string; readonly signal?: AbortSignal },
+): Promise<FetchResponse> {
+  return fetch(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -98,7 +94,8 @@ export function toInit<Data, Variables>(
       ...(explain && { 'x-keytrail-explain': '1' }),
     },
     body: JSON.stringify({ query: document.toString(), variables }),
-  } as const;
+    ...init,
+  });
 }
 
 /** @throws Error with the HTTP `status` in its `cause` if the text is not a result. It has no part of the text. */

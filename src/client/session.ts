@@ -1,14 +1,14 @@
-import { createFollow, type Follow } from './follow.ts';
-import { logIn, SessionLost } from './log-in.ts';
+import { isUnauthenticated, OperationError, SessionLost, throwUnreachable } from './errors.ts';
+import { createFollow, type Follow, type Timers } from './follow.ts';
+import { type LoginCredential, LoginDocument } from './graphql.ts';
 import { type Document, type RequestOptions, type Result, request } from './request.ts';
-import { TIMERS, type Timers } from './timers.ts';
 
 /** The tokens of a session. */
 export type Tokens = {
   readonly accessToken: string;
   /** Null if the service has issued none: then the next login uses the client secret again. */
   readonly refreshToken: string | null;
-  /** When the access token expires. Null if the service does not say. */
+  /** When the access token expires. Null: it is used until it is rejected. */
   readonly expiresAt: string | null;
 };
 
@@ -29,8 +29,8 @@ export type SessionOptions = Omit<RequestOptions, 'token'> & {
   readonly clientSecret?: string | undefined;
   /** Default: in memory. */
   readonly tokens?: TokenStore | undefined;
-  /** Replaces the clock, the randomness and the timers, for tests. */
-  readonly timers?: Partial<Timers> | undefined;
+  /** For tests. */
+  readonly timers?: Timers | undefined;
 };
 
 /** A login that is renewed when needed. */
@@ -57,57 +57,59 @@ export type Session = {
 const RENEWAL_MS = 30_000;
 
 /** Creates a session. Nothing is sent before the first request. */
-export function createSession({
-  clientId,
-  clientSecret,
-  tokens = createMemory(),
-  timers: given,
-  ...options
-}: SessionOptions): Session {
-  const timers = { ...TIMERS, ...given };
-  let current: string | undefined;
-  let renewAt = Infinity;
-  let unsaved: Tokens | undefined;
-  let lost: SessionLost | undefined;
-  let renewing: Promise<string> | undefined;
+export function createSession(given: SessionOptions): Session {
+  const { clientId, clientSecret, tokens: store, ...options } = given;
+  const { now = Date.now } = options.timers ?? {};
+  let current: Tokens | null = null;
+  let login: Promise<Tokens> | undefined; // until its tokens are saved
+  let renewing: Promise<Tokens> | undefined;
 
-  const msLeft = ({ expiresAt }: Tokens) =>
-    expiresAt === null ? Infinity : Date.parse(expiresAt) - timers.now();
+  const lasts = ({ expiresAt }: Pick<Tokens, 'expiresAt'>, ms: number) =>
+    expiresAt === null || now() + ms < Date.parse(expiresAt);
+  const isUsable = (tokens: Tokens, rejected: string | undefined) =>
+    tokens.accessToken !== rejected && lasts(tokens, RENEWAL_MS);
 
-  const logInWith = async (refreshToken: string | null): Promise<Tokens> => {
-    if (refreshToken === null && clientSecret === undefined)
-      throw new TypeError('No refresh token is saved: the first login needs `clientSecret`.');
-    const credential =
-      refreshToken === null ? { clientSecret: `${clientSecret}` } : { refreshToken };
-    const login = await logIn(clientId, credential, options).catch((error) => {
-      if (error instanceof SessionLost) lost = error;
-      throw error;
+  const logIn = async (refreshToken: string | null): Promise<Tokens> => {
+    const variables = { clientId, credential: toCredential(refreshToken, clientSecret) };
+    const { data, errors } = await request(LoginDocument, variables, options).catch(rethrow);
+    if (data?.login)
+      return {
+        accessToken: data.login.accessToken,
+        refreshToken: data.login.refreshToken ?? refreshToken, // null: keep the one you have
+        // Of a token that lasts a minute or less, or has expired by this clock: null.
+        expiresAt: lasts(data.login, 2 * RENEWAL_MS) ? data.login.expiresAt : null,
+      };
+    const [{ message, extensions } = { message: 'There is no data.' }] = errors ?? [];
+    if (extensions?.code === 'OUTCOME_UNKNOWN') throw new SessionLost(LOST);
+    throw new OperationError({
+      message: `The login failed (${extensions?.code}): ${message}`,
+      extensions: { retryable: false, ...extensions }, // without that extension, a login is not repeated
     });
-    const { accessToken, expiresAt } = login;
-    return { accessToken, expiresAt, refreshToken: login.refreshToken ?? refreshToken }; // null: keep the one you have
   };
 
-  const renew = async (rejected: string | undefined): Promise<string> => {
-    if (lost !== undefined) throw lost;
-    let next = unsaved ?? (await tokens.load());
-    const isUsable = next !== null && next.accessToken !== rejected && msLeft(next) > RENEWAL_MS;
-    if (next === null || !(isUsable || next === unsaved))
-      next = unsaved = await logInWith(next?.refreshToken ?? null);
-    if (unsaved !== undefined) await tokens.save(unsaved); // if this fails, the next call saves again
-    unsaved = undefined;
-    // A token that lasts a minute or less, or has expired by this clock, is used until it is rejected.
-    renewAt = msLeft(next) > 2 * RENEWAL_MS ? timers.now() + msLeft(next) - RENEWAL_MS : Infinity;
-    current = next.accessToken;
-    return current;
+  const renew = async (rejected: string | undefined): Promise<Tokens> => {
+    if (login === undefined) {
+      const saved = store ? await store.load() : current;
+      if (saved && isUsable(saved, rejected)) return saved;
+      login = logIn(saved?.refreshToken ?? null).catch((error) => {
+        if (!(error instanceof SessionLost)) login = undefined; // one in doubt is never repeated
+        throw error;
+      });
+    }
+    const tokens = await login;
+    await store?.save(tokens); // if this fails, the next call saves again
+    login = undefined;
+    return tokens;
   };
 
   const token: Session['token'] = async (rejected) => {
-    if (current !== undefined && current !== rejected && timers.now() < renewAt) return current;
+    if (current && isUsable(current, rejected)) return current.accessToken;
     const work = () => renew(rejected);
-    renewing ??= (tokens.lock?.(work) ?? work()).finally(() => {
+    renewing ??= (store?.lock?.(work) ?? work()).finally(() => {
       renewing = undefined;
     });
-    return renewing;
+    current = await renewing;
+    return current.accessToken;
   };
 
   return {
@@ -115,23 +117,29 @@ export function createSession({
     request: async (document, variables) => {
       const first = await token();
       const result = await request(document, variables, { ...options, token: first });
-      const isRejected = result.errors?.some(
-        ({ extensions }) => extensions?.code === 'UNAUTHENTICATED',
-      );
-      if (!isRejected) return result;
+      if (!result.errors?.some(isUnauthenticated)) return result;
       return request(document, variables, { ...options, token: await token(first) });
     },
-    follow: createFollow({ ...options, token, timers }),
+    follow: createFollow({ ...options, token }),
   };
 }
 
-/** Keeps tokens in memory. */
-function createMemory(): TokenStore {
-  let saved: Tokens | null = null;
-  return {
-    load: () => saved,
-    save: (tokens) => {
-      saved = tokens;
-    },
-  };
+function toCredential(refreshToken: string | null, clientSecret?: string): LoginCredential {
+  if (refreshToken !== null) return { refreshToken };
+  if (clientSecret !== undefined) return { clientSecret };
+  throw new TypeError('No refresh token is saved: the first login needs `clientSecret`.');
+}
+
+const LOST =
+  'The response to the login was lost, and its credential may be used up. Check that, then create a new session.';
+
+/** Node's codes of a connection that was never opened. Browsers do not tell. */
+const UNSENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+function rethrow(error: unknown): never {
+  const { code, status } = Object(Object(error).cause);
+  if (UNSENT.test(code)) throwUnreachable(error);
+  if (status < 500) throw error; // of a server that does not know this request
+  throw new SessionLost(LOST, { cause: error });
 }

@@ -13,7 +13,6 @@ import {
   type Result,
   request,
 } from '../client/index.ts';
-import { TIMERS } from '../client/timers.ts';
 import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';
@@ -180,7 +179,7 @@ export async function createTestbed({
 
   const closing = stack.adopt(new AbortController(), (controller) => controller.abort());
   const token = async () => client.accessToken;
-  const follow = createFollow({ fetch: gateway.fetch, token, timers: TIMERS });
+  const follow = createFollow({ fetch: gateway.fetch, token });
 
   const running = stack.move();
   return {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -20,11 +21,10 @@ const [, { clientId, secret: clientSecret }] = DEMO_CLIENTS;
 
 /** A session that reconnects at once, and of which no connection is ever silent for too long. */
 const sessionOf = ({ url }: Pick<Testbed, 'url'>, options: Partial<SessionOptions> = {}) =>
-  createSession({ url, clientId, clientSecret, timers: { wait: atOnce }, ...options });
+  createSession({ url, clientId, clientSecret, timers: { setTimeout: atOnce }, ...options });
 
-/** Waits for nothing but the silence of a connection: that never ends. */
-const atOnce = (ms: number, signal: AbortSignal): Promise<void> =>
-  ms === 30_000 ? new Promise((end) => signal.addEventListener('abort', () => end())) : sleep(1);
+/** A timer that ends at once, but for the silence of a connection: that never ends. */
+const atOnce = (run: () => void, ms: number) => setTimeout(run, ms === 30_000 ? 2 ** 31 - 1 : 1);
 
 type Batch = { readonly nodes: readonly { readonly action: string | null }[] };
 
@@ -225,20 +225,21 @@ describe('a session that follows the trail', () => {
 
     const returned = session.follow(AuditEventsDocument, labelled('return'));
     await returned.next();
-    const pending = returned.next();
     await returned.return?.();
-    expect(await pending).toEqual({ done: true, value: undefined });
 
     const stopping = new AbortController();
     const { signal } = stopping;
     const aborted = session.follow(AuditEventsDocument, labelled('signal'), { signal });
     await aborted.next();
     const waiting = aborted.next();
+    const idle = session.follow(AuditEventsDocument, labelled('idle'), { signal });
+    await idle.next();
     stopping.abort();
     expect(await waiting).toEqual({ done: true, value: undefined });
 
     await waitForPolls(testbed);
-    const counts = () => ['break', 'return', 'signal'].map((name) => polls(testbed, name));
+    const names = ['break', 'return', 'signal', 'idle'];
+    const counts = () => names.map((name) => polls(testbed, name));
     const before = counts();
     await waitForPolls(testbed);
     expect(counts()).toEqual(before);
@@ -278,7 +279,7 @@ describe('a session that follows the trail', () => {
 const followAt = (
   { url }: { readonly url: string },
   options: Parameters<Session['follow']>[2] = {},
-  timers: SessionOptions['timers'] = { wait: atOnce },
+  timers: SessionOptions['timers'] = { setTimeout: atOnce },
 ) =>
   sessionOf({ url }, { tokens: TOKENS, timers }).follow(AuditEventsDocument, { every: 7 }, options);
 
@@ -349,6 +350,17 @@ describe('a connection', () => {
     expect(String(retries)).toBe('OperationError: A payload was lost on the way.');
   });
 
+  it('leaves no listener on the signal when it is opened again', async () => {
+    const streams = ['one', 'two', 'three'].map((action) => batch('1', undefined, action));
+    await using gateway = await startStreams(...streams);
+    const { signal } = new AbortController();
+    const batches = followAt(gateway, { signal });
+    for (const action of ['one', 'two', 'three']) {
+      expect(await readActions(batches, 1)).toEqual([action]);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    }
+  });
+
   it('of a document without `previous` is not checked for that', async () => {
     await using gateway = await startStreams(
       batch('1', null, 'one') + batch('3', undefined, 'three'),
@@ -362,9 +374,11 @@ describe('a connection', () => {
       batch('2', '1', 'two'),
     );
     const silences: (() => void)[] = [];
-    const wait = (ms: number, signal: AbortSignal) =>
-      ms === 30_000 ? new Promise<void>((end) => silences.push(end)) : atOnce(ms, signal);
-    const batches = followAt(gateway, {}, { wait });
+    const timer = (run: () => void, ms: number) => {
+      if (ms === 30_000) silences.push(run);
+      return atOnce(run, ms);
+    };
+    const batches = followAt(gateway, {}, { setTimeout: timer });
     expect(await readActions(batches, 1)).toEqual(['one']);
     const reading = readActions(batches, 1);
     await sleep(0);
@@ -390,16 +404,18 @@ describe('a connection', () => {
       );
       const delays: number[] = [];
       const onRetry = (_: unknown, delayMs: number) => delays.push(Math.round(delayMs / 1000));
-      const batches = followAt(gateway, { onRetry }, { wait: atOnce, random: () => random });
+      const timers = { setTimeout: atOnce, random: () => random };
+      const batches = followAt(gateway, { onRetry }, timers);
       expect(await readActions(batches, 1)).toEqual(['one']);
       await expect(batches.next()).rejects.toThrow('failed');
       expect(delays).toEqual(expected);
     }
   });
 
-  it('has its token renewed each time that it was accepted for some time, even without a batch', async () => {
+  it('has its token renewed each time that it was accepted for 30 seconds, even without a batch', async () => {
     const rejected = failure({ code: 'UNAUTHENTICATED' });
     let count = 0;
+    let time = 0;
     await using gateway = await startService(({ body }, response) => {
       if (body.includes('mutation')) {
         count += 1;
@@ -412,10 +428,12 @@ describe('a connection', () => {
         return { body: { data: { login } } };
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(count < 4 ? `:\n\n:\n\n${rejected}` : batch('1', null, 'one'));
+      response.end(count < 4 ? `:\n\n${rejected}` : batch('1', null, 'one'));
+      time += 30_001;
       return undefined;
     });
-    const batches = sessionOf(gateway).follow(AuditEventsDocument, {});
+    const timers = { now: () => time, setTimeout: atOnce };
+    const batches = sessionOf(gateway, { timers }).follow(AuditEventsDocument, {});
     expect(await readActions(batches, 1)).toEqual(['one']);
     const tokens = gateway.seen.map(({ headers }) => headers.authorization);
     expect(tokens.filter((token) => token !== undefined)).toEqual(
