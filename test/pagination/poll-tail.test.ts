@@ -12,13 +12,16 @@ import { record } from '../helpers/live-trail.ts';
 
 const OPTIONS = { order: null, since: null, isSinceForwarded: false, selection: '' } as const;
 
-/** Polls a trail that begins with its oldest record and has one record per page. */
-async function poll(numbers: readonly number[], checkpoint: Checkpoint | null) {
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+/** Polls a trail that begins with its oldest record and has few records per page. */
+async function poll(numbers: readonly number[], checkpoint: Checkpoint | null, size = 1) {
   const contract = { paging: { style: 'page', parameter: 'page', start: 1 } } as const;
   const fetchPage = async (token: PageToken | null) => {
     const page = token !== null && 'value' in token ? Number(token.value) : 1;
     const body = {
-      events: numbers.slice(page - 1, page).map((number) => record(number)),
+      events: numbers.slice((page - 1) * size, page * size).map((number) => record(number)),
       total: numbers.length,
     };
     const response = { status: 200, headers: {}, body };
@@ -30,8 +33,6 @@ async function poll(numbers: readonly number[], checkpoint: Checkpoint | null) {
 }
 
 it('a poll that is behind knows all records that it has read, however many older ones were known', async () => {
-  const range = (from: number, to: number) =>
-    Array.from({ length: to - from + 1 }, (_, index) => from + index);
   let numbers = range(1, 9);
   let { next } = await poll(numbers, null);
   numbers = range(1, 60);
@@ -48,4 +49,14 @@ it('a poll that is behind knows all records that it has read, however many older
   numbers = [...before, 2000, newest - 6, 1000, ...after];
   const { ids } = await poll(numbers, next);
   expect(ids[0]).toBe('r1000');
+});
+
+it('a poll that is behind after a gap goes on from there, and delivers no record again', async () => {
+  const { next: before } = await poll(range(1, 65), null, 7);
+  const numbers = range(38, 140); // the known ones have moved to pages before those that are polled
+  const first = await poll(numbers, before, 7);
+  const second = await poll(numbers, first.next, 7);
+  expect([first.missed, second.missed]).toEqual([true, false]);
+  expect([first.isBehind, second.isBehind]).toEqual([true, false]);
+  expect([...first.ids, ...second.ids]).toEqual(range(66, 140).map((number) => `r${number}`));
 });
