@@ -36,7 +36,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 const HISTORY: fc.Arbitrary<History> = fc.record({
   order: fc.constantFrom('newest-first', 'oldest-first'),
   isOrderGiven: fc.boolean(),
-  style: fc.constantFrom('page', 'offset'),
+  style: fc.constantFrom('page', 'offset', 'cursor'),
   size: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 6, max: 100 })),
   hasIds: fc.boolean(),
   hasTotal: fc.boolean(),
@@ -65,7 +65,8 @@ const replicas = new Map<string, readonly TestGateway[]>();
 function gatewaysFor({ order, style, isOrderGiven }: History): readonly TestGateway[] {
   const key = `${order} ${style} ${isOrderGiven}`;
   const start = style === 'page' ? { start: 1 } : {};
-  const paging = { style, parameter: style, position: null, ...start };
+  const next = style === 'cursor' ? { next: '/next' } : {};
+  const paging = { style, parameter: style, position: null, ...start, ...next };
   const contract = { audit: { paging, ...(isOrderGiven && { order }) } };
   const observer = {
     onPayload: () => {

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { MAX_KNOWN } from '../../src/pagination/checkpoint.ts';
 import { MAX_PAGES } from '../../src/pagination/fetch-pages.ts';
 import type { Batch } from '../helpers/subscribe.ts';
 import type { Listing, Trail, TrailRecord } from './trail.ts';
@@ -26,13 +25,16 @@ export type Progress = {
 };
 
 const OVERLAP_PAGES = MAX_PAGES / 2;
+/** As docs/live-tail.md promises. */
 const MAX_LATE = 32;
+const MAX_KNOWN = 64;
 
 /**
  * Knows what was promised to a client: every record once, if ten pages hold what is new and what is known, and few were
  * removed. Otherwise, every record once if a known record that is older is within the pages of a poll.
  */
-export function createPromise(trail: Trail, { order, isOrderGiven, size, hasTotal }: Listing) {
+export function createPromise(trail: Trail, listing: Listing) {
+  const { order, isOrderGiven, style, size, hasTotal } = listing;
   const isReversed = order === 'oldest-first';
   const { records } = trail;
   /** Index in the list, from that of the trail. */
@@ -44,6 +46,7 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size, hasTota
 
   /** Where the next poll begins: at the first page if it meets no known record at `start`. Null if it meets none there. */
   const startOf = ({ known, start }: Progress): number | null => {
+    if (style === 'cursor' && isReversed) return null; // unknown
     const meets = (from: number, pages: number) =>
       records.some((one, index) => {
         const listed = toListed(index);
@@ -132,11 +135,10 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size, hasTota
     promised: (at: Progress): readonly TrailRecord[] => {
       const { had, passed, known, isWhole } = at;
       const start = startOf(at);
-      if (start === null) return [];
       const isKnown = (one: TrailRecord, index: number) =>
-        known.includes(one) && isRead(index, start);
+        start !== null && known.includes(one) && isRead(index, start);
       const isUnread = (one: TrailRecord) =>
-        !records.some((record, index) => record === one && isRead(index, start));
+        !records.some((record, index) => record === one && isRead(index, start ?? at.start));
       const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
       return records.filter((record, index) => {
         if (had.has(record) || passed.has(record)) return false;
@@ -148,7 +150,7 @@ export function createPromise(trail: Trail, { order, isOrderGiven, size, hasTota
           isKnown(one, at) &&
           records.every(({ text }, other) => other === at || text !== one.text);
         if (isOrdinary(at)) return true;
-        if (!isRead(index, start)) return false;
+        if (start === null || !isRead(index, start)) return false;
         return (isWhole && known.length > 0) || records.some(isOlder);
       });
     },
