@@ -4,15 +4,9 @@ import { GatewayError } from '../errors.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from '../pagination/checkpoint.ts';
 import { type Poll, pollTail } from '../pagination/poll-tail.ts';
-import { pageSizeParameter } from '../pagination/resolve-connection.ts';
-import {
-  type EventFilter,
-  filterParameters,
-  matchesFilter,
-  requireFilterFields,
-} from '../pagination/select-events.ts';
+import { matchesFilter, requireFilterFields } from '../pagination/select-events.ts';
 import type { QueryParameter } from '../upstream/path.ts';
-import { listAudit, requireShortList } from './audit.ts';
+import { listAudit, readTrailArguments, type TrailArguments, trailArguments } from './audit.ts';
 import { type Builder, UPSTREAM_CODES } from './builder.ts';
 import { countFields } from './connection.ts';
 import { type Context, MAX_VALUES } from './context.ts';
@@ -72,15 +66,7 @@ export function addAuditEvents(builder: Builder): void {
           description:
             'A checkpoint of an earlier payload. Null starts now or, with `filter.since`, at that instant.',
         }),
-        filter: t.arg({
-          type: 'AuditFilter',
-          description: 'Only events that meet these conditions. Null means all.',
-        }),
-        parameters: t.arg({
-          type: ['UpstreamParameter'],
-          description:
-            'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
-        }),
+        ...trailArguments(builder),
         every: t.arg.int({
           defaultValue: EVERY.default,
           description: `Seconds between two polls, ${EVERY.min} to ${EVERY.max}. Null means the default.`,
@@ -95,42 +81,33 @@ export function addAuditEvents(builder: Builder): void {
   );
 }
 
-type Arguments = {
+type Arguments = TrailArguments & {
   readonly after?: string | null | undefined;
-  readonly filter?: EventFilter | null | undefined;
-  readonly parameters?: readonly QueryParameter[] | null | undefined;
   readonly every?: number | null | undefined;
 };
 
 function subscribe(
-  { after, filter, parameters, every }: Arguments,
+  { after, every, ...args }: Arguments,
   context: Context,
   info: GraphQLResolveInfo,
 ): AsyncIterableIterator<StreamItem<AuditEventBatch>> {
-  const { contract, stream } = context;
-  const { audit } = contract;
-  const [given, conditions] = [parameters ?? [], filter ?? {}];
-  for (const list of [given, conditions.actions ?? []]) requireShortList(list);
+  const { stream } = context;
+  const { order = null, parameters: names } = context.contract.audit ?? {};
+  const { conditions, given, forwarded, parameters } = readTrailArguments(args, context);
   const seconds = every ?? EVERY.default;
   if (seconds < EVERY.min || seconds > EVERY.max) {
     const message = `\`every\` must be between ${EVERY.min} and ${EVERY.max} seconds.`;
     throw new GatewayError('BAD_USER_INPUT', { message });
   }
-  const isOwn = ({ name }: QueryParameter) => given.every((parameter) => parameter.name !== name);
-  const forwarded = filterParameters(conditions, audit?.parameters).filter(isOwn);
-  const selecting = [...given, ...forwarded];
-  context.recorder?.addFilter(conditions, given);
-  const selection = digestOf(selecting);
+  const selection = digestOf([...given, ...forwarded]);
   let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
   let previous = after ?? null;
 
-  const all = [...selecting, ...pageSizeParameter(audit?.paging).filter(isOwn)];
   const size = Math.min(MAX_EVENTS, Math.max(1, Math.floor(MAX_VALUES / countFields(info))));
   const matches = matchesFilter(conditions);
   const require = requireFilterFields(conditions);
   const since = conditions.since ?? null;
-  const isSinceForwarded =
-    since !== null && forwarded.some(({ name }) => name === audit?.parameters?.since);
+  const isSinceForwarded = since !== null && forwarded.some(({ name }) => name === names?.since);
 
   const toPayloads = (found: Poll): readonly AuditEventBatch[] => {
     require(found.pages);
@@ -162,8 +139,7 @@ function subscribe(
       release(); // the payloads of the last poll were taken
       const pages = stream.createLoader(signal);
       release = pages.release;
-      const list = listAudit({ ...context, authorized: pages }, all);
-      const order = audit?.order ?? null;
+      const list = listAudit({ ...context, authorized: pages }, parameters);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       checkpoint = found.checkpointAfter(found.events.length);

@@ -1,3 +1,4 @@
+import type { ArgumentRef } from '@pothos/core';
 import { GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
@@ -5,12 +6,13 @@ import { readAuditPage } from '../mapping/audit-page.ts';
 import type { Party } from '../mapping/event.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {
+  type EventFilter,
   filterParameters,
   requireFilterFields,
   selectMatchingEvents,
 } from '../pagination/select-events.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
-import { type Builder, rawField, UPSTREAM_CODES } from './builder.ts';
+import { type Builder, type BuilderTypes, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
 import type { PageLoader } from './page-loader.ts';
@@ -140,31 +142,11 @@ export function addAudit(builder: Builder): void {
       type: 'AuditEventConnection',
       nullable: true,
       description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}, and OPERATION_TOO_COMPLEX: request smaller pages.`,
-      args: {
-        ...connectionArguments(builder),
-        filter: t.arg({
-          type: 'AuditFilter',
-          description: 'Only events that meet these conditions. Null means all.',
-        }),
-        parameters: t.arg({
-          type: ['UpstreamParameter'],
-          description:
-            'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
-        }),
-      },
-      resolve: (_, { first, after, filter, parameters }, context, info) => {
-        const { audit } = context.contract;
-        const given = parameters ?? [];
-        const conditions = filter ?? {};
-        for (const list of [given, conditions.actions ?? []]) requireShortList(list);
-        const own = [
-          ...pageSizeParameter(audit?.paging),
-          ...filterParameters(conditions, audit?.parameters),
-        ];
-        const added = own.filter(({ name }) => given.every((parameter) => parameter.name !== name));
+      args: { ...connectionArguments(builder), ...trailArguments(builder) },
+      resolve: (_, { first, after, ...args }, context, info) => {
+        const { conditions, parameters } = readTrailArguments(args, context);
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
-        context.recorder?.addFilter(conditions, given);
-        const trail = listAudit(context, [...given, ...added], needsOnlyItems(info));
+        const trail = listAudit(context, parameters, needsOnlyItems(info));
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         const admit = (items: number) => context.admitValues(items, countFields(info));
         const require = requireFilterFields(conditions);
@@ -174,14 +156,52 @@ export function addAudit(builder: Builder): void {
   );
 }
 
+/** The arguments of a field that select events of the trail. */
+export function trailArguments(builder: Builder): {
+  readonly [Name in keyof TrailArguments]-?: ArgumentRef<BuilderTypes, TrailArguments[Name]>;
+} {
+  return builder.args((t) => ({
+    filter: t.field({
+      type: 'AuditFilter',
+      description: 'Only events that meet these conditions. Null means all.',
+    }),
+    parameters: t.field({
+      type: ['UpstreamParameter'],
+      description:
+        'At most 100 query parameters that are forwarded to the service unchanged and in this order, for what this schema does not model.',
+    }),
+  }));
+}
+
 /** Items of a list in the arguments. The bound is far above what people write, and below what costs anything. */
 const MAX_ITEMS = 100;
 
-/** @throws GatewayError BAD_USER_INPUT for a list that is too long. */
-export function requireShortList({ length }: readonly unknown[]): void {
-  if (length <= MAX_ITEMS) return;
-  const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
-  throw new GatewayError('BAD_USER_INPUT', { message });
+/** The values of {@link trailArguments}. */
+export type TrailArguments = {
+  readonly filter?: EventFilter | null | undefined;
+  readonly parameters?: readonly QueryParameter[] | null | undefined;
+};
+
+/**
+ * Reads arguments: the conditions, the query parameters that the client gave, those that forward conditions, and all
+ * query parameters of a request. One that the client gave replaces those of the same name.
+ * @throws GatewayError BAD_USER_INPUT for a list that is too long.
+ */
+export function readTrailArguments(
+  args: TrailArguments,
+  { contract: { audit }, recorder }: Context,
+) {
+  const given = args.parameters ?? [];
+  const conditions = args.filter ?? {};
+  if (given.length > MAX_ITEMS || (conditions.actions ?? []).length > MAX_ITEMS) {
+    const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
+    throw new GatewayError('BAD_USER_INPUT', { message });
+  }
+  recorder?.addFilter(conditions, given);
+  const isOther = ({ name }: QueryParameter) => given.every((one) => one.name !== name);
+  const forwarded = filterParameters(conditions, audit?.parameters).filter(isOther);
+  const size = pageSizeParameter(audit?.paging).filter(isOther);
+  return { conditions, given, forwarded, parameters: [...given, ...size, ...forwarded] };
 }
 
 /** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */

@@ -229,12 +229,12 @@ describe('a trail that begins with its oldest record', () => {
 
   it('is polled from near its end, and delivers new events in order', async () => {
     await using live = await startLiveTrail({ contract });
-    live.respond(paged(records(...range(1, 95)), 10));
+    live.respond(paged(records(...range(1, 195)), 20));
     const { next } = await receiveAfter(live, () => {
       live.service.forget();
-      live.respond(paged(records(...range(1, 98)), 10));
+      live.respond(paged(records(...range(1, 198)), 20));
     });
-    expect(ids(next)).toEqual(['r96', 'r97', 'r98']);
+    expect(ids(next)).toEqual(['r196', 'r197', 'r198']);
     expect(live.service.seen.map(({ url }) => queryOf(url)['page'])).toEqual(['7', '8', '9', '10']);
   });
 
