@@ -1,34 +1,27 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
-import type { ConfiguredContract } from '../mapping/contract.ts';
 import { isBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import { createRestClient } from '../upstream/rest-client.ts';
-import { NO_TRACE, type UpstreamResponse } from '../upstream/types.ts';
+import { NO_TRACE } from '../upstream/types.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { Runtime } from './runtime.ts';
 
-/** A live service, read with the token in KEYTRAIL_TOKEN. Disposing it closes the connection. */
-export type LiveService = AsyncDisposable & {
-  readonly url: URL;
-  readonly token: string;
-  readonly contract: ConfiguredContract;
-  /** Requests a page of the trail. */
-  get(path: Path): Promise<UpstreamResponse>;
-};
-
 /**
- * Connects to the service that the settings of a command name.
+ * Connects to the service that the settings of a command name, with the token in KEYTRAIL_TOKEN. Disposing the result
+ * closes the connection.
  * @throws ConfigError for invalid settings, and without a URL and a well-formed token.
  */
 export function connect(
   runtime: Runtime,
   commandLine: CommandLine,
   command: 'learn' | 'record' | 'check',
-): LiveService {
+) {
   const { config, tls, contract } = loadSettings({
-    ...{ ...runtime, ...commandLine, ...COMMANDS[command] },
+    ...runtime,
+    ...commandLine,
+    ...COMMANDS[command],
   });
   const token = runtime.environment['KEYTRAIL_TOKEN'];
   if (config.UPSTREAM_URL === undefined || !token) {
@@ -51,7 +44,8 @@ export function connect(
   const calls = client.of(NO_TRACE).authorized(authorization);
   return {
     ...{ url: config.UPSTREAM_URL, token, contract },
-    get: (path) => calls.get('audit', path),
+    /** Requests a page of the trail. */
+    get: (path: Path) => calls.get('audit', path),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

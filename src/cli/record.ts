@@ -27,21 +27,28 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
   await using service = connect(runtime, commandLine, 'record');
   if (to === undefined) throw new ConfigError(['record needs a file to write, as in --to FILE.']);
   const { url, token, contract } = service;
-  const login = file === undefined ? null : loadSaved(runtime, '--login', file);
-  if (login !== null && mapLogin(login, contract) === null)
-    throw new ConfigError([`--login ${quote(String(file))} has no access token.`]);
+  const login = file === undefined ? null : mapLogin(loadSaved(runtime, '--login', file), contract);
   const pages = await readTrail(service, contract, maxPages);
-  const redacted = redact(pages, login, token, contract);
-  const text = await format(redacted, url, contract, runtime).catch(nullIfInvalid);
-  const copies =
-    text && (await readTrail(openRecording(text, to), contract, pages.length).catch(nullIfInvalid));
-  const isSame =
-    isDeepStrictEqual(copies && mapTrail(copies), mapTrail(pages)) &&
-    isDeepStrictEqual(mapLogin(redacted.login, contract), mapLogin(login, contract));
-  if (text === null || !isSame || redacted.holdsCredential(text)) {
-    const problem = isSame
-      ? 'it would contain a credential'
-      : 'without credentials and personal data, it would be mapped differently';
+  const redacted = redact(pages, login, [token, ...(login?.tokens ?? [])]);
+  const responses = redacted.pages.values();
+  const get = async () => responses.next().value ?? { status: 200, headers: {}, body: null };
+  const formatAndRead = async () => {
+    // The URLs are those to which the redacted links and cursors lead.
+    const copies = await readTrail({ url, get }, contract, pages.length);
+    const text = formatHar(url, copies, redacted.login, runtime);
+    const read = await readTrail(openRecording(text, to), contract, pages.length);
+    const readLogin = redacted.login && mapLogin(redacted.login, contract);
+    return isDeepStrictEqual(describe(read, readLogin), describe(pages, login)) ? text : null;
+  };
+  const text = await formatAndRead().catch((error) => {
+    if (error instanceof GatewayError || error instanceof ConfigError) return null;
+    throw error;
+  });
+  if (text === null || redacted.holdsCredential(text)) {
+    const problem =
+      text === null
+        ? 'without credentials and personal data, it would be mapped differently'
+        : 'it would contain a credential';
     runtime.stderr.write(`keytrail record: ${quote(to)} is not written: ${problem}.\n`);
     return 1;
   }
@@ -56,38 +63,51 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
   return 0;
 }
 
-function nullIfInvalid(error: unknown): null {
-  if (error instanceof GatewayError || error instanceof ConfigError) return null;
-  throw error;
+/** Maps a saved response to a login. @throws ConfigError without an access token. */
+function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
+  const contract = completeLogin(response, configured.login);
+  try {
+    const { accessToken, refreshToken, ...others } = readLogin(contract, response, new Date(0));
+    const { tokenType, expiresAt } = others;
+    const tokens = refreshToken === null ? [accessToken] : [accessToken, refreshToken];
+    return { response, contract, tokens, tokenType, expiresAt };
+  } catch {
+    throw new ConfigError(['--login: the response has no access token.']);
+  }
 }
 
-/** Formats a HAR 1.2. The URLs are those to which the redacted links and cursors lead. */
-async function format(
-  { pages, login }: Pick<ReturnType<typeof redact>, 'pages' | 'login'>,
+/** Describes how responses are mapped. Of values it says only which are equal. */
+function describe(pages: readonly TrailPage[], login: ReturnType<typeof mapLogin> | null) {
+  const fields = EVENT_FIELDS.map(({ read }) => {
+    const values = eventsOf(pages).map(read);
+    const indices = new Map(values.map((value, index) => [value, index]));
+    return values.map((value) => value && indices.get(value));
+  });
+  const lists = pages.map(({ contract, events }) => [contract, events.length]);
+  return [fields, lists, login && { ...login, response: null, tokens: login.tokens.length }];
+}
+
+/** Formats a HAR 1.2. */
+function formatHar(
   url: URL,
-  contract: ConfiguredContract,
+  pages: readonly TrailPage[],
+  login: UpstreamResponse | null,
   { version, now }: Runtime,
-): Promise<string> {
-  const responses = pages.values();
-  const get = async () => {
-    const { value } = responses.next();
-    if (value === undefined) throw new GatewayError('UPSTREAM_BAD_RESPONSE');
-    return value;
-  };
-  const copies = await readTrail({ url, get }, contract, pages.length);
+): string {
+  const message = { httpVersion: 'HTTP/1.1', cookies: [], headersSize: -1, bodySize: -1 };
+  const toPairs = (entries: Iterable<readonly [string, unknown]>) =>
+    [...entries].map(([name, value]) => ({ name, value }));
   const toEntry = (method: string, path: string, { status, headers, body }: UpstreamResponse) => {
-    const target = new URL(`${url.href.replace(/\/+$/, '')}${path}`);
+    const { href, searchParams } = new URL(`${url.href.replace(/\/+$/, '')}${path}`);
     const text = JSON.stringify(body);
     const mimeType = String(headers['content-type'] ?? 'application/json');
-    const message = { httpVersion: 'HTTP/1.1', cookies: [], headersSize: -1, bodySize: -1 };
-    const queryString = [...target.searchParams].map(([name, value]) => ({ name, value }));
     return {
       startedDateTime: now().toISOString(),
       time: 0,
-      request: { method, url: target.href, ...message, headers: [], queryString },
+      request: { method, url: href, ...message, headers: [], queryString: toPairs(searchParams) },
       response: {
         ...{ status, statusText: STATUS_CODES[status] ?? '', ...message, redirectURL: '' },
-        headers: Object.entries(headers).map(([name, value]) => ({ name, value })),
+        headers: toPairs(Object.entries(headers)),
         content: { size: Buffer.byteLength(text), mimeType, text },
       },
       cache: {},
@@ -96,31 +116,8 @@ async function format(
   };
   const entries = [
     ...(login === null ? [] : [toEntry('POST', '/api/v1/auth/login', login)]),
-    ...copies.map(({ path, response }) => toEntry('GET', path, response)),
+    ...pages.map(({ path, response }) => toEntry('GET', path, response)),
   ];
   const log = { version: '1.2', creator: { name: 'keytrail', version }, entries };
   return `${JSON.stringify({ log }, null, 2)}\n`;
-}
-
-/** How a login is mapped, apart from its tokens; null without an access token. */
-function mapLogin(response: UpstreamResponse | null, { login }: ConfiguredContract) {
-  if (response === null) return null;
-  try {
-    const contract = completeLogin(response, login);
-    const { refreshToken, tokenType, expiresAt } = readLogin(contract, response, new Date(0));
-    return { contract, hasRefreshToken: refreshToken !== null, tokenType, expiresAt };
-  } catch {
-    return null;
-  }
-}
-
-/** How the trail is mapped: times and outcomes as they are; of other values, which of them are equal. */
-function mapTrail(pages: readonly TrailPage[]) {
-  const fields = EVENT_FIELDS.map(({ name, read }) => {
-    const values = eventsOf(pages).map(read);
-    if (name === 'occurredAt' || name === 'outcome') return values;
-    const numbers = new Map([...new Set(values)].map((value, index) => [value, index]));
-    return values.map((value) => value && numbers.get(value));
-  });
-  return [fields, pages.map(({ contract, page }) => [contract, page.length, page.total()])];
 }

@@ -6,12 +6,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
  */
 export function replaceFile(path: string, text: string): void {
   const temporary = `${path}.tmp`;
+  rmSync(temporary, { force: true }); // of a process that was killed
   try {
-    rmSync(temporary, { force: true }); // of a process that was killed
     writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
     renameSync(temporary, path);
-  } catch (error) {
+  } finally {
     rmSync(temporary, { force: true });
-    throw error;
   }
 }

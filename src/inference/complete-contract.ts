@@ -1,5 +1,6 @@
 import type {
   AuditContract,
+  ConfiguredContract,
   Contract,
   DeepPartial,
   LazyAuditContract,
@@ -13,22 +14,25 @@ import { lazy } from '../util/memoize.ts';
 import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
 import { fillGaps } from './fill-gaps.ts';
-import { inferLogin } from './login.ts';
+import { completeLogin } from './login.ts';
 import { inferRecords } from './records.ts';
 
-/** Infers a whole contract from one response. A pure function: the same response always gives the same contract. */
-export function inferContract(response: UpstreamResponse): Contract {
-  const { records, total, paging, sample } = completeList(response);
-  const event = inferEvent(sample);
+/**
+ * Completes a whole contract: infers the entries that are not configured from one response. A pure function: the same
+ * response always gives the same contract. `sample` contains the first records.
+ */
+export function completeContract(
+  response: UpstreamResponse,
+  { login, audit }: ConfiguredContract = {},
+): Contract & { readonly sample: readonly unknown[] } {
+  const { records, total, paging, sample } = completeList(response, audit);
   return {
-    login: inferLogin(response),
+    sample,
+    login: completeLogin(response, login),
     audit: {
-      records,
-      total: total(),
-      order: null,
-      paging: paging(),
-      parameters: NO_PARAMETERS,
-      event,
+      ...{ records, total: total(), paging: paging() },
+      parameters: fillGaps<AuditContract['parameters']>(audit?.parameters, NO_PARAMETERS),
+      event: fillGaps<AuditContract['event']>(audit?.event, inferEvent(sample)),
     },
   };
 }

@@ -52,7 +52,7 @@ export function encodingsOf(secret: string): readonly string[] {
     .join('');
   return [
     ...[secret, encodeURIComponent(secret), percent, percent.toUpperCase(), escaped],
-    ...[bytes.toString('hex'), secret.replaceAll('/', '\\/'), ...inBase64],
+    ...[secret.replaceAll('/', '\\/'), ...inBase64],
   ];
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIELDS } from '../../src/cli/learn/learn-contract.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { completeAudit, inferContract } from '../../src/inference/complete-contract.ts';
+import { completeAudit, completeContract } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
@@ -63,7 +63,7 @@ describe('any JSON', () => {
     [
       'a login',
       async (body: unknown) =>
-        readLogin(inferContract(responseWith(body)).login, responseWith(body), new Date(0)),
+        readLogin(completeContract(responseWith(body)).login, responseWith(body), new Date(0)),
     ],
     ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
     [

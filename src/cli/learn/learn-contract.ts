@@ -1,15 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { completeAudit, completeList } from '../../inference/complete-contract.ts';
+import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
 import { inferEvent } from '../../inference/event.ts';
 import { fillGaps } from '../../inference/fill-gaps.ts';
-import { completeLogin } from '../../inference/login.ts';
 import { readAuditPage } from '../../mapping/audit-page.ts';
-import type {
-  AuditContract,
-  ConfiguredContract,
-  Contract,
-  EventContract,
-} from '../../mapping/contract.ts';
+import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
@@ -33,7 +27,7 @@ export function learnContract(
   responses: readonly UpstreamResponse[],
   configured: ConfiguredContract = {},
 ): Learned {
-  const completed = responses.map((response) => complete(response, configured));
+  const completed = responses.map((response) => completeContract(response, configured));
   const kinds = responses.map((response, index) =>
     kindOf(response, completed[index] ?? null, configured),
   );
@@ -50,22 +44,7 @@ export function learnContract(
   return { contract: fillGaps<ConfiguredContract>(configured, contract), kinds };
 }
 
-type Completed = Contract & { readonly sample: readonly unknown[] };
-
-function complete(response: UpstreamResponse, { login, audit }: ConfiguredContract): Completed {
-  const { records, total, paging, sample } = completeList(response, audit);
-  return {
-    sample,
-    login: completeLogin(response, login),
-    audit: {
-      ...{ records, total: total(), paging: paging() },
-      parameters: fillGaps<AuditContract['parameters']>(audit?.parameters, NO_PARAMETERS),
-      event: fillGaps<EventContract>(audit?.event, inferEvent(sample)),
-    },
-  };
-}
-
-const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
+type Completed = ReturnType<typeof completeContract>;
 
 /**
  * Detects what a response is. With an access token and a list of objects, it is an audit trail if these have times, and

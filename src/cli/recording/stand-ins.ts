@@ -1,93 +1,68 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { unescape as decodePercent } from 'node:querystring';
 
-/** Stand-ins for texts of persons: equal for equal, and of the same kind. */
-export type StandIns = {
-  /** The stand-in for a text. It is created at the first call. */
-  of(text: string): string;
-  /** The stand-in that was created for a text. */
-  known(text: string): string | undefined;
-};
+const E_MAIL = String.raw`[\p{L}\p{N}._+-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`;
+const E_MAILS = toPattern([E_MAIL]);
+const IPV4 = String.raw`(?<!\.)(?:\d{1,3}\.){3}\d{1,3}(?!\.\d)`;
+const IPV6 = String.raw`(?<!:)(?:[\da-fA-F]{0,4}:){2,7}[\da-fA-F.]+`;
 
-/** Networks for documentation (RFC 5737). For IPv6, and when they are used up: RFC 3849. */
-const NETWORKS = ['192.0.2', '198.51.100', '203.0.113'];
-
-const E_MAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
-const HEX = /^(?=.*\d)(?=.*[a-f])[\da-f-]{8,}$/i;
-
-/** Stand-ins that are tried. The first is nearly always free, unless the text is very short. */
-const MAX_TRIES = 2000;
-
-/** Creates stand-ins that differ from existing texts, if possible. */
-export function createStandIns(existing: ReadonlySet<string>): StandIns {
+/** Creates stand-ins for texts of persons: equal for equal, and of the same form. */
+export function createStandIns() {
   const standIns = new Map<string, string>();
   const taken = new Set<string>();
-  const counts = new Map<string, number>();
-  const create = (text: string): string => {
-    const kind = write(text, 0);
-    const start = counts.get(kind) ?? 1;
-    for (const avoided of [existing, taken])
-      for (let count = start; count < start + MAX_TRIES; count += 1) {
-        const candidate = write(text, count);
-        if (taken.has(candidate) || avoided.has(candidate)) continue;
-        counts.set(kind, count + 1);
-        return candidate;
-      }
-    return `${kind}-${taken.size}`;
-  };
-  const of = (text: string) => {
-    const standIn = standIns.get(text) ?? create(text);
+  const ofItem = (text: string) => {
+    let standIn = standIns.get(text);
+    for (let count = standIns.size + 1; standIn === undefined; count += 1) {
+      const candidate = write(text, count);
+      if (candidate !== text && !taken.has(candidate)) standIn = candidate;
+    }
     standIns.set(text, standIn);
     taken.add(standIn);
     return standIn;
   };
-  return { of, known: (text) => standIns.get(text) };
+  const replaceFound = (found: string) => {
+    const text = decodePercent(found);
+    if (!standIns.has(text) && !text.includes('@') && isIP(text) === 0) return found;
+    return text === found ? ofItem(text) : encodeURIComponent(ofItem(text));
+  };
+  return {
+    /** The stand-in for a text. Each item of a list with commas, such as one of IP addresses, has its own. */
+    of: (text: string) => text.replace(/[^\s,]+(?:\s+[^\s,]+)*/g, ofItem),
+    /** Replaces the e-mail addresses in a text, also percent-encoded, as in a link. */
+    replaceEMails: (text: string) => text.replace(E_MAILS, replaceFound),
+    /** Creates a function that also replaces IP addresses, and the texts that have a stand-in now. */
+    createReplacement: () => {
+      const literals = [...standIns.keys()]
+        .filter((text) => text.length > 2 && !/^\d{1,3}$/.test(text)) // others occur everywhere
+        .flatMap((text) => [text, encodeURIComponent(text.toWellFormed())])
+        .toSorted((a, b) => b.length - a.length)
+        .map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+      const all = toPattern([E_MAIL, ...literals, IPV4, IPV6]);
+      return (text: string) => standIns.get(text) ?? text.replace(all, replaceFound);
+    },
+    /** Number of texts that have one. */
+    count: () => standIns.size,
+  };
 }
 
-/** Whether a text is an IP address, maybe with a port. */
-export function isAddress(text: string): boolean {
-  return isIP(withoutPort(text)) !== 0;
+/** A pattern of whole words. Of those with the same start, the first counts. */
+function toPattern(alternatives: readonly string[]): RegExp {
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${alternatives.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
 }
 
-function withoutPort(text: string): string {
-  return text.replace(/^([\d.]+):\d+$|^\[(.*)\](?::\d+)?$/, '$1$2');
-}
-
-/** Writes a number as a text of the same kind as another. */
+/** Writes a number in the form of a text: as an address that belongs to nobody, or in its letters and digits. */
 function write(text: string, count: number): string {
-  const network = NETWORKS[Math.floor(count / 254)];
-  if (isIPv4(withoutPort(text)) && network !== undefined) return `${network}.${(count % 254) + 1}`;
-  if (isAddress(text)) return `2001:db8::${count.toString(16)}`;
-  if (E_MAIL.test(text)) return `user${count}@example.com`;
-  if (UUID.test(text)) return `00000000-0000-4000-8000-${count.toString(16).padStart(12, '0')}`;
-  // Any other: in its letters and digits. `x` is neither hexadecimal nor the start of a word that means something.
-  const letters = HEX.test(text) ? 'abcdef' : 'xyzabcdefghijklmnopqrstuvw';
-  const isInteger = /^[1-9]\d*$/.test(text);
+  if (isIPv4(text.replace(/:\d+$/, '')))
+    return `198.${18 + (count >> 16)}.${(count >> 8) & 255}.${count & 255}`; // RFC 2544
+  if (isIPv6(text)) return `2001:db8::${count.toString(16)}`; // RFC 3849
+  if (text.match(E_MAILS)?.[0] === text) return `user${count}@example.com`; // RFC 2606
   let rest = count;
-  return [...text].reduceRight((end, character, index) => {
-    if (!/[\p{L}\p{N}]/u.test(character)) return `${character}${end}`;
-    const isUpper = character !== character.toLowerCase();
-    const digits = isInteger && index === 0 ? '123456789' : '0123456789';
-    const ofLetter = isUpper ? letters.toUpperCase() : letters;
-    const alphabet = /\p{N}/u.test(character) ? digits : ofLetter;
-    const written = alphabet.charAt(rest % alphabet.length);
+  const written = text.replace(/\p{L}|\p{N}/gu, (character) => {
+    // A text of hexadecimal digits remains one, and no number begins with 0.
+    const alphabet = /\p{N}/u.test(character) ? '123456789' : 'abcdef';
+    const digit = alphabet.charAt(rest % alphabet.length);
     rest = Math.floor(rest / alphabet.length);
-    return `${written}${end}`;
-  }, '');
-}
-
-/** Creates a function that replaces texts where they are whole words of others, also percent-encoded; the longest first. */
-export function createSubstitution(texts: readonly string[], { of }: StandIns) {
-  const pairs = texts
-    .filter((text) => text.length > 2 && !/^\d{1,3}$/.test(text))
-    .flatMap((text) => [
-      [text, of(text)] as const,
-      [encodeURIComponent(text.toWellFormed()), encodeURIComponent(of(text))] as const,
-    ]);
-  const standIns = new Map(pairs);
-  const longestFirst = [...standIns.keys()].toSorted((a, b) => b.length - a.length);
-  const any = longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|');
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'gu');
-  return (text: string) =>
-    any === '' ? text : text.replace(pattern, (found) => standIns.get(found) ?? found);
+    return character === character.toLowerCase() ? digit : digit.toUpperCase();
+  });
+  return rest === 0 ? written : `${written}${rest}`;
 }

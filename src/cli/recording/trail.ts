@@ -1,10 +1,9 @@
 import { ConfigError } from '../../config/config-error.ts';
 import { quote } from '../../config/value-types.ts';
-import { completeAudit } from '../../inference/complete-contract.ts';
-import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
+import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
+import { readAuditPage } from '../../mapping/audit-page.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { isObject } from '../../mapping/values.ts';
 import { fetchPages } from '../../pagination/fetch-pages.ts';
 import { pageSizeParameter } from '../../pagination/resolve-connection.ts';
 import { findResponse, parseRecording } from '../../sandbox/recording.ts';
@@ -20,14 +19,7 @@ export type TrailPage = {
   readonly response: UpstreamResponse;
   /** Complete: with what was inferred from this response. */
   readonly contract: AuditContract;
-  readonly page: AuditPage;
-};
-
-/** Where pages of the trail come from. */
-export type TrailSource = {
-  /** Base URL of the service. */
-  readonly url: URL;
-  get(path: Path): Promise<UpstreamResponse>;
+  readonly events: readonly AuditEvent[];
 };
 
 /**
@@ -35,7 +27,7 @@ export type TrailSource = {
  * @throws GatewayError if a request fails, or if a response cannot be mapped.
  */
 export async function readTrail(
-  { url, get }: TrailSource,
+  { url, get }: Readonly<{ url: URL; get(path: Path): Promise<UpstreamResponse> }>,
   configured: ConfiguredContract,
   maxPages: number,
 ): Promise<readonly TrailPage[]> {
@@ -45,10 +37,10 @@ export async function readTrail(
     () => ({
       get: async (_, path) => {
         const response = await get(path);
-        const contract = resolveAudit(response, configured);
+        const page = readAuditPage(completeAudit(response, configured.audit), response);
         pages.push({
-          ...{ path: path.value, response, contract },
-          page: readAuditPage(completeAudit(response, configured.audit), response),
+          ...{ path: path.value, response, contract: completeContract(response, configured).audit },
+          events: Array.from({ length: page.length }, (_, index) => page.item(index)),
         });
         return response;
       },
@@ -63,36 +55,21 @@ export async function readTrail(
 
 /** The events of some pages. */
 export function eventsOf(pages: readonly TrailPage[]): readonly AuditEvent[] {
-  return pages.flatMap(({ page }) =>
-    Array.from({ length: page.length }, (_, index) => page.item(index)),
-  );
-}
-
-/** Completes the contract of the trail from one response. */
-function resolveAudit(response: UpstreamResponse, { audit }: ConfiguredContract): AuditContract {
-  const { records, total, paging, parameters, event } = completeAudit(response, audit);
-  const resolved = resolve(event) as AuditContract['event']; // each function returns its entry
-  return { records, total: total(), paging: paging(), parameters, event: resolved };
-}
-
-function resolve(part: unknown): unknown {
-  if (typeof part === 'function') return part();
-  if (!isObject(part)) return part;
-  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolve(value)]));
+  return pages.flatMap(({ events }) => events);
 }
 
 /**
  * Opens a recording as a source of pages.
  * @throws ConfigError if the text is none. Its `get` throws one for a request that was not recorded.
  */
-export function openRecording(text: string, file: string): TrailSource & { readonly size: number } {
+export function openRecording(text: string, file: string) {
   const recording = parseRecording(text);
   if (recording === null)
     throw new ConfigError([`${quote(file)} is not a recording of keytrail record.`]);
   return {
     url: new URL(recording.url),
     size: recording.responses.size,
-    get: async ({ value }) => {
+    get: async ({ value }: Path) => {
       const found = findResponse(recording, value);
       if (found !== undefined)
         return decodeResponse({ ...found, body: Buffer.from(found.body) }, 'json');
