@@ -114,6 +114,24 @@ describe('keytrail record', () => {
     });
   });
 
+  it('gives each item of a list its own stand-in, also in a link', async () => {
+    const body = ['203.0.113.77, 2a00:1450::8', '2a00:1450::8', 'proxy.example'].map((ip) => ({
+      ...{ time: '2026-11-21T08:00:00Z', action: 'key.create', user: 'Lee, Ann', ip },
+      url: 'https://example.org/users/Lee%2C%20Ann?mail=ann%40example.org',
+    }));
+    await using service = await startService({ body });
+    await runFor(service.url, ['record', '--to', folder.pathOf('lists.har')]);
+    const har = JSON.parse(await folder.read('lists.har'));
+    const recorded = JSON.parse(har.log.entries[0].response.content.text);
+    const url = 'https://example.org/users/Baa%2C%20Caa?mail=user6%40example.com';
+    expect(recorded).toEqual(
+      ['198.18.0.3, 2001:db8::4', '2001:db8::4', 'faaaa.aaaaaaa'].map((ip, index) => ({
+        ...body[index],
+        ...{ user: 'Baa, Caa', ip, url },
+      })),
+    );
+  });
+
   it('replaces persons in an action that is a sentence', async () => {
     const body = ['Ann Lee', 'Bob'].map((user) => ({
       ...{ time: '2026-11-21T08:00:00Z', user, message: `${user} logged in from 203.0.113.77` },

@@ -3,9 +3,6 @@ import { decodeJwtClaims } from '../../mapping/login.ts';
 /** Shorter texts occur everywhere. */
 const MIN_LENGTH = 6;
 
-/** Encodings within one another. Base64 of a URL in JSON has three. */
-const MAX_ENCODINGS = 6;
-
 /** Characters of tokens, of base64, and of escapes. */
 const RUNS = /[\w+/%.~\\-]+/g;
 const JWT = /\bey[\w-]{8,}\.[\w-]+\.[\w-]*/;
@@ -18,12 +15,11 @@ export function createCredentialFilter(given: readonly string[]) {
     .filter(({ length }) => length >= MIN_LENGTH);
   const marks = new Map<string, string>();
 
-  /** Whether a text contains a credential, as it is or encoded. */
-  const holds = (text: string, encodings = MAX_ENCODINGS): boolean =>
+  /** Whether a text contains a credential, as it is or encoded, several times even: each decoding makes it shorter. */
+  const holds = (text: string): boolean =>
     text.length >= MIN_LENGTH &&
     (credentials.some((one) => text.includes(one)) ||
-      (encodings > 0 &&
-        decode(text).some((decoded) => decoded !== text && holds(decoded, encodings - 1))));
+      decode(text).some((decoded) => decoded !== text && holds(decoded)));
 
   /** The text that replaces a secret; equal for equal. A JSON Web Token remains one, with its expiry only. */
   const mark = (secret: string) => {

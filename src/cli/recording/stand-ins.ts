@@ -47,7 +47,8 @@ export function createStandIns() {
 
 /** A pattern of whole words. Of those with the same start, the first counts. */
 function toPattern(alternatives: readonly string[]): RegExp {
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${alternatives.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
+  const before = String.raw`^|[^\p{L}\p{N}]|%[\da-fA-F]{2}`;
+  return new RegExp(`(?<=${before})(?:${alternatives.join('|')})(?![\\p{L}\\p{N}])`, 'gu');
 }
 
 /** Writes a number in the form of a text: as an address that belongs to nobody, or in its letters and digits. */
