@@ -23,16 +23,14 @@ export function connect(
     ...commandLine,
     ...COMMANDS[command],
   });
-  const token = runtime.environment['KEYTRAIL_TOKEN'];
-  if (config.UPSTREAM_URL === undefined || !token) {
+  const token = runtime.environment['KEYTRAIL_TOKEN'] ?? '';
+  const authorization = `Bearer ${token}`;
+  if (config.UPSTREAM_URL === undefined || !isBearer(authorization)) {
     const other = command === 'learn' ? 'a saved response, as in --from response.json, or ' : '';
     throw new ConfigError([
-      `${command} needs ${other}UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN.`,
+      `${command} needs ${other}UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN, without Bearer before it.`,
     ]);
   }
-  const authorization = `Bearer ${token}`;
-  if (!isBearer(authorization))
-    throw new ConfigError(['KEYTRAIL_TOKEN must be an access token, without Bearer before it.']);
   const client = createRestClient({
     url: config.UPSTREAM_URL,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,

@@ -29,26 +29,26 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
   const { url, token, contract } = service;
   const login = file === undefined ? null : mapLogin(loadSaved(runtime, '--login', file), contract);
   const pages = await readTrail(service, contract, maxPages);
-  const redacted = redact(pages, login, [token, ...(login?.tokens ?? [])]);
+  const { accessToken = '', refreshToken } = login?.tokens ?? {};
+  const redacted = redact(pages, login, [token, accessToken, refreshToken ?? '']);
   const responses = redacted.pages.values();
   const get = async () => responses.next().value ?? { status: 200, headers: {}, body: null };
   const formatAndRead = async () => {
     // The URLs are those to which the redacted links and cursors lead.
-    const copies = await readTrail({ url, get }, contract, pages.length);
-    const text = formatHar(url, copies, redacted.login, runtime);
-    const read = await readTrail(openRecording(text, to), contract, pages.length);
-    const readLogin = redacted.login && mapLogin(redacted.login, contract);
-    return isDeepStrictEqual(describe(read, readLogin), describe(pages, login)) ? text : null;
+    const redactedPages = await readTrail({ url, get }, contract, pages.length);
+    const text = formatHar(url, redactedPages, redacted.login, runtime);
+    const copy = await readTrail(openRecording(text, to), contract, pages.length);
+    const loginCopy = redacted.login && mapLogin(redacted.login, contract);
+    return isDeepStrictEqual(describe(copy, loginCopy), describe(pages, login)) ? text : null;
   };
   const text = await formatAndRead().catch((error) => {
     if (error instanceof GatewayError || error instanceof ConfigError) return null;
     throw error;
   });
   if (text === null || redacted.holdsCredential(text)) {
-    const problem =
-      text === null
-        ? 'without credentials and personal data, it would be mapped differently'
-        : 'it would contain a credential';
+    const problem = text
+      ? 'it would contain a credential'
+      : 'without credentials and personal data, it would be mapped differently';
     runtime.stderr.write(`keytrail record: ${quote(to)} is not written: ${problem}.\n`);
     return 1;
   }
@@ -67,24 +67,23 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
 function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
   const contract = completeLogin(response, configured.login);
   try {
-    const { accessToken, refreshToken, ...others } = readLogin(contract, response, new Date(0));
-    const { tokenType, expiresAt } = others;
-    const tokens = refreshToken === null ? [accessToken] : [accessToken, refreshToken];
-    return { response, contract, tokens, tokenType, expiresAt };
+    return { response, contract, tokens: readLogin(contract, response, new Date(0)) };
   } catch {
     throw new ConfigError(['--login: the response has no access token.']);
   }
 }
 
-/** Describes how responses are mapped. Of values it says only which are equal. */
+/** Describes how responses are mapped: times and outcomes as they are; of other values, which of them are equal. */
 function describe(pages: readonly TrailPage[], login: ReturnType<typeof mapLogin> | null) {
-  const fields = EVENT_FIELDS.map(({ read }) => {
+  const fields = EVENT_FIELDS.map(({ name, read }) => {
     const values = eventsOf(pages).map(read);
     const indices = new Map(values.map((value, index) => [value, index]));
-    return values.map((value) => value && indices.get(value));
+    const isKept = name === 'occurredAt' || name === 'outcome';
+    return isKept ? values : values.map((value) => value && indices.get(value));
   });
   const lists = pages.map(({ contract, events }) => [contract, events.length]);
-  return [fields, lists, login && { ...login, response: null, tokens: login.tokens.length }];
+  const { tokenType, expiresAt, refreshToken } = login?.tokens ?? {};
+  return [fields, lists, login?.contract, tokenType, expiresAt, refreshToken && true];
 }
 
 /** Formats a HAR 1.2. */

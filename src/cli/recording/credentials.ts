@@ -15,11 +15,12 @@ export function createCredentialFilter(given: readonly string[]) {
     .filter(({ length }) => length >= MIN_LENGTH);
   const marks = new Map<string, string>();
 
-  /** Whether a text contains a credential, as it is or encoded, several times even: each decoding makes it shorter. */
-  const holds = (text: string): boolean =>
+  /** Whether a text contains a credential, as it is or in up to six encodings within one another. */
+  const holds = (text: string, encodings = 6): boolean =>
     text.length >= MIN_LENGTH &&
     (credentials.some((one) => text.includes(one)) ||
-      decode(text).some((decoded) => decoded !== text && holds(decoded)));
+      (encodings > 0 &&
+        decode(text).some((decoded) => decoded !== text && holds(decoded, encodings - 1))));
 
   /** The text that replaces a secret; equal for equal. A JSON Web Token remains one, with its expiry only. */
   const mark = (secret: string) => {

@@ -25,18 +25,10 @@ export function redact(
   const { holds, clean, mark } = createCredentialFilter(credentials);
   const { of, replaceEMails, createReplacement, count } = createStandIns();
   const keep = (text: string) => replaceEMails(clean(text));
-  const redactBody = (
-    body: unknown,
-    records: string | null,
-    roleOf: (pointer: string, value: string | number) => Role,
-    replace: (text: string) => string,
-  ) => {
+  let replace: (text: string) => string = String;
+  const redactBody = (body: unknown, records: string | null, roleOf: RoleOf) => {
     const recordSet = new Set<unknown>(recordsAt(records, body));
-    const redactText = (text: string, role: Role) => {
-      if (role === 'kept' || text === '') return replaceEMails(text);
-      if (role === 'secret') return mark(text);
-      return role === 'personal' ? of(text) : replace(text);
-    };
+    const changes = { kept: replaceEMails, secret: mark, personal: of, other: replace };
     const copy = (value: unknown, at: string): unknown => {
       const pointer = recordSet.has(value) ? '' : at;
       if (Array.isArray(value)) return value.map((item) => copy(item, `${pointer}/0`));
@@ -47,29 +39,29 @@ export function redact(
         });
         return Object.fromEntries(members);
       }
-      if (typeof value !== 'string' && typeof value !== 'number') return value;
-      const redacted = redactText(clean(String(value)), roleOf(pointer, value));
-      return typeof value === 'string' || Number.isNaN(Number(redacted))
-        ? redacted
-        : Number(redacted);
+      const isNumber = typeof value === 'number';
+      if (value === '' || (typeof value !== 'string' && !isNumber)) return value;
+      const redacted = changes[roleOf(pointer, value)](clean(String(value)));
+      return isNumber && !Number.isNaN(Number(redacted)) ? Number(redacted) : redacted;
     };
     return copy(body, ENVELOPE);
   };
-  const redactPages = (replace: (text: string) => string) =>
+  const redactPages = () =>
     pages.map(({ response: { status, headers, body }, contract }): UpstreamResponse => {
       const sources = JSON.stringify([contract.total, contract.paging.next]).toLowerCase();
       const kept = Object.entries(headers)
         .filter(([name]) => KEPT_HEADERS.test(name) || sources.includes(`{"header":"${name}"}`))
         .map(([name, value = '']) => [name, keep([value].flat().join(', '))] as const);
-      const redacted = redactBody(body, contract.records, rolesOfPage(contract), replace);
+      const redacted = redactBody(body, contract.records, rolesOfPage(contract));
       return { status, headers: Object.fromEntries(kept), body: redacted };
     });
-  redactPages(String); // gives persons their stand-ins, which then replace the same texts everywhere
+  redactPages(); // gives persons their stand-ins, which replace the same texts everywhere the next time
+  replace = createReplacement();
   return {
-    pages: redactPages(createReplacement()),
+    pages: redactPages(),
     login: login && {
       ...{ status: login.response.status, headers: {} },
-      body: redactBody(login.response.body, null, rolesOfLogin(login.contract), String),
+      body: redactBody(login.response.body, null, rolesOfLogin(login.contract)),
     },
     holdsCredential: holds,
     /** Number of texts that have stand-ins. */
@@ -77,39 +69,38 @@ export function redact(
   };
 }
 
-/** What becomes of a value. Of others, only parts are replaced. */
-type Role = 'kept' | 'personal' | 'secret' | undefined;
+/** What the value at a pointer means. Of others, only parts are replaced. */
+type RoleOf = (pointer: string, value: unknown) => 'kept' | 'personal' | 'secret' | 'other';
 
 /** Pointers begin with it, except those that are relative to a record. */
 const ENVELOPE = '#';
 
-function rolesOfPage({ event, total, paging }: AuditContract) {
+function rolesOfPage({ event, total, paging }: AuditContract): RoleOf {
   const { id, occurredAt, action, outcome, actor, target, ipAddress, userAgent } = event;
   const { style, next, more, position, pages } = paging;
   const parties = [actor.identifier, actor.name, target.identifier, target.name];
   const personal = toPatterns('', [...parties, ipAddress]);
-  const actions = toPatterns('', action);
-  const secret = style === 'cursor' ? toPatterns(ENVELOPE, next) : [];
   const kept = [
     ...toPatterns('', [id, occurredAt, outcome, actor.type, target.type, userAgent]),
-    ...toPatterns(ENVELOPE, [total, more, position, pages, next]),
+    ...toPatterns(ENVELOPE, [total, more, position, pages, style === 'cursor' ? null : next]),
   ];
-  return (pointer: string, value: string | number): Role => {
-    const isNumber = typeof value === 'number';
+  const actions = toPatterns('', action);
+  const cursors = toPatterns(ENVELOPE, next);
+  return (pointer, value) => {
     if (personal.includes(pointer)) return 'personal';
-    if (!isNumber && secret.includes(pointer)) return 'secret';
-    // A number in the envelope is a count. An action of several words is a sentence that may name somebody.
-    const isCount = isNumber && pointer.startsWith(ENVELOPE);
+    const isCount = typeof value === 'number' && pointer.startsWith(ENVELOPE);
+    // An action of several words is a sentence that may name somebody.
     const isAction = actions.includes(pointer) && !/\s/.test(String(value));
     if (isCount || isAction || kept.includes(pointer)) return 'kept';
-    return !isNumber && isSecret(pointer, value) ? 'secret' : undefined;
+    const isNamed = typeof value === 'string' && isSecret(pointer, value);
+    return isNamed || cursors.includes(pointer) ? 'secret' : 'other';
   };
 }
 
-function rolesOfLogin({ accessToken, refreshToken, tokenType, expires }: LoginContract) {
+function rolesOfLogin({ accessToken, refreshToken, tokenType, expires }: LoginContract): RoleOf {
   const secret = toPatterns(ENVELOPE, [accessToken, refreshToken]);
   const kept = toPatterns(ENVELOPE, [tokenType, expires]);
-  return (pointer: string): Role =>
+  return (pointer) =>
     secret.includes(pointer) ? 'secret' : kept.includes(pointer) ? 'kept' : 'personal';
 }
 
