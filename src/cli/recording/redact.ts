@@ -25,7 +25,7 @@ export function redact(
   const { holds, clean, mark } = createCredentialFilter(credentials);
   const { of, replaceEMails, createReplacement, count } = createStandIns();
   const keep = (text: string) => replaceEMails(clean(text));
-  let replace: (text: string) => string = String;
+  let replace: (text: string) => string = String; // until all persons have stand-ins
   const redactBody = (body: unknown, records: string | null, roleOf: RoleOf) => {
     const recordSet = new Set<unknown>(recordsAt(records, body));
     const changes = { kept: replaceEMails, secret: mark, personal: of, other: replace };
