@@ -1,18 +1,19 @@
-import { isDeepStrictEqual } from 'node:util';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { EVENT_FIELDS, type EventField, readPointers } from '../../inference/event-fields.ts';
+import { EVENT_FIELDS, type EventField, usedPointers } from '../../inference/event-fields.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
-import type { Source } from '../../mapping/contract.ts';
+import type { AuditContract, Source } from '../../mapping/contract.ts';
 import { compilePointer } from '../../mapping/json-pointer.ts';
-import { isAbsent, readSource } from '../../mapping/read-source.ts';
+import { isAbsent } from '../../mapping/read-source.ts';
 import { INSTANT_FORMATS, parseIso, parseTime } from '../../mapping/time.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 
-/** How an entry of the contract is read; what only entries of events have is optional. */
-export type Reading = {
-  readonly at: readonly string[];
-  readonly as?: readonly string[];
-  /** Number of records in which it was found. */
+/** A place from which an entry of the contract is read. */
+export type Place = {
+  /** A pointer, or a header. */
+  readonly at: string;
+  /** The format of a time, or the style of the paging. */
+  readonly as?: string | undefined;
+  /** Number of records in which a field is read from here. */
   readonly found?: number;
 };
 
@@ -20,133 +21,118 @@ export type Reading = {
 export type Comparison = {
   readonly entry: string;
   readonly change: 'same' | 'new' | 'lost' | 'moved' | 'format';
-  readonly recorded: Reading;
-  readonly live: Reading;
+  readonly recorded: readonly Place[];
+  readonly live: readonly Place[];
 };
 
+type Trail = readonly TrailPage[];
+
 /** Compares how two trails are mapped: no values, but which entries are found, where, and in which format. */
-export function compareTrails(
-  recorded: readonly TrailPage[],
-  live: readonly TrailPage[],
-): readonly Comparison[] {
-  const [before, now] = [recorded[0], live[0]];
-  const ofLists = before && now ? compareLists(before, now) : [];
-  return [...ofLists, ...EVENT_FIELDS.map((field) => compareField(field, recorded, live))];
+export function compareTrails(recorded: Trail, live: Trail) {
+  const records = [recordsOf(recorded), recordsOf(live)] as const;
+  const found = readEntries(live, recorded);
+  const entries = readEntries(recorded, live).map(([entry, places], index) =>
+    compare(entry, [places, found[index]?.[1] ?? []], records),
+  );
+  const known = keysOf(recorded);
+  return { entries, newKeys: keysOf(live).filter((pointer) => !known.includes(pointer)) };
 }
 
-/** Lists the keys of a live trail that a recording does not have. */
-export function listNewKeys(
-  recorded: readonly TrailPage[],
-  live: readonly TrailPage[],
-): readonly string[] {
-  const keysOf = (pages: readonly TrailPage[]) => {
-    const envelope = pages.flatMap(({ response: { body }, contract: { records } }) =>
-      records === '' ? [] : listEnvelopeFields(body, records),
-    );
-    const fields = profileFields(eventsOf(pages).map(({ raw }) => raw));
-    return [...envelope, ...fields].map(({ pointer }) => pointer);
-  };
-  const known = new Set(keysOf(recorded));
-  return [...new Set(keysOf(live))].filter((pointer) => !known.has(pointer));
+/** The pointers of all fields of a trail: those around the records, and those of a record. */
+function keysOf(trail: Trail): readonly string[] {
+  const envelope = trail.flatMap(({ response, contract }) =>
+    listEnvelopeFields(response.body, contract.records),
+  );
+  const fields = [...envelope, ...profileFields(recordsOf(trail))];
+  return [...new Set(fields.map(({ pointer }) => pointer))];
 }
 
-function compareLists(before: TrailPage, now: TrailPage): readonly Comparison[] {
-  const { records, total, paging } = before.contract;
-  const { contract, response } = now;
-  const has = (source: Source) => source !== null && !isAbsent(source, response);
-  const { style, next, more, position, pages } = paging;
-  const hasPaging = [next, position, pages].some(has);
-  // A list of one page has no next page.
-  const isOnlyPage = contract.paging.style === 'none' && hasPaging;
-  const isSameStyle = contract.paging.style === style || isOnlyPage;
-  const compare = (entry: string, was: Source, is: Source): Comparison => {
-    const isFound = was !== null && readSource(was, before.response) !== null;
-    const isSame = isDeepStrictEqual(was, is) || (has(was) && is === null);
-    const gone = is === null || isDeepStrictEqual(was, is) ? 'lost' : 'moved';
-    const change = isFound && !has(was) ? gone : isSame ? 'same' : isFound ? 'moved' : 'new';
-    return { entry, change, recorded: describe(was), live: describe(is) };
-  };
+function recordsOf(trail: Trail): readonly unknown[] {
+  return eventsOf(trail).map(({ raw }) => raw);
+}
+
+/**
+ * Reads where each entry is in a trail. Around the records, a place of the other trail counts if it exists, even if it is
+ * null: the last page has no next one.
+ */
+function readEntries(
+  trail: Trail,
+  [other]: Trail,
+): readonly (readonly [string, readonly Place[]])[] {
+  const lists = trail.slice(0, 1).map(({ response, contract }) => {
+    const find = (sourcesOf: (contract: AuditContract) => readonly Source[]) => {
+      const others = sourcesOf(other?.contract ?? contract);
+      return sourcesOf(contract)
+        .flatMap((source, index) => source ?? others[index] ?? [])
+        .filter((source) => !isAbsent(source, response))
+        .map((source) => (typeof source === 'string' ? source : `header ${source.header}`));
+    };
+    const paging = find(({ paging: { style, next, more, position, pages } }) => [
+      ...[style === 'link-header' ? { header: 'link' } : next, more, position, pages],
+    ]);
+    const styles = [contract, other?.contract].map((one) => one?.paging.style);
+    const as = styles.find((style) => style !== 'none');
+    return [
+      ['records', [{ at: contract.records ?? '' }]],
+      ['total', find(({ total }) => [total]).map((at) => ({ at }))],
+      ['paging', paging.map((at) => ({ at, as }))],
+    ] as const;
+  });
   return [
-    {
-      ...compare('records', null, null),
-      change: records === contract.records ? 'same' : 'moved',
-      ...{ recorded: describe(records), live: describe(contract.records) },
-    },
-    compare('total', total, contract.total),
-    {
-      entry: 'paging.style',
-      change: isSameStyle ? 'same' : style === 'none' ? 'new' : 'moved',
-      ...{ recorded: { at: [style] }, live: { at: [contract.paging.style] } },
-    },
-    compare('paging.next', next, contract.paging.next),
-    compare('paging.more', more, contract.paging.more),
-    compare('paging.position', position, contract.paging.position),
-    compare('paging.pages', pages, contract.paging.pages),
+    ...lists.flat(),
+    ...EVENT_FIELDS.map((field) => [field.name, readField(field, trail)] as const),
   ];
 }
 
-function describe(source: Source): Reading {
-  const isHeader = source !== null && typeof source === 'object' && 'header' in source;
-  return { at: isHeader ? [`header ${source.header}`] : readPointers(source) };
+function readField({ name, read, entryOf }: EventField, trail: Trail): readonly Place[] {
+  const places = new Map<string, Place>();
+  for (const page of trail)
+    for (const { raw } of eventsOf([page]).filter((event) => read(event) !== null))
+      for (const at of usedPointers(entryOf(page.contract.event), [raw])) {
+        const as = name === 'occurredAt' ? formatOf(compilePointer(at)(raw)) : undefined;
+        const { found = 0 } = places.get(`${at} ${as}`) ?? {};
+        places.set(`${at} ${as}`, { at, as, found: found + 1 });
+      }
+  return [...places.values()];
 }
 
 /** What few records have is missing by chance in more than one of a hundred trails. Of short trails all counts. */
 const MAX_CHANCE = 0.01;
 const MIN_RECORDS = 20;
 
-function compareField(
-  field: EventField,
-  recorded: readonly TrailPage[],
-  live: readonly TrailPage[],
-): Comparison {
-  const [was, is] = [readField(field, recorded), readField(field, live)];
-  const [before, now] = [eventsOf(recorded), eventsOf(live)];
-  const mayBeMissing = (count: number) =>
-    before.length >= MIN_RECORDS &&
-    now.length > 0 &&
-    (1 - count / before.length) ** now.length > MAX_CHANCE;
-  const countAt = (pointer: string, events = now) =>
-    events.filter(({ raw }) => (compilePointer(pointer)(raw) ?? null) !== null).length;
-  const known = recorded.flatMap(({ contract }) => readPointers(field.entryOf(contract.event)));
-  const lost = known.filter((pointer) => {
-    const count = countAt(pointer, before);
-    return count > 0 && countAt(pointer) === 0 && !mayBeMissing(count);
-  });
-  const isMoved = is.at.some((pointer) => !known.includes(pointer));
-  const isShared = (some: readonly string[], others: readonly string[]) =>
-    some.length === 0 || some.some((one) => others.includes(one));
-  const change = () => {
-    if (was.found === 0) return is.found > 0 ? 'new' : 'same';
-    if (is.found === 0 && was.at.some((pointer) => countAt(pointer) > 0)) return 'format';
-    if (is.found === 0) return mayBeMissing(was.found) ? 'same' : 'lost';
-    if (lost.length > 0 || !isShared(was.at, is.at)) return isMoved ? 'moved' : 'lost';
-    return isShared(was.as, is.as) ? 'same' : 'format';
-  };
-  return { entry: field.name, change: change(), recorded: was, live: is };
-}
+type Pair<T> = readonly [recorded: readonly T[], live: readonly T[]];
 
-/** Which pointers an entry of events was read from, and the formats of times. */
-function readField({ name, read, entryOf }: EventField, pages: readonly TrailPage[]) {
-  const found = pages.flatMap((page) => {
-    const pointers = readPointers(entryOf(page.contract.event));
-    return eventsOf([page])
-      .filter((event) => read(event) !== null)
-      .map(({ raw }) => {
-        const values = pointers.map((at) => ({ at, value: compilePointer(at)(raw) ?? null }));
-        return values.find(({ value }) => value !== null);
-      });
-  });
-  const formats = name === 'occurredAt' ? found.map((one) => formatOf(one?.value)) : [];
-  const at = found.map((one) => one?.at ?? '');
-  return { at: [...new Set(at)], as: [...new Set(formats)], found: found.length };
+function compare(
+  entry: string,
+  [recorded, live]: Pair<Place>,
+  [before, now]: Pair<unknown>,
+): Comparison {
+  const mayBeMissing = ({ found = before.length }: Place) =>
+    before.length >= MIN_RECORDS &&
+    (1 - found / before.length) ** Math.max(1, now.length) > MAX_CHANCE;
+  const isThere = ({ at, found }: Place) =>
+    found !== undefined && now.some((raw) => (compilePointer(at)(raw) ?? null) !== null);
+  const isKnown = ({ at }: Place) => recorded.some((place) => place.at === at);
+  const isLost = (place: Place) =>
+    live.every(({ at }) => at !== place.at) && !isThere(place) && !mayBeMissing(place);
+  const isSameFormat = ({ as }: Place) => recorded.some((place) => place.as === as);
+  const change = () => {
+    if (recorded.length === 0) return live.length > 0 ? 'new' : 'same';
+    if (live.length === 0 && recorded.some(isThere)) return 'format';
+    if (recorded.some(isLost) || (live.length > 0 && !live.some(isKnown)))
+      return live.every(isKnown) ? 'lost' : 'moved';
+    return live.length === 0 || live.some(isSameFormat) ? 'same' : 'format';
+  };
+  return { entry, change: change(), recorded, live };
 }
 
 /** The format of a time, whatever the contract calls it. */
 function formatOf(value: unknown): string {
-  const isEpoch = /^(?:\/Date.*|-?\d+(?:\.\d+)?)$/.test(String(value));
+  const time = parseTime(value);
+  if (time === null) return 'without a zone';
+  if (/ [A-Z][a-z]{2} /.test(String(value))) return 'rfc2822'; // a month
+  const isText = parseIso(String(value)) !== null;
   const isSame = (format: (typeof INSTANT_FORMATS)[number]) =>
-    format.startsWith('epoch') && parseTime(value) === parseTime(value, format);
-  if (isEpoch && parseTime(value) !== null) return INSTANT_FORMATS.find(isSame) ?? 'epoch';
-  if (parseIso(String(value)) !== null) return 'iso8601';
-  return parseTime(value) === null ? 'without a zone' : 'rfc2822';
+    format.startsWith('epoch') !== isText && parseTime(value, format) === time;
+  return INSTANT_FORMATS.find(isSame) ?? '';
 }
