@@ -1,3 +1,6 @@
+import { stringify } from 'node:querystring';
+import type { RestRequest } from './routes.ts';
+
 /** A response of a recording. */
 export type RecordedResponse = {
   readonly status: number;
@@ -19,8 +22,8 @@ export function parseRecording(text: string): Recording | null {
     const responses = new Map<string, RecordedResponse>();
     let url: string | undefined;
     for (const { request, response } of JSON.parse(text).log.entries) {
-      const [, base, path = ''] = /^(https?:\/\/[^?#]*?)(\/api\/v1\/.*)$/.exec(request.url) ?? [];
-      if (base === undefined || request.method !== 'GET') continue;
+      const [, base, path = ''] = READ.exec(`${request.method} ${request.url}`) ?? [];
+      if (base === undefined) continue;
       url ??= base;
       const headers = new Headers();
       for (const { name, value } of response.headers) headers.append(name, value);
@@ -36,37 +39,30 @@ export function parseRecording(text: string): Recording | null {
   }
 }
 
+const READ = /^GET (https?:\/\/[^?#]*?)(\/api\/v1\/.*)$/;
+
 /** The response to a path, which may have a query; the order of its parameters does not matter. */
 export function findResponse({ responses }: Recording, path: string): RecordedResponse | undefined {
   return responses.get(toKey(path));
 }
 
-/** A request, as far as playback needs it. */
-type ReadRequest = {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly headers: { readonly host?: string | undefined };
-};
-
 /** Plays back the response to a GET; null if there is none. Links to pages lead to the host of the request instead. */
-export function playBack(recording: Recording, request: ReadRequest): RecordedResponse | null {
-  const pairs = Object.entries(request.query).flatMap(([name, value = '']) =>
-    [value].flat().map((one) => [name, one]),
-  );
-  const found = findResponse(recording, `${request.path}?${new URLSearchParams(pairs)}`);
+export function playBack(
+  recording: Recording,
+  { path, query, headers: { host } }: RestRequest,
+): RecordedResponse | null {
+  const found = findResponse(recording, `${path}?${stringify(query)}`);
   if (found === undefined) return null;
-  const { origin, pathname } = new URL(`${recording.url}${request.path}`);
+  const { origin, pathname } = new URL(`${recording.url}${path}`);
+  // A service behind a reverse proxy may not know the start of its path.
   const localize = (text: string) =>
-    text.replace(LINK_WITH_QUERY, (link, start, host, path) => {
-      const isPage = host === origin && (pathname.endsWith(path) || path.endsWith(request.path));
-      return isPage ? `${start}http://${request.headers.host}${path}?` : link;
+    text.replace(/(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g, (link, linkOrigin, to) => {
+      const isPage = linkOrigin === origin && (pathname.endsWith(to) || to.endsWith(path));
+      return isPage ? `http://${host}${to}?` : link;
     });
   const headers = Object.entries(found.headers).map(([name, value]) => [name, localize(value)]);
   return { ...found, headers: Object.fromEntries(headers), body: localize(found.body) };
 }
-
-/** The start of a link, in JSON or in a `Link` header. */
-const LINK_WITH_QUERY = /(["<])(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g;
 
 function toKey(target: string): string {
   const [path, query] = target.split(/\?(.*)/s);
