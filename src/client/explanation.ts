@@ -1,6 +1,10 @@
 /** How an entry of the contract was read: where, by whom, in how many records, and why it is null in the others. */
 export type ExplainedEntry = {
-  readonly at: string | readonly string[] | { readonly header: string } | null;
+  readonly at:
+    | string
+    | readonly (string | { readonly header: string })[]
+    | { readonly header: string }
+    | null;
 } & Readonly<Partial<Record<'as' | 'by' | 'found' | 'why', string>>>;
 
 type Entries<Name extends string> = Readonly<Record<Name, ExplainedEntry>>;
@@ -13,13 +17,10 @@ export type Explanation = {
       Record<'attempts' | 'ms', number> &
       Partial<Record<'status' | 'bytes', number> & Record<'why' | 'curl', string>>
   >)[];
-  readonly mapping?: Partial<Entries<'records' | 'total'>> & {
+  readonly mapping?: Partial<Entries<'records' | 'total' | 'paging'>> & {
     readonly login?: Entries<'accessToken' | 'refreshToken' | 'tokenType' | 'expires'>;
     readonly event?: Entries<Field> &
       Readonly<Record<'actor' | 'target', Entries<'identifier' | 'name' | 'type'>>>;
-    readonly paging?: { readonly style: string; readonly by: string } & Partial<
-      Entries<'next' | 'more' | 'position' | 'pages'>
-    >;
   };
   readonly filter?: Readonly<Record<'forwarded' | 'checkedByGateway', readonly string[]>>;
 };

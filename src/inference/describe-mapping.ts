@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
+import { pointerMembers } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
 import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
 import { ENTRY_REASONS, NULL_REASONS } from './null-reasons.ts';
@@ -9,46 +10,41 @@ const REASONS: Readonly<Record<string, string>> = NULL_REASONS;
 /**
  * Describes the entries of a completed contract, some of which are functions: where each was found, whether the
  * contract or inference did, in how many of the events it has a value, and why it is null in the others. The result has
- * pointers and names of the contract, but no value. What is null and has no reason is left out.
+ * pointers and names of the contract, but no value.
  * @param names Those of the entry: none for a whole part of a contract.
  */
 export function describeMapping(
   entry: unknown,
   configured: unknown,
-  events: readonly AuditEvent[],
+  events: readonly AuditEvent[] = [],
   ...names: readonly string[]
-): object | null {
+): object {
   if (typeof entry === 'function') return describeMapping(entry(), configured, events, ...names);
-  const at = isObject(entry) && 'at' in entry ? entry['at'] : entry;
+  const { at, as } = isObject(entry) && 'at' in entry ? entry : { at: entry, as: undefined };
   if (isObject(at) && !('header' in at)) {
-    const described = Object.entries(at).map(([name, part]) => {
+    const described = pointerMembers(at).map(([name, part]) => {
       const given = Object(configured)[name];
       return [name, describeMapping(part, given, events, ...names, name)] as const;
     });
-    return Object.fromEntries(described.filter(([, description]) => description !== null));
+    return Object.fromEntries(described);
   }
   const by = configured === undefined ? 'inference' : 'contract';
-  const [, role = '', part] = names;
-  const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
+  if (at === null && by === 'contract') return { at, by, why: ENTRY_REASONS.none };
   if (at === null) {
-    const why = isPart ? REASONS['part'] : names.map((name) => REASONS[name]).find(Boolean);
-    if (by === 'contract') return { at, by, why: ENTRY_REASONS.none };
-    return why === undefined ? null : { at, why };
+    const [, role = '', part] = names;
+    const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
+    return { at, why: (isPart ? ['part'] : names).map((name) => REASONS[name]).find(Boolean) };
   }
-  const described = { at, ...(isObject(entry) && 'as' in entry && { as: entry['as'] }), by };
   const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
-  if (field === undefined || events.length === 0) return described;
+  if (field === undefined || events.length === 0) return { at, as, by };
   const records = events.map(({ raw }) => raw);
   const [first = at, ...others] = usedPointers(entry, records);
   const unread = events.filter((event) => field.read(event) === null);
-  const count = events.length - unread.length;
   const hasValue = ({ raw }: AuditEvent) =>
     readPointers(at).some((pointer) => (compilePointer(pointer)(raw) ?? '') !== '');
-  const why = ENTRY_REASONS[unread.some(hasValue) ? 'unread' : by];
   return {
-    ...described,
-    at: others.length === 0 ? first : [first, ...others],
-    found: `${count} of ${events.length}`,
-    ...(unread.length > 0 && { why: count === 0 ? why : `in other records, ${why}` }),
+    ...{ at: others.length === 0 ? first : [first, ...others], as, by },
+    found: `${events.length - unread.length} of ${events.length}`,
+    why: unread.length > 0 ? ENTRY_REASONS[unread.some(hasValue) ? 'unread' : by] : undefined,
   };
 }

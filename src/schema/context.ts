@@ -80,8 +80,7 @@ export function createContext(
   { address, trace }: { readonly address: () => string | null; readonly trace: Trace },
   isExplained: boolean,
 ): Context {
-  const { clock } = stream.timers;
-  const recorder = isExplained ? createRecorder(client.url, contract, { trace, clock }) : undefined;
+  const recorder = isExplained ? createRecorder(client.url, contract, trace) : undefined;
   const calls = client.of(recorder?.traceOf('audit') ?? trace);
   const bearer = () => parseBearer(request.headers.get('authorization'));
   const authorized = () => calls.authorized(bearer());

@@ -6,7 +6,7 @@ import type { ConfiguredContract, LazyAuditContract, LoginContract } from '../ma
 import type { AuditEvent } from '../mapping/event.ts';
 import { type EventFilter, filterParameters } from '../pagination/select-events.ts';
 import { type Path, type QueryParameter, showPath, toCurl } from '../upstream/path.ts';
-import type { Trace } from '../upstream/types.ts';
+import type { Attempt, Trace } from '../upstream/types.ts';
 
 /** The requests to the service, by the fields that send them. */
 const REQUESTS: Readonly<Record<string, string>> = {
@@ -16,38 +16,37 @@ const REQUESTS: Readonly<Record<string, string>> = {
   deleteApiKey: 'DELETE /api/v1/secrets/{client_id}',
 };
 
-/** One call, as far as it got. JSON omits what is undefined. */
-type Call = Record<'attempts' | 'ms', number> &
-  Record<'status' | 'bytes', number | undefined> & {
-    readonly field: string;
-    sent: false | undefined;
-    why: string | undefined;
-  };
+/** A call to the service, or a field that failed before its call. */
+type Call = {
+  readonly field: string;
+  readonly path: Omit<Path, 'value'>;
+  readonly attempts: Attempt[];
+};
 
 /** Records what a request does, to explain it. What it shows contains no value of the client or the service. */
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Creates the recorder of one request. `clock` is monotonic time in milliseconds. */
-export function createRecorder(
-  baseUrl: string,
-  { audit, login }: ConfiguredContract,
-  { trace, clock }: { readonly trace: Trace; readonly clock: () => number },
-) {
+/** Creates the recorder of one request. */
+export function createRecorder(baseUrl: string, contract: ConfiguredContract, trace: Trace) {
+  const { audit, login } = contract;
   const calls: Call[] = [];
   const events: AuditEvent[] = [];
   const [forwarded, checkedByGateway] = [new Set<string>(), new Set<string>()];
-  let trail: LazyAuditContract | undefined;
-  let ofLogin: object | null = null;
+  let describe = (): object | undefined => undefined;
   let isClosed = false;
 
-  const addCall = (field: string, to: Omit<Path, 'value'>): Call => {
+  const explainCall = ({ field, path, attempts }: Call, failure: string | undefined) => {
     const [method] = REQUESTS[field]?.split(' ') ?? [];
-    const path = showPath(to, audit?.paging?.parameter);
-    const curl = method === 'GET' ? toCurl(baseUrl, path) : undefined;
-    const request = { field, method, path, attempts: 0, status: undefined, ms: 0 };
-    const call = { ...request, bytes: undefined, sent: false as const, why: undefined, curl };
-    calls.push(call);
-    return call;
+    const shown = showPath(path, audit?.paging?.parameter);
+    const last = attempts.at(-1);
+    return {
+      ...{ field, method, path: shown, attempts: attempts.length, status: last?.status },
+      ms: Math.round(attempts.reduce((sum, { seconds }) => sum + 1000 * seconds, 0)),
+      bytes: last?.bytes || undefined,
+      sent: attempts.some(({ isSent }) => isSent) ? undefined : false,
+      why: last === undefined ? failure : last.code && FAILURES[last.code],
+      curl: method === 'GET' ? toCurl(baseUrl, shown) : undefined,
+    };
   };
 
   return {
@@ -56,29 +55,29 @@ export function createRecorder(
       ...trace,
       beginCall: (method, path) => {
         if (isClosed) return undefined;
-        const request = `${method} ${path.template}`;
-        const field = Object.keys(REQUESTS).find((name) => REQUESTS[name] === request) ?? '';
-        const call = addCall(field === 'audit' ? reader : field, path);
-        const begun = clock();
-        return ({ status, code, bytes, isSent }) => {
-          call.attempts += 1;
-          call.ms = Math.round(clock() - begun);
-          call.status = status;
-          call.why = code && FAILURES[code];
-          if (bytes > 0) call.bytes = bytes;
-          if (isSent) call.sent = undefined;
-        };
+        const isOwn = (field: string) => REQUESTS[field] === `${method} ${path.template}`;
+        const field = [reader, ...Object.keys(REQUESTS)].find(isOwn) ?? '';
+        const attempts: Attempt[] = [];
+        calls.push({ field, path, attempts });
+        return (attempt) => void attempts.push(attempt);
       },
     }),
     /** Adds a page of the trail, or a response without records. The first with records is described. */
     addPage: (completed: LazyAuditContract, page?: AuditPage) => {
-      if (isClosed) return;
-      if (events.length === 0) trail = completed;
+      const { records, event, total, paging } = completed;
+      if (events.length === 0)
+        describe = () => {
+          const { style, next, more, position, pages } = paging();
+          const at = [next, more, position, pages].flat().filter((source) => source !== null);
+          const trail = { records, event, total, paging: { at, as: style } };
+          const configured = { ...audit, paging: audit?.paging?.style };
+          return describeMapping(trail, configured, events.splice(0));
+        };
       for (let index = 0; page !== undefined && index < page.length; index += 1)
         events.push(page.item(index));
     },
     addLogin: (completed: LoginContract) => {
-      ofLogin = describeMapping(completed, login, []);
+      describe = () => ({ login: describeMapping(completed, login) });
     },
     /** Adds a filter. A parameter that the client gave replaces one of the contract. */
     addFilter: (conditions: EventFilter, given: readonly QueryParameter[]) => {
@@ -91,32 +90,22 @@ export function createRecorder(
     /** Explains a result with these errors, and ends the record: a subscription goes on for hours. */
     explain: (errors: readonly GraphQLError[] = []) => {
       isClosed = true;
-      for (const { nodes: [node] = [], originalError } of errors) {
-        const field = node !== undefined && 'name' in node ? (node.name?.value ?? '') : '';
+      const failures = new Map<string, string>();
+      for (const { nodes, originalError } of errors) {
+        const field = String(Object(nodes?.[0]).name?.value);
         const [, template] = REQUESTS[field]?.split(' ') ?? [];
         if (template === undefined || !(originalError instanceof GatewayError)) continue;
-        // A field that failed before its call, such as a login above the limit.
-        if (calls.every((call) => call.field !== field)) addCall(field, { template });
-        for (const call of calls) // its message is a fixed sentence
-          if (call.field === field && call.attempts === 0) call.why ??= originalError.message;
+        failures.set(field, originalError.message); // a fixed sentence
+        const hasCall = calls.some((call) => call.field === field);
+        if (!hasCall) calls.push({ field, path: { template }, attempts: [] });
       }
       const filter = { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] };
       const isFiltered = forwarded.size + checkedByGateway.size > 0;
-      const ofTrail = trail && describeTrail(trail, audit, events.splice(0));
-      const mapping = ofTrail ?? (ofLogin && { login: ofLogin });
-      return { calls, ...(mapping && { mapping }), ...(isFiltered && { filter }) };
+      return {
+        calls: calls.map((call) => explainCall(call, failures.get(call.field))),
+        mapping: describe(),
+        filter: isFiltered ? filter : undefined,
+      };
     },
   };
-}
-
-function describeTrail(
-  { records, event, total, paging }: LazyAuditContract,
-  audit: ConfiguredContract['audit'],
-  events: readonly AuditEvent[],
-) {
-  const { style, next, more, position, pages } = paging();
-  const by = audit?.paging?.style === undefined ? 'inference' : 'contract';
-  const pointers = describeMapping({ next, more, position, pages }, audit?.paging, []);
-  const described = describeMapping({ records, event, total }, audit, events);
-  return { ...described, paging: { style, by, ...pointers } };
 }

@@ -395,7 +395,7 @@ describe('the mapping of every published shape', () => {
           }
         }
         expect(mapping?.records?.at).toEqual(expect.any(String));
-        expect(mapping?.paging?.style).toEqual(expect.any(String));
+        expect(mapping?.paging?.as).toEqual(expect.any(String));
         if (data.audit.totalCount === null) expect(mapping?.total).toBeDefined();
       }
     },
@@ -470,7 +470,7 @@ describe('the mapping of every published shape', () => {
     const unread = {
       by: 'contract',
       found: '1 of 2',
-      why: 'in other records, its values are not understood',
+      why: 'its values are not understood',
     };
     expect(occurredAt).toEqual({ at: '/at', as: 'iso8601', ...unread });
     expect(outcome).toEqual({ at: '/result', ...unread });
@@ -483,7 +483,7 @@ describe('the mapping of every published shape', () => {
     });
     expect(actor?.identifier).toEqual({ at: '/actor/id', by: 'inference', found: '2 of 2' });
     expect(actor?.name).toEqual({ at: null, why: 'no field next to the others has its name' });
-    expect(mapping?.paging).toEqual({ style: 'none', by: 'inference' });
+    expect(mapping?.paging).toEqual({ at: [], as: 'none', by: 'inference' });
   });
 });
 
@@ -571,7 +571,7 @@ it('a subscription is explained with its first payload only', async () => {
 });
 
 it('a recorder records nothing after it has explained the first payload', () => {
-  const recorder = createRecorder('http://h', {}, { trace: NO_TRACE, clock: () => 0 });
+  const recorder = createRecorder('http://h', {}, NO_TRACE);
   const begin = () => recorder.traceOf('auditEvents').beginCall?.('GET', path`/api/v1/audit`);
   expect(begin()).toBeDefined();
   expect(recorder.explain().calls).toHaveLength(1);
