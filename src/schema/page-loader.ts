@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage, PageToken } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/fetch-pages.ts';
-import { type Path, withParameter } from '../upstream/path.ts';
+import { type Path, withPage } from '../upstream/path.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';
 import { sufficientPrefix } from './sufficient-prefix.ts';
@@ -79,8 +79,7 @@ type PageKey = {
 
 function toPath(client: Pick<RestClient, 'follow'>, first: Path, token: PageToken | null): Path {
   if (token === null) return first;
-  if (!('link' in token))
-    return withParameter(first, { name: token.parameter, value: token.value });
+  if (!('link' in token)) return withPage(first, { name: token.parameter, value: token.value });
   const path = client.follow(token.link, first);
   if (path !== null) return path;
   throw new GatewayError('BAD_USER_INPUT', {

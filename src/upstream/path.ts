@@ -11,18 +11,19 @@ export type Path = {
   readonly template: string;
   /** The path to send, with its query. */
   readonly value: EncodedPath;
-  /** The query parameters in `value`. */
+  /** The query parameters in `value`. The query of a link is one without a name. */
   readonly query?: readonly QueryParameter[];
-  /** Of a page other than the first: the parameter that requests it; null for the query of a link. */
-  readonly page?: string | null;
 };
 
 /** One query parameter, not encoded. */
 export type QueryParameter = {
   readonly name: string;
   readonly value: string;
-  /** What `showPath` may show: the name if the contract wrote it, `all` if the value is ours as well. Default: nothing. */
-  readonly shown?: 'name' | 'all';
+  /**
+   * What `showPath` may show: the name if the contract wrote it, `all` if the value is ours as well, `page` if it requests
+   * a page other than the first. Default: nothing.
+   */
+  readonly shown?: 'name' | 'all' | 'page';
 };
 
 /** Without control characters, and neither `.` nor `..`, which a URL parser resolves, encoded or not (WHATWG URL, 4.1). */
@@ -54,27 +55,23 @@ export function path(
 }
 
 /**
- * Appends query parameters in the given order; repeated names stay repeated.
+ * Replaces the query by these parameters in the given order, if there are any; repeated names stay repeated.
  * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
  */
-export function withQuery(to: Path, parameters: readonly QueryParameter[]): Path {
-  if (parameters.length === 0) return to;
-  const pairs = parameters.map(encodePair);
-  const value = `${to.value}?${pairs.join('&')}` as EncodedPath; // every pair is encoded
-  return { ...to, value, query: parameters };
+export function withQuery(to: Path, query: readonly QueryParameter[]): Path {
+  if (query.length === 0) return to;
+  const [bare] = to.value.split('?', 1);
+  const value = `${bare}?${query.map(encodePair).join('&')}` as EncodedPath; // every pair is encoded
+  return { ...to, value, query };
 }
 
 /**
- * Replaces a query parameter, or appends it.
+ * Replaces the query parameter that requests a page, or appends it.
  * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
  */
-export function withParameter(to: Path, parameter: QueryParameter): Path {
-  const [bare = '', query = ''] = to.value.split('?');
-  const name = encodeText(parameter.name);
-  const others = query.split('&').filter((pair) => pair !== '' && pair.split('=')[0] !== name);
-  const pairs = [...others, encodePair(parameter)];
-  const value = `${bare}?${pairs.join('&')}` as EncodedPath; // every pair is encoded
-  return { ...to, value, page: parameter.name };
+export function withPage(to: Path, { name, value }: QueryParameter): Path {
+  const others = (to.query ?? []).filter((parameter) => parameter.name !== name);
+  return withQuery(to, [...others, { name, value, shown: 'page' }]);
 }
 
 /**
@@ -89,7 +86,8 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
   if (url === null || url.origin !== own.origin || url.search === '') return null;
   const isSamePath = own.pathname.endsWith(url.pathname) || url.pathname.endsWith(bare);
   const value = `${bare}${url.search}` as EncodedPath; // the URL parser has encoded the query
-  return isSamePath ? { ...from, value, page: null } : null;
+  const query = [{ name: '', value: '', shown: 'page' as const }];
+  return isSamePath ? { ...from, value, query } : null;
 }
 
 /**
@@ -98,7 +96,7 @@ export function followLink(link: string, from: Path, base: URL): Path | null {
  * `name=value`, or the query of a link. Variables are percent-encoded; nothing else contains a `$`.
  */
 export function showPath(
-  { template, query = [], page }: Omit<Path, 'value'>,
+  { template, query = [] }: Omit<Path, 'value'>,
   pageParameter?: string | null,
 ): string {
   let count = 0;
@@ -107,13 +105,12 @@ export function showPath(
     return count === 1 ? '$PARAMETER' : `$PARAMETER_${count}`;
   };
   const bare = template.replace(/\{\w+\}/g, nextVariable);
-  const others = page === null ? [] : query.filter(({ name }) => name !== page);
-  const pairs = others.map(({ name, value, shown }) => {
-    if (shown === undefined) return nextVariable();
-    return `${encodeText(name)}=${shown === 'all' ? encodeText(value) : nextVariable()}`;
+  const pairs = query.map(({ name, value, shown }) => {
+    if (shown === 'all') return encodePair({ name, value });
+    const variable = shown === 'page' ? '$CURSOR' : nextVariable();
+    const isNamed = shown === 'name' || (shown === 'page' && name === pageParameter);
+    return isNamed ? `${encodeText(name)}=${variable}` : variable;
   });
-  const isNamed = page != null && page === pageParameter;
-  if (page !== undefined) pairs.push(isNamed ? `${encodeText(page)}=$CURSOR` : '$CURSOR');
   return pairs.length === 0 ? bare : `${bare}?${pairs.join('&')}`;
 }
 

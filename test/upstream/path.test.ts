@@ -7,7 +7,7 @@ import {
   path,
   showPath,
   toCurl,
-  withParameter,
+  withPage,
   withQuery,
 } from '../../src/upstream/path.ts';
 
@@ -52,7 +52,7 @@ describe('a path', () => {
     const base = new URL('http://h');
     for (const changed of [
       withQuery(audit, [parameter]),
-      withParameter(audit, parameter),
+      withPage(audit, parameter),
       followLink('?page=2', audit, base),
     ]) {
       expect(changed).toMatchObject({ template: '/api/v1/audit', value: '/api/v1/audit?page=2' });
@@ -97,7 +97,7 @@ describe('a path that is shown', () => {
           what === undefined ? own : { ...own, shown: what },
         );
         const first = withQuery(path`/api/v1/audit`, query);
-        const to = page === null ? first : withParameter(first, page);
+        const to = page === null ? first : withPage(first, page);
         const text = showPath(to, paging?.name);
         const sent = to.value.split(/[?&]/).slice(1);
         const parts = text.split(/[?&]/).slice(1);
