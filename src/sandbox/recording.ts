@@ -1,12 +1,8 @@
 import { stringify } from 'node:querystring';
-import type { RestRequest } from './routes.ts';
+import type { RestRequest, RestResponse } from './routes.ts';
 
 /** A response of a recording. */
-export type RecordedResponse = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-};
+export type RecordedResponse = Required<RestResponse> & { readonly body: string };
 
 /** Responses of a service to GET requests. */
 export type Recording = {
@@ -55,13 +51,13 @@ export function playBack(
   if (found === undefined) return null;
   const { origin, pathname } = new URL(`${recording.url}${path}`);
   // A service behind a reverse proxy may not know the start of its path.
-  const localize = (text: string) =>
-    text.replace(/(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g, (link, linkOrigin, to) => {
-      const isPage = linkOrigin === origin && (pathname.endsWith(to) || to.endsWith(path));
-      return isPage ? `http://${host}${to}?` : link;
-    });
-  const headers = Object.entries(found.headers).map(([name, value]) => [name, localize(value)]);
-  return { ...found, headers: Object.fromEntries(headers), body: localize(found.body) };
+  const isPage = (from: string, to: string) =>
+    from === origin && (pathname.endsWith(to) || to.endsWith(path));
+  return JSON.parse(
+    JSON.stringify(found).replace(/(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g, (link, from, to) =>
+      isPage(from, to) ? `http://${host}${to}?` : link,
+    ),
+  );
 }
 
 function toKey(target: string): string {

@@ -17,17 +17,12 @@ export type Place = {
   readonly found?: number;
 };
 
-/** An entry of the contract, in a recording and in a live service. `new` and `same` are no drift. */
-export type Comparison = {
-  readonly entry: string;
-  readonly change: 'same' | 'new' | 'lost' | 'moved' | 'format';
-  readonly recorded: readonly Place[];
-  readonly live: readonly Place[];
-};
-
 type Trail = readonly TrailPage[];
 
-/** Compares how two trails are mapped: no values, but which entries are found, where, and in which format. */
+/**
+ * Compares how two trails are mapped: no values, but which entries are found, where, and in which format. The changes `new`
+ * and `same`, and new keys, are no drift.
+ */
 export function compareTrails(recorded: Trail, live: Trail) {
   const records = [recordsOf(recorded), recordsOf(live)] as const;
   const found = readEntries(live, recorded);
@@ -55,10 +50,7 @@ function recordsOf(trail: Trail): readonly unknown[] {
  * Reads where each entry is in a trail. Around the records, a place of the other trail counts if it exists, even if it is
  * null: the last page has no next one.
  */
-function readEntries(
-  trail: Trail,
-  [other]: Trail,
-): readonly (readonly [string, readonly Place[]])[] {
+function readEntries(trail: Trail, [other]: Trail) {
   const lists = trail.slice(0, 1).map(({ response, contract }) => {
     const find = (sourcesOf: (contract: AuditContract) => readonly Source[]) => {
       const others = sourcesOf(other?.contract ?? contract);
@@ -102,11 +94,7 @@ const MIN_RECORDS = 20;
 
 type Pair<T> = readonly [recorded: readonly T[], live: readonly T[]];
 
-function compare(
-  entry: string,
-  [recorded, live]: Pair<Place>,
-  [before, now]: Pair<unknown>,
-): Comparison {
+function compare(entry: string, [recorded, live]: Pair<Place>, [before, now]: Pair<unknown>) {
   const mayBeMissing = ({ found = before.length }: Place) =>
     before.length >= MIN_RECORDS &&
     (1 - found / before.length) ** Math.max(1, now.length) > MAX_CHANCE;
