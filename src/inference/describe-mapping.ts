@@ -3,9 +3,34 @@ import { compilePointer } from '../mapping/json-pointer.ts';
 import { pointerMembers } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
 import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
-import { ENTRY_REASONS, NULL_REASONS } from './null-reasons.ts';
 
-const REASONS: Readonly<Record<string, string>> = NULL_REASONS;
+/** Why an entry is not found: completes "… is null:". The command `learn` and explain give the same reasons. */
+export const NULL_REASONS = {
+  id: 'no field has the name of a record ID',
+  occurredAt: 'no field with the name of an event time holds a time with a zone',
+  action: 'no field has the name of an action',
+  actor: 'no field has the name of an actor',
+  target: 'no field has the name of a target',
+  outcome:
+    'no field with the name of an outcome holds a success flag, or a word for success or failure',
+  ipAddress: 'no field holds the IP address of an actor',
+  userAgent: 'no field has the name or the format of a user agent',
+  part: 'no field next to the others has its name',
+  accessToken: 'no field, or more than one, has the name of an access token',
+  refreshToken: 'no field, or more than one, has the name of a refresh token',
+  tokenType: 'no field has the name of a token type',
+  expires: 'no field with the name of an expiry holds a lifetime or a time',
+  records: 'no list of records was found, or several',
+  total: 'no field or header has the name of a total',
+} as const;
+
+/** Why a field is null although it has an entry. */
+export const ENTRY_REASONS = {
+  contract: 'the pointer in the contract leads to no value',
+  inference: 'the pointer leads to no value',
+  unread: 'its values are not understood',
+  none: 'the contract says that there is none',
+} as const;
 
 /**
  * Describes the entries of a completed contract, some of which are functions: where each was found, whether the
@@ -33,7 +58,8 @@ export function describeMapping(
   if (at === null) {
     const [, role = '', part] = names;
     const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
-    return { at, why: (isPart ? ['part'] : names).map((name) => REASONS[name]).find(Boolean) };
+    const keys = isPart ? ['part'] : names;
+    return { at, why: Object.entries(NULL_REASONS).find(([key]) => keys.includes(key))?.[1] };
   }
   const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
   if (field === undefined || events.length === 0) return { at, as, by };

@@ -1,5 +1,5 @@
+import { ENTRY_REASONS, NULL_REASONS } from '../../inference/describe-mapping.ts';
 import { listUnreadValues, readPointers, type UnreadValue } from '../../inference/event-fields.ts';
-import { ENTRY_REASONS, NULL_REASONS } from '../../inference/null-reasons.ts';
 import type {
   AuditContract,
   ConfiguredContract,

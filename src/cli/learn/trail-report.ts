@@ -1,7 +1,7 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
+import { ENTRY_REASONS } from '../../inference/describe-mapping.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_FIELDS, listUnreadValues, readPointers } from '../../inference/event-fields.ts';
-import { ENTRY_REASONS } from '../../inference/null-reasons.ts';
 import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
 import type {
   AuditContract,
