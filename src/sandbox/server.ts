@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseRecording, type Recording } from './recording.ts';
+import { parseRecording } from './recording.ts';
 import { problem, type RestRequest, type RestResponse, respond } from './routes.ts';
 import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
 import { DEMO_CLIENTS, type SandboxClient } from './seed.ts';
@@ -56,12 +56,21 @@ export async function startSandbox({
       return problem(500, 'The scripted response is invalid, or onRequest threw.');
     }
   };
+  const respondSafely = (request: RestRequest, ip: string | null): RestResponse => {
+    try {
+      return respond(store, request, ip, recording);
+    } catch (error) {
+      return error instanceof URIError
+        ? problem(400, 'The path is not percent-encoded correctly.')
+        : problem(500, 'The sandbox failed.');
+    }
+  };
   const server = createServer(async (incoming, response) => {
     const ip = incoming.socket.remoteAddress ?? null; // null if the client has disconnected
     const request = await readRequest(incoming).catch(() => null); // it has disconnected
     if (request === null) return;
     const script = scriptFor(request);
-    const own = replacesResponse(script) ? {} : respondSafely(store, request, ip, recording);
+    const own = replacesResponse(script) ? {} : respondSafely(request, ip);
     await wait(script.delayMs ?? 0, null, { signal: closing.signal }).catch(() => {});
     sendResponse({ ...own, ...script }, response, script.lost);
   });
@@ -88,21 +97,6 @@ export async function startSandbox({
       store[Symbol.dispose]();
     },
   };
-}
-
-function respondSafely(
-  store: Store,
-  request: RestRequest,
-  ip: string | null,
-  recording: Recording | undefined,
-): RestResponse {
-  try {
-    return respond(store, request, ip, recording);
-  } catch (error) {
-    return error instanceof URIError
-      ? problem(400, 'The path is not percent-encoded correctly.')
-      : problem(500, 'The sandbox failed.');
-  }
 }
 
 const MAX_BODY_BYTES = 65_536;
