@@ -212,6 +212,40 @@ describe('the report of keytrail check', () => {
     expect(status).toBe(0);
   });
 
+  it('finds times in another unit, another style of paging, and a next page at another place', async () => {
+    const since2026 = (unitsPerSecond: number) =>
+      events.map((event, index) => ({ ...event, time: (1_795_000_000 - index) * unitsPerSecond }));
+    const next = '/api/v1/audit?page=2';
+    const before = { events: since2026(1), next };
+    await using checking = await startChecking({ body: before });
+    const changesOf = async (body: object) => {
+      const { stdout } = await checking.check({ body: { ...before, ...body } });
+      return stdout.match(/^ {2}\S+ +(?:moved|lost|format) .*$/gm)?.map((row) => row.trim());
+    };
+    expect(await changesOf({})).toBeUndefined();
+    expect(await changesOf({ events: since2026(1000) })).toEqual([
+      'occurredAt        format  /time, epoch-seconds, in 60         /time, epoch-milliseconds, in 60',
+    ]);
+    expect(await changesOf({ next: 'c2' })).toEqual([
+      'paging            format  /next, next-link                    /next, cursor',
+    ]);
+    expect(await changesOf({ next: null, nextPage: next })).toEqual([
+      'paging            moved   /next, next-link                    /nextPage, next-link',
+    ]);
+  });
+
+  it('accepts that a key is missing which inference knows, but from which nothing was read', async () => {
+    const both = events.map((event) => ({ ...event, created_at: event.time }));
+    await using checking = await startChecking({ body: { events: both } });
+    const { status, stdout } = await checking.check({ body: { events } });
+    expect(stdout).toContain('No drift.');
+    expect(status).toBe(0);
+    const other = both.map(({ time: _, ...event }) => event);
+    const moved = await checking.check({ body: { events: other } });
+    expect(moved.stdout).toMatch(/occurredAt +moved +\/time, .* \/created_at, /);
+    expect(moved.status).toBe(1);
+  });
+
   it.each<[string, ServiceResponse, number]>([
     ['a list without records', { body: { events: [] } }, 1],
     ['no list', { body: { ok: 'yes' } }, 1],
