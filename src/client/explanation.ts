@@ -1,11 +1,9 @@
+type Source = string | { readonly header: string };
+
 /** How an entry of the contract was read: where, by whom, in how many records, and why it is null in the others. */
-export type ExplainedEntry = {
-  readonly at:
-    | string
-    | readonly (string | { readonly header: string })[]
-    | { readonly header: string }
-    | null;
-} & Readonly<Partial<Record<'as' | 'by' | 'found' | 'why', string>>>;
+export type ExplainedEntry = Readonly<Partial<Record<'as' | 'by' | 'found' | 'why', string>>> & {
+  readonly at: Source | readonly Source[] | null;
+};
 
 type Entries<Name extends string> = Readonly<Record<Name, ExplainedEntry>>;
 type Field = 'id' | 'occurredAt' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';

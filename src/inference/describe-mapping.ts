@@ -45,6 +45,11 @@ export function describeMapping(
   ...names: readonly string[]
 ): object {
   if (typeof entry === 'function') return describeMapping(entry(), configured, events, ...names);
+  if (isObject(entry) && 'style' in entry) {
+    const { style, next, more, position, pages } = entry;
+    const sources = [next, more, position, pages].flat().filter((source) => source !== null);
+    return describeMapping({ at: sources, as: style }, Object(configured).style, events, ...names);
+  }
   const { at, as } = isObject(entry) && 'at' in entry ? entry : { at: entry, as: undefined };
   if (isObject(at) && !('header' in at)) {
     const described = pointerMembers(at).map(([name, part]) => {

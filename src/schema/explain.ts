@@ -65,14 +65,8 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
     /** Adds a page of the trail, or a response without records. The first with records is described. */
     addPage: (completed: LazyAuditContract, page?: AuditPage) => {
       const { records, event, total, paging } = completed;
-      if (events.length === 0)
-        describe = () => {
-          const { style, next, more, position, pages } = paging();
-          const at = [next, more, position, pages].flat().filter((source) => source !== null);
-          const trail = { records, event, total, paging: { at, as: style } };
-          const configured = { ...audit, paging: audit?.paging?.style };
-          return describeMapping(trail, configured, events.splice(0));
-        };
+      const trail = { records, event, total, paging };
+      if (events.length === 0) describe = () => describeMapping(trail, audit, events.splice(0));
       for (let index = 0; page !== undefined && index < page.length; index += 1)
         events.push(page.item(index));
     },
@@ -100,11 +94,10 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
         if (!hasCall) calls.push({ field, path: { template }, attempts: [] });
       }
       const filter = { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] };
-      const isFiltered = forwarded.size + checkedByGateway.size > 0;
       return {
         calls: calls.map((call) => explainCall(call, failures.get(call.field))),
         mapping: describe(),
-        filter: isFiltered ? filter : undefined,
+        filter: Object.values(filter).flat().length > 0 ? filter : undefined,
       };
     },
   };
