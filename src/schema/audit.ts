@@ -15,7 +15,6 @@ import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, type BuilderTypes, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
-import type { PageLoader } from './page-loader.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
 export function addAudit(builder: Builder): void {
@@ -206,18 +205,13 @@ export function readTrailArguments(
 
 /** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */
 export function listAudit(
-  {
-    authorized,
-    contract,
-    reportDrift,
-    recorder,
-  }: Pick<Context, 'contract' | 'reportDrift'> & {
-    readonly recorder?: Context['recorder'];
-    readonly authorized: Pick<PageLoader, 'list'>;
+  context: Pick<Context, 'contract' | 'reportDrift' | 'recorder'> & {
+    readonly authorized: Pick<Context['authorized'], 'list'>;
   },
   parameters: readonly QueryParameter[],
   isPrefixSufficient = false,
 ) {
+  const { authorized, contract, reportDrift, recorder } = context;
   return authorized.list({
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),

@@ -35,7 +35,7 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   readonly release: PageLoader['release'];
   readonly stream: Stream;
   /** Given if the client asks for an explanation. */
-  readonly recorder: Recorder | undefined;
+  readonly recorder?: Recorder | undefined;
 };
 
 /** What a subscription needs. */
