@@ -1,6 +1,6 @@
 import type { DeepPartial, ExpiryFormat, LoginContract } from '../mapping/contract.ts';
 import { decodeJwtClaims } from '../mapping/login.ts';
-import { parseTime } from '../mapping/time.ts';
+import { detectFormat } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentOf } from './classify-paths.ts';
@@ -100,8 +100,8 @@ const MAX_WITHOUT_UNIT = 300_000;
 function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryFormat | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|lease duration|second|sec)\b/.test(lastKey(path));
-  if (!isLifetime && parseTime(value) !== null)
-    return INSTANTS.find((format) => parseTime(value) === parseTime(value, format)) ?? null;
+  const instant = isLifetime ? null : detectFormat(value);
+  if (instant !== null) return instant;
   if (!/^(?!0+$)\d+(?:\.\d+)?$/.test(String(value))) return null; // 0 means "never", or "expired"
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;
@@ -109,11 +109,3 @@ function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryForm
   const isTooLarge = Number(value) >= (isLifetime ? MAX_SECONDS : MAX_WITHOUT_UNIT);
   return isOtherUnit || isTooLarge ? null : 'seconds';
 }
-
-const INSTANTS = [
-  'epoch-seconds',
-  'epoch-milliseconds',
-  'epoch-microseconds',
-  'iso8601',
-  'rfc2822',
-] as const;

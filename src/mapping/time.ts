@@ -90,6 +90,18 @@ function parseEpoch(value: number, unitsPerSecond: number | undefined): Instant 
   );
 }
 
+/** Detects the format in which `parseTime` reads a value; null for a value that it does not read. */
+export function detectFormat(value: unknown): InstantFormat | null {
+  const time = parseTime(value);
+  if (time === null) return null;
+  if (parseIso(String(value)) !== null) return 'iso8601';
+  if (RFC_2822.test(String(value))) return 'rfc2822';
+  const isEpoch = (format: InstantFormat) => format in UNITS_PER_SECOND;
+  return (
+    INSTANT_FORMATS.filter(isEpoch).find((format) => parseTime(value, format) === time) ?? null
+  );
+}
+
 /** Parses a text with a zone (ISO 8601, RFC 3339); null for anything else. */
 export function parseIso(text: string): Instant | null {
   const match = ISO.exec(text.replace(BASIC, '$1-$2-$3T$4:$5:$6'));

@@ -1,6 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTime, parseTime } from '../../src/mapping/time.ts';
+import { compileTime, detectFormat, parseTime } from '../../src/mapping/time.ts';
+
+it.each([
+  ['2026-11-21T09:30:00Z', 'iso8601'],
+  ['20261121T093000+0100', 'iso8601'],
+  ['Sat, 21 Nov 2026 09:30:00 GMT', 'rfc2822'],
+  [1_700_000_000, 'epoch-seconds'],
+  ['/Date(1700000000123)/', 'epoch-milliseconds'],
+  ['1700000000123456', 'epoch-microseconds'],
+  [1_700_000_000_123_456_789n.toString(), 'epoch-nanoseconds'],
+  ['2026-11-21T09:30:00', null],
+  [20_261_121_100_000, null],
+])('detects the format of %j: %s', (value, expected) => {
+  expect(detectFormat(value)).toBe(expected);
+});
 
 describe('parseTime', () => {
   it.each([

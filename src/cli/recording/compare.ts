@@ -4,7 +4,7 @@ import { profileFields } from '../../inference/profile-fields.ts';
 import type { AuditContract, Source } from '../../mapping/contract.ts';
 import { compilePointer } from '../../mapping/json-pointer.ts';
 import { isAbsent } from '../../mapping/read-source.ts';
-import { INSTANT_FORMATS, parseIso, parseTime } from '../../mapping/time.ts';
+import { detectFormat } from '../../mapping/time.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 
 /** A place from which an entry of the contract is read. */
@@ -81,7 +81,8 @@ function readField({ name, read, entryOf }: EventField, trail: Trail): readonly 
   for (const page of trail)
     for (const { raw } of eventsOf([page]).filter((event) => read(event) !== null))
       for (const at of usedPointers(entryOf(page.contract.event), [raw])) {
-        const as = name === 'occurredAt' ? formatOf(compilePointer(at)(raw)) : undefined;
+        const format = detectFormat(compilePointer(at)(raw)) ?? 'without a zone';
+        const as = name === 'occurredAt' ? format : undefined;
         const { found = 0 } = places.get(`${at} ${as}`) ?? {};
         places.set(`${at} ${as}`, { at, as, found: found + 1 });
       }
@@ -112,15 +113,4 @@ function compare(entry: string, [recorded, live]: Pair<Place>, [before, now]: Pa
     return live.length === 0 || live.some(isSameFormat) ? 'same' : 'format';
   };
   return { entry, change: change(), recorded, live };
-}
-
-/** The format of a time, whatever the contract calls it. */
-function formatOf(value: unknown): string {
-  const time = parseTime(value);
-  if (time === null) return 'without a zone';
-  if (/ [A-Z][a-z]{2} /.test(String(value))) return 'rfc2822'; // a month
-  const isText = parseIso(String(value)) !== null;
-  const isSame = (format: (typeof INSTANT_FORMATS)[number]) =>
-    format.startsWith('epoch') !== isText && parseTime(value, format) === time;
-  return INSTANT_FORMATS.find(isSame) ?? '';
 }
