@@ -2,8 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createGateway } from '../../src/index.ts';
 import { ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
-import { type LiveTrail, PAGED, paged, records, startLiveTrail } from '../helpers/live-trail.ts';
+import {
+  type LiveTrail,
+  PAGED,
+  paged,
+  record,
+  records,
+  startLiveTrail,
+} from '../helpers/live-trail.ts';
 import { startProduction } from '../helpers/production.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 import { type Payload, requestEvents, subscribe } from '../helpers/subscribe.ts';
@@ -112,7 +120,10 @@ describe('after a failed poll', () => {
     await using parts = await startOpen(live);
     live.respond({ status });
     live.pauses.resume();
-    expect(codesOf([await parts.next])).toEqual([[null, code]]);
+    const last = await parts.next;
+    expect(codesOf([last])).toEqual([[null, code]]);
+    const requestId = parts.stream.response.headers.get('x-request-id');
+    expect(last?.errors?.[0]?.extensions.requestId).toBe(requestId);
     expect(await parts.stream.next()).toBeNull();
     expect(live.service.seen).toHaveLength(2);
     // Log in, and go on: nothing is lost.
@@ -163,6 +174,20 @@ describe('the circuit breaker', () => {
     expect(live.service.seen).toHaveLength(20);
     expect(live.pauses.waits.slice(-2)).toEqual([30_000, 4000]);
     expect(parts.stream.received()).not.toContain('errors');
+  });
+
+  it('gets one verdict per poll, however many pages it reads', async () => {
+    await using live = await startLiveTrail({ clock: () => 0, contract: { audit: PAGED } });
+    live.respond(paged(records(3, 2, 1), 1));
+    await using stream = await subscribe(live.gateway);
+    await stream.nextBatch();
+    stream.next().catch(() => {});
+    for (let polls = 1; polls < 7; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(3 * 7);
+    // The circuit opens with the 20th verdict: 7 successes, 13 failures.
+    live.respond({ status: 503, headers: { 'retry-after': '30' } });
+    for (let polls = 0; polls < 14; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(3 * 7 + 13);
   });
 
   it('gets the verdict of the first page: failures of later ones do not open it', async () => {
@@ -276,7 +301,8 @@ describe('a shutdown', () => {
     await using service = await startService({ body: records(1) });
     await using process = await startProduction(service.url, { SHUTDOWN_TIMEOUT_MS: '600000' });
     const streams = await Promise.all(
-      Array.from({ length: 3 }, () => subscribe({ fetch }, {}, { url: process.url })),
+      // A pause that does not end would last for five minutes.
+      Array.from({ length: 3 }, () => subscribe({ fetch }, { every: 300 }, { url: process.url })),
     );
     for (const stream of streams) await stream.nextBatch();
     const completed = Promise.all(streams.map((stream) => stream.next()));
@@ -356,6 +382,26 @@ describe('a slow reader', () => {
     }
   });
 
+  it('over a port is not polled for while it reads nothing, and is again once it reads', async () => {
+    let number = 0;
+    await using service = await startService(() => {
+      number += 1;
+      return { body: [record(number, { note: 'n'.repeat(2 ** 20) }), record(0)] };
+    });
+    await using gateway = gatewayOver(service.url, { ...LIMITS, pause: async () => {} });
+    await using server = await onPort(gateway);
+    using client = await connectSlowly(server.url);
+    let polls = 0;
+    const isBlocked = () => {
+      const before = polls;
+      polls = service.seen.length;
+      return polls > 1 && polls === before;
+    };
+    await expect.poll(isBlocked, { ...POLL, interval: 300 }).toBe(true); // a poll takes 10 ms
+    client.read();
+    await expect.poll(() => service.seen.length, POLL).toBeGreaterThan(polls + 10);
+  });
+
   it('of a payload that blocks is disconnected after the write timeout, and its slot is free again', async () => {
     await using live = await startLiveTrail({
       ...LIMITS,
@@ -377,8 +423,9 @@ describe('a slow reader', () => {
     expect((await next.nextBatch()).missed).toBe(false);
   });
 
-  it('that takes a large payload late, and one that only gets pings, outlive the write timeout', async () => {
-    await using live = await startLiveTrail({ ...LIMITS, writeTimeoutMs: 1000 });
+  it('that takes a large payload late, and then only gets pings, outlives the write timeout', async () => {
+    // Shorter than the pause between two pings: 300 ms in tests, see Yoga's getSSEProcessor.
+    await using live = await startLiveTrail({ ...LIMITS, writeTimeoutMs: 250 });
     live.list(0);
     await using server = await onPort(live.gateway);
     using client = await connectSlowly(server.url);
@@ -388,7 +435,6 @@ describe('a slow reader', () => {
     await expect.poll(() => live.service.seen, POLL).toHaveLength(2);
     client.read();
     await live.pauses.paused();
-    // Pings come every 300 ms in tests, see Yoga's getSSEProcessor.
     const pings = () => client.end().match(/:\n\n/g)?.length ?? 0;
     await expect.poll(pings, POLL).toBeGreaterThan(5);
     live.respond({ body: [...records(101), ...LARGE, ...records(0)] });
@@ -416,6 +462,26 @@ describe('a slow reader', () => {
   });
 });
 
+describe('a reader that was slow', () => {
+  it('does not count for the limit on unread bytes any more', async () => {
+    await using live = await startLiveTrail({ ...LIMITS, maxUnreadBytes: 2 ** 24 + 2 ** 22 });
+    await using server = await onPort(live.gateway);
+    live.respond({ body: LARGE });
+    const filter = '(filter: {since: "2000-01-01T00:00:00Z"})';
+    using first = await connectSlowly(server.url, filter);
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await wait(200); // until it blocks
+    first.read();
+    await live.pauses.paused();
+    using second = await connectSlowly(server.url, filter);
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(2);
+    await wait(200); // until it blocks
+    second.read();
+    await expect.poll(second.end, POLL).toContain('"missed":false');
+    expect(ended(live)).toEqual([]);
+  });
+});
+
 describe('too many subscriptions', () => {
   it('are OVERLOADED, until one ends', async () => {
     await using live = await startLiveTrail({ maxSubscriptions: 2 });
@@ -432,6 +498,29 @@ describe('too many subscriptions', () => {
     await using fourth = await subscribe(live.gateway);
     expect((await fourth.nextBatch()).missed).toBe(false);
     expect((await second.nextBatch()).missed).toBe(false);
+  });
+
+  it('are those above MAX_SUBSCRIPTIONS of a process', async () => {
+    await using service = await startService({ body: records(1) });
+    await using process = await startProduction(service.url, { MAX_SUBSCRIPTIONS: '1' });
+    await using first = await subscribe({ fetch }, {}, { url: process.url });
+    await using second = await subscribe({ fetch }, {}, { url: process.url });
+    expect(codesOf(await second.rest())).toEqual([[undefined, 'OVERLOADED']]);
+    expect((await first.nextBatch()).missed).toBe(false);
+  });
+
+  it('are those above `maxSubscriptions` of a program, 100 by default', async () => {
+    await using service = await startService({ body: records(1) });
+    for (const [options, max] of [
+      [{}, 100],
+      [{ maxSubscriptions: 1 }, 1],
+    ] as const) {
+      await using gateway = createGateway({ upstream: { url: service.url }, ...options });
+      await using streams = new AsyncDisposableStack();
+      for (let count = 0; count < max; count += 1) streams.use(await subscribe(gateway));
+      await using another = await subscribe(gateway);
+      expect(codesOf(await another.rest())).toEqual([[undefined, 'OVERLOADED']]);
+    }
   });
 
   it('are counted apart from the requests in flight', async () => {

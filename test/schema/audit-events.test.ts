@@ -185,6 +185,21 @@ describe('a stream', () => {
     expect(ids(next)).toEqual(range(91, 140).map((number) => `r${number}`));
   });
 
+  it('reports a gap with the first payload of a poll only', async () => {
+    await using live = await startLiveTrail({ contract: { audit: PAGED } });
+    live.respond(paged(records(...range(40, 1)), 5));
+    await using stream = await subscribe(live.gateway);
+    await stream.nextBatch();
+    await live.pauses.paused();
+    live.respond(paged(records(...range(5000, 1)), 200));
+    live.pauses.resume();
+    const batches = [await stream.nextBatch(), await stream.nextBatch()];
+    expect(batches.map(({ nodes, missed }) => [nodes.length, missed])).toEqual([
+      [1000, true],
+      [1000, false],
+    ]);
+  });
+
   it('says in `previous` which payload it follows, also between the payloads of one poll', async () => {
     await using live = await startLiveTrail({ graphqlMaxBytes: 2 ** 24 });
     live.list(1);

@@ -27,11 +27,12 @@ describe('the response to a subscription', () => {
     }
   });
 
-  it('is an instance of the platform’s Response, with a body of the platform', async () => {
+  it('is an instance of the platform’s Response, with a body of the platform and no header of the connection', async () => {
     await using live = await startLiveTrail();
     const response = await requestEvents(live.gateway);
     expect(response).toBeInstanceOf(Response);
     expect(response.body).toBeInstanceOf(ReadableStream);
+    expect(response.headers.get('connection')).toBeNull();
     await response.body?.cancel();
   });
 
@@ -98,9 +99,10 @@ describe('the response to a subscription', () => {
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
   });
 
-  it('is an event with the error and its request id if an argument is wrong, then complete', async () => {
+  it('is 200, an event with the error and its request id if an argument is wrong, then complete', async () => {
     await using live = await startLiveTrail();
     await using stream = await subscribe(live.gateway, { every: 1 });
+    expect(stream.response.status).toBe(200); // EventSource gives up on any other status
     const [payload, ...others] = await stream.rest();
     const requestId = stream.response.headers.get('x-request-id');
     expect(payload?.errors?.[0]?.extensions).toEqual({
@@ -224,7 +226,13 @@ describe('a payload', () => {
     live.list(...Array.from({ length: 100 }, (_, index) => 100 - index));
     live.pauses.resume();
     const payload = await stream.next();
-    expect(payload?.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_COMPLEX');
+    expect(payload?.errors?.map(({ extensions }) => extensions)).toEqual([
+      {
+        code: 'OPERATION_TOO_COMPLEX',
+        retryable: false,
+        requestId: stream.response.headers.get('x-request-id'),
+      },
+    ]);
     await live.pauses.paused();
     live.list(...Array.from({ length: 101 }, (_, index) => 101 - index));
     live.pauses.resume();
