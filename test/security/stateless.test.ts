@@ -93,6 +93,14 @@ const POLLS: Readonly<Record<string, Handler>> = {
   failed: () => ({ status: 500, body: { note: 'canary-text' } }),
   polling: () => undefined, // no response
   expired: () => ({ status: 401, body: { note: 'canary-text' } }),
+  // Two payloads that no client reads: the gateway waits until it can write the second one.
+  blocked: () => ({
+    body: Array.from({ length: 1100 }, (_, number) => ({
+      id: `canary-record-${number}-${'i'.repeat(14_000)}`,
+      at: new Date(Date.UTC(2026, 10, 21, 6) - 1000 * number),
+      actor: 'canary-actor',
+    })),
+  }),
 };
 
 it('the token of a stream stays in memory until its end, and no value of the stream after it', async () => {
@@ -118,12 +126,12 @@ it('the token of a stream stays in memory until its end, and no value of the str
     ),
   );
   expect(await streams[0]?.nextBatch()).toMatchObject({ nodes: [{ id: 'canary-record' }] });
-  await expect.poll(() => [...polled].sort()).toEqual(['expired', 'failed', 'pausing', 'polling']);
+  await expect.poll(() => [...polled].sort()).toEqual(Object.keys(POLLS).sort());
   expect(await streams[3]?.rest()).toMatchObject([
     { errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] },
   ]);
   const open = await canaries();
-  for (const name of ['pausing', 'failed', 'polling'])
+  for (const name of ['pausing', 'failed', 'polling', 'blocked'])
     expect(open).toContain(`canary-token-${name}`);
   expect(open).not.toContain('canary-token-expired');
   await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
