@@ -500,6 +500,23 @@ describe('too many subscriptions', () => {
     expect((await second.nextBatch()).missed).toBe(false);
   });
 
+  it('are OVERLOADED as before after others have disconnected', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 1 });
+    live.list(1);
+    await using server = await onPort(live.gateway);
+    const url = `${server.url}/graphql`;
+    for (let streams = 1; streams <= 3; streams += 1) {
+      const stream = await subscribe({ fetch }, {}, { url });
+      await stream.nextBatch();
+      await stream[Symbol.asyncDispose]();
+      await expect.poll(() => ended(live), POLL).toHaveLength(streams);
+    }
+    await using first = await subscribe({ fetch }, {}, { url });
+    await using second = await subscribe({ fetch }, {}, { url });
+    expect(codesOf(await second.rest())).toEqual([[undefined, 'OVERLOADED']]);
+    expect((await first.nextBatch()).missed).toBe(false);
+  });
+
   it('are those above MAX_SUBSCRIPTIONS of a process', async () => {
     await using service = await startService({ body: records(1) });
     await using process = await startProduction(service.url, { MAX_SUBSCRIPTIONS: '1' });

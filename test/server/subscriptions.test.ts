@@ -143,6 +143,22 @@ describe('a query or a mutation', () => {
   });
 });
 
+describe('the playground', () => {
+  it('has a tab with a subscription, whose response is a stream', async () => {
+    await using live = await startLiveTrail({ playground: {} });
+    live.list(1);
+    const url = 'http://gateway.test/graphql';
+    const page = await (await live.gateway.fetch(url, { headers: { accept: 'text/html' } })).text();
+    const [, json = ''] = /^ *const page = (.*);$/m.exec(page) ?? [];
+    const { tabs } = JSON.parse(json);
+    const { query, variables } = tabs.find(
+      ({ title }: { title: string }) => title === 'AuditEvents',
+    );
+    await using stream = await subscribe(live.gateway, JSON.parse(variables), { query });
+    expect(await stream.next()).toEqual({ data: { auditEvents: { nodes: [], missed: false } } });
+  });
+});
+
 describe('the prepared operations', () => {
   it('never contain a subscription: the third one is a stream, too', async () => {
     await using live = await startLiveTrail();
