@@ -15,7 +15,8 @@ export type Explanation = {
       Record<'attempts' | 'ms', number> &
       Partial<Record<'status' | 'bytes', number> & Record<'why' | 'curl', string>>
   >)[];
-  readonly mapping?: Partial<Entries<'records' | 'total' | 'paging'>> & {
+  readonly mapping?: Partial<Entries<'records' | 'total'>> & {
+    readonly paging?: ExplainedEntry & { readonly style: string };
     readonly login?: Entries<'accessToken' | 'refreshToken' | 'tokenType' | 'expires'>;
     readonly event?: Entries<Field> &
       Readonly<Record<'actor' | 'target', Entries<'identifier' | 'name' | 'type'>>>;

@@ -48,7 +48,7 @@ export function describeMapping(
   if (isObject(entry) && 'style' in entry) {
     const { style, next, more, position, pages } = entry;
     const sources = [next, more, position, pages].flat().filter((source) => source !== null);
-    return describeMapping({ at: sources, as: style }, Object(configured).style, events, ...names);
+    return { style, ...describeMapping({ at: sources }, Object(configured).style) };
   }
   const { at, as } = isObject(entry) && 'at' in entry ? entry : { at: entry, as: undefined };
   if (isObject(at) && !('header' in at)) {

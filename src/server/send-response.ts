@@ -44,7 +44,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
     unread.set(response, waiting);
     total += waiting;
     // Node restarts this timer whenever the kernel takes a part of the response.
-    response.setTimeout(writeTimeoutMs, () => response.destroy());
+    response.setTimeout(writeTimeoutMs);
     for (const oldest of unread.keys()) {
       if (total <= maxUnreadBytes || oldest === response) break;
       forget(oldest);
@@ -56,6 +56,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
       if (response.destroyed) return;
       response.writeHead(status, headers).end(body, encoding);
       if (response.writableLength === 0) return;
+      response.once('timeout', () => response.destroy());
       response.once('close', () => forget(response));
       hold(response);
     },
@@ -65,6 +66,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
       if (response.destroyed) return void cancel();
       let resume = () => {};
       response.on('drain', () => resume());
+      response.once('timeout', () => response.destroy());
       response.on('close', () => {
         forget(response);
         cancel();

@@ -395,7 +395,7 @@ describe('the mapping of every published shape', () => {
           }
         }
         expect(mapping?.records?.at).toEqual(expect.any(String));
-        expect(mapping?.paging?.as).toEqual(expect.any(String));
+        expect(mapping?.paging?.style).toEqual(expect.any(String));
         if (data.audit.totalCount === null) expect(mapping?.total).toBeDefined();
       }
     },
@@ -483,7 +483,7 @@ describe('the mapping of every published shape', () => {
     });
     expect(actor?.identifier).toEqual({ at: '/actor/id', by: 'inference', found: '2 of 2' });
     expect(actor?.name).toEqual({ at: null, why: 'no field next to the others has its name' });
-    expect(mapping?.paging).toEqual({ at: [], as: 'none', by: 'inference' });
+    expect(mapping?.paging).toEqual({ style: 'none', at: [], by: 'inference' });
   });
 });
 
