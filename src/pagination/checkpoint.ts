@@ -17,7 +17,7 @@ export type Checkpoint = {
   readonly selection: string;
 };
 
-/** Newer records behind which a record may arrive. */
+/** A late record is delivered if it arrives after at most this number of newer ones. */
 export const MAX_LATE = 32;
 
 /** Newest records that a checkpoint knows. If up to 31 of them are removed, a late record is still before the last of them. */
