@@ -296,6 +296,11 @@ describe('keytrail record', () => {
       expect((await runFor(service.url, args, { token })).status, args.join(' ')).toBe(2);
   });
 
+  it('finds a token with an escaped slash after a backslash', () => {
+    const filter = createCredentialFilter(['r-~~a~+~/']);
+    expect(filter.holds(String.raw`\r-~~a~+~\/`)).toBe(true);
+  });
+
   it('finds a token in any nesting of encodings, and replaces it', () => {
     const token = fc.stringMatching(/^[\w.~+/-]{8,40}=?$/);
     const encode = fc.constantFrom<(text: string) => string>(

@@ -52,6 +52,7 @@ function decode(text: string): readonly string[] {
     text.replace(/\s+|\\+(?:u([\da-f]{4})|[nrt]|(?=["\\/]))/gi, (_, code) =>
       code === undefined ? '' : String.fromCharCode(Number.parseInt(code, 16)),
     ),
+    text.replace(/\\+(?=["\\/])/g, ''), // the other characters after a backslash may belong to a credential
     // What precedes base64 in the same run shifts it.
     ...runs.flatMap((run) =>
       [0, 1, 2, 3].map((start) => Buffer.from(run.slice(start), 'base64').toString()),
