@@ -153,21 +153,25 @@ export async function createTestbed({
     }),
   );
   const draining = new AbortController();
+  // With a recording, logins are those of the sandbox, not of the service that was recorded.
+  const { login, ...ofRecording } = options?.contract ?? {};
+  const contract = recording === undefined ? options?.contract : ofRecording;
   const gateway = stack.use(
     createGatewayWith(clock.timers, {
       introspection: true,
       explain: true,
       loginRateLimit: 0,
       ...options,
+      contract,
       now: clock.now,
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
   const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000 };
   const { url } = stack.use(await listen(gateway, port));
-  // The contract may map the login of a service that was recorded, not the sandbox's.
+  // The contract may map scripted logins, not the sandbox's.
   await using loginGateway =
-    options?.contract?.login === undefined
+    recording !== undefined || login === undefined
       ? null
       : createGatewayWith(clock.timers, { loginRateLimit: 0, upstream: { url: sandbox.url } });
   const client = await logIn(loginGateway ?? gateway, sandbox);

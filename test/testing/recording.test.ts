@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument } from '../../src/client/graphql.ts';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { createFolder, runFor } from '../helpers/recording.ts';
 import { startService } from '../helpers/service.ts';
@@ -39,7 +39,7 @@ describe('a testbed with a recording', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  it('accepts a contract that maps the login of the recorded service', async () => {
+  it('logs in at the sandbox, also with a contract that maps the login of the recorded service', async () => {
     await using service = await startService({ body });
     await using folder = await createFolder();
     const recording = folder.pathOf('service.har');
@@ -48,5 +48,8 @@ describe('a testbed with a recording', () => {
     await using testbed = await createTestbed({ recording, gateway: { contract } });
     const { data } = await testbed.request(AuditDocument, {});
     expect(data?.audit?.nodes).toHaveLength(3);
+    const { clientId, refreshToken } = testbed;
+    const login = await testbed.request(LoginDocument, { clientId, credential: { refreshToken } });
+    expect(login.data?.login?.accessToken).toMatch(/./);
   });
 });
