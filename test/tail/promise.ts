@@ -20,8 +20,6 @@ export type Progress = {
   readonly missed: boolean;
   /** Records that may come again, since there was a gap after them. */
   readonly mayRepeat: ReadonlySet<TrailRecord>;
-  /** How many records had been removed. */
-  readonly removed: Trail['removed'];
 };
 
 const OVERLAP_PAGES = MAX_PAGES / 2;
@@ -81,16 +79,17 @@ export function createPromise(trail: Trail, listing: Listing) {
       isWhole,
       missed: previous?.missed ?? false,
       mayRepeat: previous?.mayRepeat ?? new Set(),
-      removed: { ...trail.removed },
     };
   };
 
   /** Whether ten pages hold what is new and what is known, and few of these were removed. */
-  const isOrdinary = ({ had, removed }: Progress): boolean => {
+  const isOrdinary = ({ had, known }: Progress): boolean => {
     // With the oldest first, any removal moves the records to earlier pages than those that are read.
-    const count = isReversed ? trail.removed.all : trail.removed.newest - removed.newest;
-    if (count >= MAX_LATE) return false;
-    if (isReversed) return OVERLAP_PAGES * size > MAX_LATE + count;
+    const removed = isReversed
+      ? trail.removed()
+      : known.filter((one) => !records.includes(one)).length;
+    if (removed >= MAX_LATE) return false;
+    if (isReversed) return OVERLAP_PAGES * size > MAX_LATE + removed;
     return MAX_PAGES * size >= MAX_KNOWN + records.filter((one) => !had.has(one)).length;
   };
 

@@ -18,8 +18,8 @@ export type Listing = {
 export type Trail = {
   /** In order of arrival at the list, newest first. */
   readonly records: readonly TrailRecord[];
-  /** How many were removed, and how many of these were among the newest 64. */
-  readonly removed: { readonly all: number; readonly newest: number };
+  /** How many were removed. */
+  removed(): number;
   /** Adds a record before the newest. */
   push(): void;
   /** Adds one behind `newer` others. */
@@ -33,7 +33,6 @@ export type Trail = {
 };
 
 const MAX_EQUAL = 3;
-const NEWEST = 64;
 
 /** Creates an empty trail. */
 export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): Trail {
@@ -51,11 +50,9 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
     const text = JSON.stringify(hasIds ? identified : { time, action: `a${serial}` });
     return { text, position: positionAt(index) };
   };
-  const removed = { all: 0, newest: 0 };
+  let removed = 0;
   const remove = (from: number, count: number) => {
-    const to = from + records.splice(from, count).length;
-    removed.all += to - from;
-    removed.newest += Math.max(0, Math.min(to, NEWEST) - from);
+    removed += records.splice(from, count).length;
   };
   const startOf = (asked: string | null, list: readonly TrailRecord[]): number => {
     if (asked === null) return 0;
@@ -68,7 +65,7 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
   };
   return {
     records,
-    removed,
+    removed: () => removed,
     push: () => {
       seconds += 1;
       records.unshift(create(seconds));
