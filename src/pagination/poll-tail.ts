@@ -134,11 +134,13 @@ async function readList(
 /** Whether more of a list with the newest first must be read. */
 function needsMore(records: readonly ReadRecord[], { checkpoint, since }: PollOptions): boolean {
   const countAfter = (last: number) => records.length - 1 - last;
-  if (checkpoint === null)
-    return countAfter(records.findLastIndex(({ event }) => isFrom(event, since))) < MAX_KNOWN;
+  if (checkpoint === null) {
+    const isOlder = ({ event }: ReadRecord) => since === null || isBefore(event, since);
+    return countAfter(records.findLastIndex((record) => !isOlder(record))) < MAX_KNOWN;
+  }
   if (checkpoint.isWhole) return true;
   const { last, isComplete } = matchRecords(records, checkpoint);
-  return !isComplete && (last < 0 || countAfter(last) <= MAX_LATE);
+  return last < 0 || (!isComplete && countAfter(last) <= MAX_LATE);
 }
 
 function matchRecords(records: readonly ReadRecord[], checkpoint: Checkpoint | null) {
@@ -148,9 +150,9 @@ function matchRecords(records: readonly ReadRecord[], checkpoint: Checkpoint | n
   );
 }
 
-/** Whether an event belongs to a stream that begins at an instant. */
-function isFrom({ occurredAt }: AuditEvent, since: Instant | null): boolean {
-  return since !== null && occurredAt !== null && occurredAt >= since;
+/** Whether an event is older than an instant. False if its time is not known. */
+function isBefore({ occurredAt }: AuditEvent, since: Instant): boolean {
+  return occurredAt !== null && occurredAt < since;
 }
 
 function toPoll(reading: Reading, options: PollOptions): Poll {
@@ -160,15 +162,14 @@ function toPoll(reading: Reading, options: PollOptions): Poll {
   if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
   const { matched, last, left, newer } = matchRecords(records, checkpoint);
   const isNew = ({ event }: ReadRecord, index: number): boolean => {
-    if (checkpoint === null) return isFrom(event, since);
+    if (checkpoint === null)
+      return since !== null && event.occurredAt !== null && event.occurredAt >= since;
     return !matched.has(index) && (index < last || last < 0 || (checkpoint.isWhole && isStart));
   };
   const events = records.filter(isNew).toReversed();
   const hasKnown = checkpoint !== null && checkpoint.known.length > 0;
   const isUnread = !isReversed && !isEnd && (checkpoint !== null || since !== null);
-  const isSinceReached =
-    since === null ||
-    records.some(({ event: { occurredAt } }) => occurredAt !== null && occurredAt < since);
+  const isSinceReached = since === null || records.some(({ event }) => isBefore(event, since));
   // Late records may have moved known ones beyond the pages that were read. Older ones are before those pages.
   const unread = isReversed && !isEnd && last >= 0 ? left.slice(0, newer) : [];
   return {

@@ -55,7 +55,8 @@ export function path(
 }
 
 /**
- * Replaces the query by these parameters in the given order, if there are any; repeated names stay repeated.
+ * Replaces the query by these parameters, in the given order; repeated names stay repeated. Without parameters, the path
+ * stays as it is.
  * @throws GatewayError BAD_USER_INPUT for a name or a value with a lone surrogate.
  */
 export function withQuery(to: Path, query: readonly QueryParameter[]): Path {

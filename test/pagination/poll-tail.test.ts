@@ -60,3 +60,10 @@ it('a poll that is behind after a gap goes on from there, and delivers no record
   expect([first.isBehind, second.isBehind]).toEqual([true, false]);
   expect([...first.ids, ...second.ids]).toEqual(range(66, 140).map((number) => `r${number}`));
 });
+
+it('a poll that knows no record reads all that the list has', async () => {
+  const none = { known: [], isWhole: false, start: null, selection: '' } as const;
+  const newestFirst = range(1, 250).toReversed();
+  const { ids } = await poll(newestFirst, { ...none, order: 'newest-first' }, 250);
+  expect(ids).toEqual(range(1, 250).map((number) => `r${number}`));
+});

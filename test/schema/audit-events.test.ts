@@ -84,6 +84,19 @@ describe('a stream', () => {
     expect(ids(first)).toEqual(['r3', 'r4']);
   });
 
+  it('reads on to filter.since over records whose time is not readable', async () => {
+    const audit = { ...PAGED, order: 'newest-first', event: { occurredAt: '/time' } } as const;
+    await using live = await startLiveTrail({ contract: { audit } });
+    const untimed = range(300, 202).map((number) => record(number, { time: 'unknown' }));
+    const list = [record(301), ...untimed, ...records(...range(201, 1))];
+    live.respond(paged(list, 50));
+    const filter = { since: record(200).time };
+    await using stream = await subscribe(live.gateway, { filter });
+    const first = await stream.nextBatch();
+    expect(first).toMatchObject({ previous: null, missed: false });
+    expect(ids(first)).toEqual(['r200', 'r201', 'r301']);
+  });
+
   it('says that events since filter.since may have been missed if ten pages do not reach it', async () => {
     await using live = await startLiveTrail({ contract: { audit: PAGED } });
     live.respond(paged(records(...range(60, 1)), 5));

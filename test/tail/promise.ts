@@ -134,6 +134,7 @@ export function createPromise(trail: Trail, listing: Listing) {
     promised: (at: Progress): readonly TrailRecord[] => {
       const { had, passed, known, isWhole } = at;
       const start = startOf(at);
+      const isEachPromised = isOrdinary(at);
       const isKnown = (one: TrailRecord, index: number) =>
         start !== null && known.includes(one) && isRead(index, start);
       const isUnread = (one: TrailRecord) =>
@@ -148,7 +149,7 @@ export function createPromise(trail: Trail, listing: Listing) {
           at > index &&
           isKnown(one, at) &&
           records.every(({ text }, other) => other === at || text !== one.text);
-        if (isOrdinary(at)) return true;
+        if (isEachPromised) return true;
         if (start === null || !isRead(index, start)) return false;
         return (isWhole && known.length > 0) || records.some(isOlder);
       });
