@@ -124,6 +124,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     stream: {
       timers: { clock, pause: options.pause ?? pauseByTimer },
       admit: createSubscriptionLimit(options.maxSubscriptions),
+      maxPayloadLength: options.graphqlMaxBytes,
       shutdown: shutdown.signal,
     },
     admitLogin: loginRateLimiter.admit,

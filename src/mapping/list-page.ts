@@ -38,7 +38,7 @@ export type ListPage<Item extends ListItem = ListItem> = {
   readonly length: number;
   /** Number of records on all pages according to the service; null if it does not say. */
   total(): number | null;
-  /** The item at an index from 0 to length - 1, in the service's order. */
+  /** The item at an index from 0 to length - 1, in the service's order. The same object at every call. */
   item(index: number): Item;
   /** How to request the next page. @param token How this page was requested; its counts may be corrected. */
   next(token?: PageToken | null): NextPage;
@@ -84,9 +84,14 @@ export function readListPage<Item extends ListItem>(
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
   const { total: totalSource, paging, announcements } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
+  const items: Item[] = [];
   const item = (index: number) => {
     if (toItem === undefined) throw new Error('This page was released.');
-    return toItem(records[index]);
+    const existing = items[index];
+    if (existing !== undefined) return existing;
+    const created = toItem(records[index]);
+    items[index] = created;
+    return created;
   };
   const facts = lazy<PageFacts>(() => ({
     paging: paging(),
@@ -118,6 +123,7 @@ export function readListPage<Item extends ListItem>(
     isInclusive: () => facts().paging.inclusive === true,
     release: () => {
       records.splice(0);
+      items.splice(0);
       toItem = undefined;
     },
   };

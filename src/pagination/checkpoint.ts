@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { LIST_ORDERS, type ListOrder } from '../mapping/contract.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import { fromTokenParts, toTokenParts } from './cursor.ts';
+import { DIGEST_LENGTH } from './digest.ts';
 
 /** Where a tail continues: what is known of the list. */
 export type Checkpoint = {
@@ -23,22 +24,26 @@ export const MAX_LATE = 32;
 /** Newest records that a checkpoint knows. If up to 31 of them are removed, a late record is still before the last of them. */
 export const MAX_KNOWN = 2 * MAX_LATE;
 
-/** 42 bits in base64url. With 64 known records, a new one equals one of them by chance once in 7 × 10^10. */
-export const DIGEST_LENGTH = 7;
-
 const ORDERS = [null, ...LIST_ORDERS] as const;
 
-/** Encodes a checkpoint: base64url of a JSON array, then the digests. Opaque to clients; about 500 characters. */
+/** The version of the format. The first one had digests of 42 bits and no version. */
+const VERSION = '2';
+
+/**
+ * Encodes a checkpoint: the version, base64url of a JSON array, the digests. Opaque to clients; about 1,500 characters,
+ * and the service's cursor if it has one.
+ */
 export function encodeCheckpoint(checkpoint: Checkpoint): string {
   const { known, isWhole, order, start, selection } = checkpoint;
   const head = [ORDERS.indexOf(order), Number(isWhole), selection];
   const parts = start === null ? head : [...head, ...toTokenParts(start)];
-  return `${Buffer.from(JSON.stringify(parts)).toString('base64url')}.${known.join('')}`;
+  const encoded = Buffer.from(JSON.stringify(parts)).toString('base64url');
+  return [VERSION, encoded, known.join('')].join('.');
 }
 
-/** @throws GatewayError BAD_USER_INPUT if it is not a checkpoint. */
+/** @throws GatewayError BAD_USER_INPUT if it is not a checkpoint, or one of an earlier version. */
 export function decodeCheckpoint(text: string): Checkpoint {
-  const [, encoded = '', digests = ''] = /^([\w-]+)\.([\w-]*)$/.exec(text) ?? [];
+  const [, version, encoded = '', digests = ''] = FORMAT.exec(text) ?? [];
   const parts = parse(encoded);
   const [order, whole, selection, ...request]: readonly unknown[] = Array.isArray(parts)
     ? parts
@@ -46,6 +51,7 @@ export function decodeCheckpoint(text: string): Checkpoint {
   const start = fromTokenParts(request);
   const known = digests.match(KNOWN_DIGEST) ?? [];
   if (
+    version === VERSION &&
     typeof order === 'number' &&
     ORDERS[order] !== undefined &&
     (whole === 0 || whole === 1) &&
@@ -56,10 +62,18 @@ export function decodeCheckpoint(text: string): Checkpoint {
   ) {
     return { known, isWhole: whole === 1, order: ORDERS[order], start, selection };
   }
-  throw new GatewayError('BAD_USER_INPUT', {
-    message: '`after` is not a checkpoint: use `checkpoint` of an earlier payload, or null.',
-  });
+  const isFirstVersion = version === undefined && encoded !== '' && Array.isArray(parts);
+  throw new GatewayError('BAD_USER_INPUT', { message: isFirstVersion ? OUTDATED : NO_CHECKPOINT });
 }
+
+const NO_CHECKPOINT =
+  '`after` is not a checkpoint: use `checkpoint` of an earlier payload, or null.';
+
+const OUTDATED =
+  '`after` is a checkpoint of an earlier version of Keytrail: start without it, and with `filter.since` at the last event that you have.';
+
+/** The first version has no number. */
+const FORMAT = /^(?:(\d+)\.)?([\w-]+)\.([\w-]*)$/;
 
 const KNOWN_DIGEST = new RegExp(`.{${DIGEST_LENGTH}}`, 'g');
 

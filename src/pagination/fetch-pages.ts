@@ -34,6 +34,8 @@ export type FetchOptions = {
   readonly recordsNeeded?: number | undefined;
   /** @default 10 */
   readonly maxPages?: number;
+  /** Whether an error of a page after the first ends the fetching, as the tenth page does. Default: no error does. */
+  readonly isLimit?: (error: unknown) => boolean;
 };
 
 /**
@@ -42,20 +44,28 @@ export type FetchOptions = {
  */
 export async function fetchPages<Item extends ListItem>(
   fetchPage: FetchPage<Item>,
-  { token: firstToken, position, recordsNeeded, maxPages = MAX_PAGES }: FetchOptions,
-  collect: (fetched: FetchedPage<Item>) => boolean,
+  { token: firstToken, position, recordsNeeded, maxPages = MAX_PAGES, isLimit }: FetchOptions,
+  collect: (fetched: FetchedPage<Item>) => Promise<boolean>,
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];
+  let next = (): NextPage => null;
   let wanted = position;
   let token = firstToken;
   for (;;) {
-    const page = await fetchPage(token, token === null ? recordsNeeded : undefined);
+    let page: ListPage<Item>;
+    try {
+      page = await fetchPage(token, token === null ? recordsNeeded : undefined);
+    } catch (error) {
+      if (pages.length > 0 && isLimit?.(error)) return { pages, next };
+      throw error;
+    }
     const previous = pages.at(-1);
-    const found = wanted === null ? countOverlap(previous?.page, page) - 1 : findItem(page, wanted);
+    const found =
+      wanted === null ? countOverlap(previous?.page, page) - 1 : await findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
     const isOverlap = wanted === null && from > 0;
-    if (wanted === null && isUnordered(previous?.page, page, from))
+    if (wanted === null && (await isUnordered(previous?.page, page, from)))
       throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {
@@ -66,8 +76,8 @@ export async function fetchPages<Item extends ListItem>(
       repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
     };
     pages.push(fetched);
-    const next = lazy(() => nextAfter(pages));
-    const needsMore = collect(fetched);
+    next = lazy(() => nextAfter(pages));
+    const needsMore = await collect(fetched);
     if (!needsMore && wanted === null) return { pages, next };
     const following = next();
     // A bug: `sufficientPrefix` accepts only a prefix that contains the page.
@@ -166,11 +176,15 @@ function countOverlap(previous: ListPage | undefined, page: ListPage): number {
 }
 
 /** Whether a page after the last record of the page before it has a record of that page again: it was not the last. */
-function isUnordered(previous: ListPage | undefined, page: ListPage, from: number): boolean {
+async function isUnordered(
+  previous: ListPage | undefined,
+  page: ListPage,
+  from: number,
+): Promise<boolean> {
   if (previous === undefined || !page.isAfterLast()) return false;
-  return indices(page.length).some(
-    (index) => index >= from && containsRecord(previous, page, index),
-  );
+  for (let index = from; index < page.length; index += 1)
+    if (await containsRecord(previous, page, index)) return true;
+  return false;
 }
 
 function isSameRequest(token: PageToken | null, next: NextPage): boolean {

@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto';
 import type { ListPage } from '../mapping/list-page.ts';
 import { memoizeByObject } from '../util/memoize.ts';
+import { visitInTurns } from '../util/turns.ts';
+import { DIGEST_LENGTH, digest } from './digest.ts';
 
 /** Where an item was. Lists grow and ids may repeat, so one of these alone would not find the item again. */
 export type ItemPosition = {
@@ -16,14 +17,14 @@ export type ItemPosition = {
  * The present index of the item at a position; -1 if it is not on this page. Compares the items at the old index, counted
  * from either end because records may have been added, then all others: first by record, then by id.
  */
-export function findItem(
+export async function findItem(
   page: ListPage,
   { fingerprint: wanted, index, origin }: ItemPosition,
-): number {
+): Promise<number> {
   const added =
     typeof origin === 'number'
       ? page.length - origin
-      : (indexPrints(page).records.get(origin) ?? 0);
+      : ((await indexPrints(page)).records.get(origin) ?? 0);
   // The id is compared last: if ids are those of operations, several records share one.
   for (const { printOf, kind } of COMPARISONS) {
     const print = printOf(wanted);
@@ -32,16 +33,21 @@ export function findItem(
       candidate < page.length &&
       printOf(fingerprint(page, candidate)) === print &&
       print !== NO_ID;
-    const found = [index + added, index].find(isFound) ?? indexPrints(page)[kind].get(print);
+    const found =
+      [index + added, index].find(isFound) ?? (await indexPrints(page))[kind].get(print);
     if (found !== undefined) return found;
   }
   return -1;
 }
 
 /** Whether a page contains the record at an index of another page. Always false for a record without an id: others may equal it. */
-export function containsRecord(page: ListPage, other: ListPage, index: number): boolean {
-  const hasId = other.item(index).id !== null;
-  return hasId && indexPrints(page).records.has(recordPrint(other, index));
+export async function containsRecord(
+  page: ListPage,
+  other: ListPage,
+  index: number,
+): Promise<boolean> {
+  if (other.item(index).id === null) return false;
+  return (await indexPrints(page)).records.has(recordPrint(other, index));
 }
 
 const COMPARISONS = [
@@ -50,12 +56,17 @@ const COMPARISONS = [
 ] as const;
 
 /** The first index of each record and of each id. Built once per page, however many cursors are looked up in it. */
-const indexPrints = memoizeByObject((page: ListPage) => {
+const indexPrints = memoizeByObject(async (page: ListPage) => {
   const prints = { records: new Map<string, number>(), ids: new Map<string, number>() };
-  for (let index = page.length - 1; index >= 0; index -= 1) {
-    for (const { kind, printOf } of COMPARISONS)
-      prints[kind].set(printOf(fingerprint(page, index)), index);
-  }
+  await visitInTurns(0, page.length, (from, to) => {
+    for (let index = from; index < to; index += 1) {
+      for (const { kind, printOf } of COMPARISONS) {
+        const print = printOf(fingerprint(page, index));
+        if (!prints[kind].has(print)) prints[kind].set(print, index);
+      }
+    }
+    return true;
+  });
   prints.ids.delete(NO_ID);
   return prints;
 });
@@ -76,13 +87,6 @@ export function fingerprint(page: ListPage, index: number): string {
 /** The part of a fingerprint that is the hash of the record. */
 export function recordPrint(page: ListPage, index: number): string {
   return fingerprint(page, index).slice(DIGEST_LENGTH);
-}
-
-/** 72 bits of SHA-256 in base64url. */
-const DIGEST_LENGTH = 12;
-
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }
 
 const NO_ID = digest('');

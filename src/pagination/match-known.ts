@@ -1,73 +1,95 @@
-/**
- * Finds the known records among all records of a list, both as digests, newest first.
- * @returns The indices in the list that are known, the last of them or -1, the known that are not in the list, how
- * many of those are newer than the known ones that are, and whether all known were found in their order.
- *
- * Records may have been added, removed or moved, and different records may be equal. So the known ones are matched as the
- * longest common subsequence, with the smallest last index. What is known and left over, because it has moved, is then
- * matched in any order, first before that index.
- */
-export function matchKnown(
-  all: readonly string[],
-  known: readonly string[],
-): {
+/** The known records that were found in a list. */
+export type Match = {
+  /** The indices in the list of records that are known. */
   readonly matched: ReadonlySet<number>;
+  /** The last of those that are in the order in which they were known; -1 if there is none. */
   readonly last: number;
+  /** The known records that are not in the list. */
   readonly left: readonly string[];
+  /** How many of those are newer than every one that was found. */
   readonly newer: number;
-  readonly isComplete: boolean;
-} {
+};
+
+/** Finds the known records in a list, while it is read. */
+export type KnownMatcher = {
+  /** Adds the next record of the list, by its digest. */
+  add(digest: string): void;
+  /** Number of records that were added. */
+  length(): number;
+  /** See {@link Match}. */
+  last(): number;
+  /** Number of known records that were found in the order in which they were known. */
+  found(): number;
+  match(): Match;
+};
+
+/**
+ * Creates a matcher of the known records, newest first, with those of a list. Records may have been added, removed or
+ * moved, and different records may be equal. So the known ones are matched as the longest common subsequence, with the
+ * smallest last index. What is known and left over, because it has moved, is then matched in any order, first before that
+ * index. An added record that is not known costs one look-up; any other, as much as there are known ones.
+ */
+export function createKnownMatcher(known: readonly string[]): KnownMatcher {
   const wanted = new Set(known);
-  const list = all.slice(0, 1 + all.findLastIndex((digest) => wanted.has(digest)));
-  const matched = new Set<number>();
-  const lengths = commonLengths(list, known);
-  const longest = lengths.at(-1)?.at(-1) ?? 0;
-  const end = lengths.findIndex((row) => row.at(-1) === longest);
-  const left = [...known];
-  let [row, column] = [end, known.length];
-  let newer = known.length;
-  while (row > 0 && column > 0) {
-    if (lengths[row - 1]?.[column] === lengths[row]?.[column]) row -= 1;
-    else if (list[row - 1] !== known[column - 1]) column -= 1;
-    else {
-      [row, column] = [row - 1, column - 1];
-      matched.add(row);
-      left.splice(column, 1);
-      newer = column;
-    }
-  }
-  const last = longest === 0 ? -1 : end - 1;
-  for (const index of [...indices(0, end).toReversed(), ...indices(end, list.length)]) {
-    const found = matched.has(index) ? -1 : left.indexOf(list[index] ?? '');
-    if (found >= 0) {
-      matched.add(index);
-      left.splice(found, 1);
-      if (found < newer) newer -= 1;
-    }
-  }
-  return { matched, last, left, newer, isComplete: longest === known.length };
+  const rows: Row[] = []; // one per record that is known
+  let length = 0;
+  let longest = 0;
+  let end = 0; // number of rows after which the subsequence has its full length
+  return {
+    add: (digest) => {
+      if (wanted.has(digest)) {
+        const lengths = nextLengths(rows.at(-1)?.lengths, digest, known);
+        rows.push({ index: length, digest, lengths });
+        const total = lengths.at(-1) ?? 0;
+        if (total > longest) [longest, end] = [total, rows.length];
+      }
+      length += 1;
+    },
+    length: () => length,
+    last: () => rows[end - 1]?.index ?? -1,
+    found: () => longest,
+    match: () => {
+      const matched = new Set<number>();
+      const left = [...known];
+      let [row, column] = [end, known.length];
+      let newer = known.length;
+      while (row > 0 && column > 0) {
+        const { index = -1, digest, lengths } = rows[row - 1] ?? {};
+        const above = rows[row - 2]?.lengths[column] ?? 0;
+        if (above === lengths?.[column]) row -= 1;
+        else if (digest !== known[column - 1]) column -= 1;
+        else {
+          [row, column] = [row - 1, column - 1];
+          matched.add(index);
+          left.splice(column, 1);
+          newer = column;
+        }
+      }
+      for (const { index, digest } of [...rows.slice(0, end).toReversed(), ...rows.slice(end)]) {
+        const found = matched.has(index) ? -1 : left.indexOf(digest);
+        if (found < 0) continue;
+        matched.add(index);
+        left.splice(found, 1);
+        if (found < newer) newer -= 1;
+      }
+      return { matched, last: rows[end - 1]?.index ?? -1, left, newer };
+    },
+  };
 }
 
-/** For each number of items of the list and of the known, the length of their longest common subsequence. */
-function commonLengths(
-  list: readonly string[],
+/** A record of the list, and for each number of known ones the length of the longest common subsequence up to it. */
+type Row = { readonly index: number; readonly digest: string; readonly lengths: Uint8Array };
+
+function nextLengths(
+  above: Uint8Array | undefined,
+  digest: string,
   known: readonly string[],
-): readonly (readonly number[])[] {
-  const rows: number[][] = [Array.from({ length: known.length + 1 }, () => 0)];
-  for (const item of list) {
-    const above = rows.at(-1) ?? [];
-    const row = [0];
-    for (const [column, digest] of known.entries()) {
-      const diagonal = above[column] ?? 0;
-      const next =
-        item === digest ? diagonal + 1 : Math.max(above[column + 1] ?? 0, row[column] ?? 0);
-      row.push(next);
-    }
-    rows.push(row);
+): Uint8Array {
+  const lengths = new Uint8Array(known.length + 1); // at most 64
+  for (const [column, one] of known.entries()) {
+    const diagonal = above?.[column] ?? 0;
+    lengths[column + 1] =
+      one === digest ? diagonal + 1 : Math.max(above?.[column + 1] ?? 0, lengths[column] ?? 0);
   }
-  return rows;
-}
-
-function indices(from: number, to: number): readonly number[] {
-  return Array.from({ length: to - from }, (_, index) => from + index);
+  return lengths;
 }

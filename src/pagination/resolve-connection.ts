@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import { lazy } from '../util/memoize.ts';
+import { TURN_SIZE, visitInTurns } from '../util/turns.ts';
 import { decodeCursor, type Edge, encodeCursor } from './cursor.ts';
 import { type FetchedPage, type FetchPage, fetchPages } from './fetch-pages.ts';
 import { type ItemSelector, selectAllItems } from './select-events.ts';
@@ -14,8 +15,8 @@ export type Connection<Item extends ListItem = ListItem> = {
   endCursor(): string | undefined;
   hasNextPage(): boolean;
   readonly hasPreviousPage: boolean;
-  /** Number of selected items on all pages; null if that is unknown. */
-  totalCount(): number | null;
+  /** Number of selected items on all pages; null if that is unknown. A promise if a long list has to be filtered. */
+  totalCount(): number | null | Promise<number>;
   /** The body of the response that contains the first item. */
   readonly raw: unknown;
 };
@@ -62,12 +63,14 @@ export async function resolveConnection<Item extends ListItem>(
   // One more than the page shows whether there is a next page.
   const recordsNeeded = where === selectAllItems && position === null ? size + 1 : undefined;
   const from = { token: position?.token ?? null, position, recordsNeeded };
-  const { pages, next } = await fetchPages(fetchPage, from, (fetched) => {
-    const { page, token, from } = fetched;
-    admit?.(0); // other connections may have exhausted the bound: then nothing is selected
-    const indices = where(page, from, size + 1 - selected.length);
-    admit?.(indices.length);
-    selected.push(...indices.map((index) => ({ page, token, index })));
+  const { pages, next } = await fetchPages(fetchPage, from, async ({ page, token, from }) => {
+    await visitInTurns(from, page.length, (start, end) => {
+      admit?.(0); // other connections may have exhausted the bound: then nothing is selected
+      const indices = where(page, start, end, size + 1 - selected.length);
+      admit?.(indices.length);
+      selected.push(...indices.map((index) => ({ page, token, index })));
+      return selected.length <= size;
+    });
     return selected.length < size;
   });
   require?.(pages.map(({ page }) => page));
@@ -94,7 +97,7 @@ export async function resolveConnection<Item extends ListItem>(
 function countSelected<Item extends ListItem>(
   [first]: readonly FetchedPage<Item>[],
   where: ItemSelector<Item>,
-): number | null {
+): number | null | Promise<number> {
   if (first === undefined) return null;
   const { page, token } = first;
   const isOnly = token === null && page.next() === null;
@@ -102,5 +105,20 @@ function countSelected<Item extends ListItem>(
   const total = isOnly ? Math.max(stated ?? 0, page.length) : stated;
   if (total === null || total > MAX_INT) return null;
   if (where === selectAllItems) return total;
-  return isOnly ? where(page, 0, page.length).length : null;
+  return isOnly ? countMatches(page, where) : null;
+}
+
+/** Not a promise for a list that is counted in one turn: the fast path leaves promises to graphql-js. */
+function countMatches<Item extends ListItem>(
+  page: ListPage<Item>,
+  where: ItemSelector<Item>,
+): number | Promise<number> {
+  const countIn = (from: number, to: number) => where(page, from, to, to - from).length;
+  if (page.length <= TURN_SIZE) return countIn(0, page.length);
+  let count = 0;
+  const add = (from: number, to: number) => {
+    count += countIn(from, to);
+    return true;
+  };
+  return visitInTurns(0, page.length, add).then(() => count);
 }

@@ -18,10 +18,11 @@ export type EventFilter = {
   readonly outcome?: EventOutcome | null | undefined;
 };
 
-/** Selects items of a page: at most `limit` indices from `from` on, in order. It reads no item that it need not read. */
+/** Selects items of a page: at most `limit` indices from `from` up to `to`, in order. It reads no item that it need not read. */
 export type ItemSelector<Item extends ListItem> = (
   page: ListPage<Item>,
   from: number,
+  to: number,
   limit: number,
 ) => readonly number[];
 
@@ -93,9 +94,9 @@ function isFieldReadable({ item, length }: ListPage<AuditEvent>, field: FilterFi
 function selectWhere<Item extends ListItem>(
   accepts: (page: ListPage<Item>, index: number) => boolean,
 ): ItemSelector<Item> {
-  return (page, from, limit) => {
+  return (page, from, to, limit) => {
     const selected: number[] = [];
-    for (let index = from; index < page.length && selected.length < limit; index += 1) {
+    for (let index = from; index < to && selected.length < limit; index += 1) {
       if (accepts(page, index)) selected.push(index);
     }
     return selected;
@@ -104,12 +105,12 @@ function selectWhere<Item extends ListItem>(
 
 /** Selects the events whose actor or target has this identifier or name. */
 export function selectEventsOfParty(identifierOrName: string): ItemSelector<AuditEvent> {
-  return (page, from, limit) => {
+  return (page, from, to, limit) => {
     const indexOf = indexByParty(page);
     const selected: number[] = [];
     for (let nth = 0; selected.length < limit; nth += 1) {
-      const index = indexOf(identifierOrName, nth);
-      if (index === undefined) break;
+      const index = indexOf(identifierOrName, nth, to);
+      if (index === undefined || index >= to) break;
       if (index >= from) selected.push(index);
     }
     return selected;
@@ -152,7 +153,7 @@ function isNamed(identifierOrName: string, party: Party | null): boolean {
   return party?.identifier === identifierOrName || party?.name === identifierOrName;
 }
 
-/** Finds the nth event of a party. Each event is read once, however many parties a request has. */
+/** Finds the nth event of a party, before the index `to`. Each event is read once, however many parties a request has. */
 const indexByParty = memoizeByObject((page: ListPage<AuditEvent>) => {
   const indices = new Map<string, number[]>();
   let indexed = 0;
@@ -167,8 +168,8 @@ const indexByParty = memoizeByObject((page: ListPage<AuditEvent>) => {
     }
     indexed += 1;
   };
-  return (name: string, nth: number): number | undefined => {
-    while (indices.get(name)?.[nth] === undefined && indexed < page.length) indexNext();
+  return (name: string, nth: number, to: number): number | undefined => {
+    while (indices.get(name)?.[nth] === undefined && indexed < to) indexNext();
     return indices.get(name)?.[nth];
   };
 });

@@ -1,15 +1,16 @@
-import { hash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError } from '../errors.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from '../pagination/checkpoint.ts';
-import { type Poll, pollTail } from '../pagination/poll-tail.ts';
+import { digest } from '../pagination/digest.ts';
+import { type Poll, pollTail, type TailEvent } from '../pagination/poll-tail.ts';
 import { matchesFilter, requireFilterFields } from '../pagination/select-events.ts';
 import type { QueryParameter } from '../upstream/path.ts';
 import { listAudit, readTrailArguments, type TrailArguments, trailArguments } from './audit.ts';
 import { type Builder, UPSTREAM_CODES } from './builder.ts';
-import { countFields } from './connection.ts';
+import { countFields, keyLength } from './connection.ts';
 import { type Context, MAX_VALUES } from './context.ts';
+import type { PageLoader } from './page-loader.ts';
 import { createPollStream, type StreamItem } from './poll-stream.ts';
 
 /** New events of the audit trail. */
@@ -25,6 +26,12 @@ const EVERY = { min: 5, max: 300, default: 10 } as const;
 
 /** Events of one payload, at most. More are sent in several. */
 const MAX_EVENTS = 1000;
+
+/**
+ * Polls that follow one another without a pause although all that they read was known: 64 known records fill 13 polls of
+ * ten pages with one record each. Pages that go round in circles would never end.
+ */
+const MAX_IDLE_POLLS = 13;
 
 /** Adds `Subscription.auditEvents`. Polls GET /api/v1/audit. */
 export function addAuditEvents(builder: Builder): void {
@@ -103,7 +110,10 @@ function subscribe(
   let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
   let previous = after ?? null;
 
-  const size = Math.min(MAX_EVENTS, Math.max(1, Math.floor(MAX_VALUES / countFields(info))));
+  const fields = countFields(info);
+  const size = Math.min(MAX_EVENTS, Math.max(1, Math.floor(MAX_VALUES / fields)));
+  // A field has at most the whole record. The 16 are punctuation and short literals.
+  const maxLengthOf = ({ length }: TailEvent) => fields * (length + 16) + keyLength(info);
   const matches = matchesFilter(conditions);
   const require = requireFilterFields(conditions);
   const since = conditions.since ?? null;
@@ -115,35 +125,47 @@ function subscribe(
     if (found.events.length === 0 && !found.missed && !isFirst) return [];
     const payloads: AuditEventBatch[] = [];
     let nodes: AuditEvent[] = [];
+    let length = 0;
     const flush = (count: number) => {
       const encoded = encodeCheckpoint(found.checkpointAfter(count));
       const missed = found.missed && payloads.length === 0;
       payloads.push({ nodes, checkpoint: encoded, previous, missed });
       previous = encoded;
       nodes = [];
+      length = 0;
     };
-    for (const [index, event] of found.events.entries()) {
-      if (nodes.length === size) flush(index);
-      if (matches(event)) nodes.push(event);
+    for (const [index, each] of found.events.entries()) {
+      if (!matches(each.event)) continue;
+      const own = maxLengthOf(each);
+      const isFull = nodes.length === size || length + own > stream.maxPayloadLength;
+      if (nodes.length > 0 && isFull) flush(index);
+      nodes.push(each.event);
+      length += own;
     }
     flush(found.events.length);
     return payloads;
   };
+  let idlePolls = 0;
   const slot = stream.admit();
-  let release = () => {};
+  let pages: PageLoader | undefined; // of the last poll, until its payloads were taken
+  const release = () => {
+    pages?.release();
+    pages = undefined;
+  };
   return createPollStream({
     everyMs: 1000 * seconds,
     timers: stream.timers,
     signals: stream.signals,
+    release,
     poll: async (signal) => {
-      release(); // the payloads of the last poll were taken
-      const pages = stream.createLoader(signal);
-      release = pages.release;
+      pages = stream.createLoader(signal);
       const list = listAudit({ ...context, authorized: pages }, parameters);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       checkpoint = found.checkpointAfter(found.events.length);
-      return { payloads: toPayloads(found), isBehind: found.isBehind };
+      idlePolls = found.isIdle ? idlePolls + 1 : 0;
+      const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
+      return { payloads: toPayloads(found), isBehind };
     },
     onEnd: () => {
       release();
@@ -155,8 +177,7 @@ function subscribe(
 /** Empty without parameters, which is usual. */
 function digestOf(parameters: readonly QueryParameter[]): string {
   if (parameters.length === 0) return '';
-  const pairs = parameters.map(({ name, value }) => [name, value]);
-  return hash('sha256', JSON.stringify(pairs), 'base64url').slice(0, 12);
+  return digest(JSON.stringify(parameters.map(({ name, value }) => [name, value])));
 }
 
 function requireSelection(checkpoint: Checkpoint, selection: string): Checkpoint {

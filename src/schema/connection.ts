@@ -108,29 +108,41 @@ export function addConnection(
 
 /**
  * Number of fields below a field, with fragments expanded; of a connection, about that of the values per item. `raw`, a
- * whole record, counts as ten. It counts regardless of `@include` and `@skip`, as the limits of documents do. Memoized by `fieldNodes`, which graphql-js creates
- * once per selection.
+ * whole record, counts as ten. It counts regardless of `@include` and `@skip`, as the limits of documents do.
  */
-export function countFields({ fieldNodes, fragments }: GraphQLResolveInfo): number {
-  let count = fieldCounts.get(fieldNodes);
-  if (count === undefined) {
-    const countIn = (set: SelectionSetNode | undefined): number => {
-      let sum = 0;
-      for (const selection of set?.selections ?? []) {
-        if (selection.kind === Kind.FIELD)
-          sum += (selection.name.value === 'raw' ? 10 : 1) + countIn(selection.selectionSet);
-        else if (selection.kind === Kind.INLINE_FRAGMENT) sum += countIn(selection.selectionSet);
-        else sum += countIn(fragments[selection.name.value]?.selectionSet);
-      }
-      return sum;
-    };
-    count = fieldNodes.reduce((sum, { selectionSet }) => sum + countIn(selectionSet), 0);
-    fieldCounts.set(fieldNodes, count);
-  }
-  return count;
+export function countFields(info: GraphQLResolveInfo): number {
+  return measureSelection(info).fields;
 }
 
-const fieldCounts = new WeakMap<object, number>();
+/** Number of characters of the keys of those fields in a result, with four of punctuation each. */
+export function keyLength(info: GraphQLResolveInfo): number {
+  return measureSelection(info).keyLength;
+}
+
+/** Memoized by `fieldNodes`, which graphql-js creates once per selection. */
+function measureSelection({ fieldNodes, fragments }: GraphQLResolveInfo) {
+  const known = measured.get(fieldNodes);
+  if (known !== undefined) return known;
+  const measure = { fields: 0, keyLength: 0 };
+  const add = (set: SelectionSetNode | undefined) => {
+    for (const selection of set?.selections ?? []) {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        add(fragments[selection.name.value]?.selectionSet);
+        continue;
+      }
+      if (selection.kind === Kind.FIELD) {
+        measure.fields += selection.name.value === 'raw' ? 10 : 1;
+        measure.keyLength += (selection.alias ?? selection.name).value.length + 4;
+      }
+      add(selection.selectionSet);
+    }
+  };
+  for (const { selectionSet } of fieldNodes) add(selectionSet);
+  measured.set(fieldNodes, measure);
+  return measure;
+}
+
+const measured = new WeakMap<object, { readonly fields: number; readonly keyLength: number }>();
 
 /**
  * Whether a connection field is the only one of its operation besides `__typename`, and selects neither `totalCount` nor

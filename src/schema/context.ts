@@ -45,6 +45,8 @@ export type Stream = {
   readonly signals: readonly AbortSignal[];
   /** Counts the stream until the result is disposed of. Throws OVERLOADED if there are too many. */
   admit(): Disposable;
+  /** The largest result of a payload, in characters of JSON without escapes. */
+  readonly maxPayloadLength: number;
   /** Creates the page loader of one poll. It gives the circuit breaker one verdict, and has its own bound of bytes. */
   createLoader(signal: AbortSignal): PageLoader;
 };
@@ -58,7 +60,9 @@ export type SharedServices = {
   /** Reports entries of the contract that were not found in a response. */
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
-  readonly stream: Pick<Stream, 'timers' | 'admit'> & { readonly shutdown: AbortSignal };
+  readonly stream: Pick<Stream, 'timers' | 'admit' | 'maxPayloadLength'> & {
+    readonly shutdown: AbortSignal;
+  };
 };
 
 /** Representations are not part of the document, so none of its limits bounds what may fail once for each of them. */
@@ -128,8 +132,10 @@ export function createContext(
     stream: {
       timers: stream.timers,
       admit: stream.admit,
+      maxPayloadLength: stream.maxPayloadLength,
       signals: [request.signal, stream.shutdown],
       createLoader: (signal) => {
+        recorder?.begin();
         const ofPoll = client.of(recorder?.traceOf('auditEvents') ?? trace);
         return createPageLoader(client, () => ofPoll.authorized(bearer()), signal);
       },

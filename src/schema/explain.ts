@@ -50,6 +50,12 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
   };
 
   return {
+    /** Begins a poll of a subscription. What earlier ones found is not in the payload that this one may lead to. */
+    begin: () => {
+      calls.splice(0);
+      events.splice(0);
+      describe = () => undefined;
+    },
     /** The trace of the request, in which calls are recorded. `reader` is the field that reads the trail. */
     traceOf: (reader: 'audit' | 'auditEvents'): Trace => ({
       ...trace,
@@ -64,6 +70,7 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
     }),
     /** Adds a page of the trail, or a response without records. The first with records is described. */
     addPage: (completed: LazyAuditContract, page?: AuditPage) => {
+      if (isClosed) return;
       const { records, event, total, paging } = completed;
       const trail = { records, event, total, paging };
       if (events.length === 0) describe = () => describeMapping(trail, audit, events.splice(0));

@@ -23,6 +23,8 @@ export type StreamItem<Payload> = { readonly payload: Payload } | { readonly err
 /** How to poll. */
 export type PollStreamOptions<Payload> = {
   readonly poll: (signal: AbortSignal) => Promise<Polled<Payload>>;
+  /** Called once all payloads of a poll were taken: they are sent, and what they were read from can go. */
+  readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;
   readonly timers: StreamTimers;
@@ -32,8 +34,14 @@ export type PollStreamOptions<Payload> = {
   readonly onEnd: () => void;
 };
 
-/** The longest pause after a failed poll, in milliseconds. */
+/** The longest pause after a failed poll, unless that between two polls is longer; in milliseconds. */
 const MAX_PAUSE_MS = 60_000;
+
+/** A stream ends after this time, in milliseconds: its client may have vanished without a sign, and any other resumes. */
+const MAX_STREAM_MS = 3_600_000;
+
+/** A stream fails after this number of failed polls if none has succeeded: nothing shows that its token is valid. */
+const MAX_FIRST_FAILURES = 3;
 
 /** A stream fails after this time without a successful poll, in milliseconds. */
 const MAX_OUTAGE_MS = 300_000;
@@ -45,6 +53,7 @@ const MAX_OUTAGE_MS = 300_000;
  */
 export function createPollStream<Payload>({
   poll,
+  release,
   everyMs,
   timers: { clock, pause },
   signals,
@@ -53,8 +62,11 @@ export function createPollStream<Payload>({
   const stop = new AbortController();
   const { signal } = stop;
   const items: StreamItem<Payload>[] = [];
+  const endsAt = clock() + MAX_STREAM_MS;
   let pauseMs = 0;
   let succeededAt = clock();
+  let firstFailures = 0; // without a success
+  let hasSucceeded = false;
   let isFailed = false;
   const listeners = new DisposableStack();
   const end = () => {
@@ -66,16 +78,21 @@ export function createPollStream<Payload>({
   for (const each of signals) listeners.use(addAbortListener(each, end));
 
   const pollOnce = async () => {
-    if (pauseMs > 0) await pause(pauseMs, signal).catch(() => {});
+    const leftMs = Math.max(0, endsAt - clock());
+    if (pauseMs > 0) await pause(Math.min(pauseMs, leftMs), signal).catch(() => {});
+    if (clock() >= endsAt) end();
     if (signal.aborted) return;
     try {
       const { payloads, isBehind } = await poll(signal);
       items.push(...payloads.map((payload) => ({ payload })));
       pauseMs = isBehind ? 0 : everyMs;
       succeededAt = clock();
+      hasSucceeded = true;
     } catch (error) {
       const delayMs = retryDelay(error, everyMs);
-      isFailed = delayMs === null || clock() - succeededAt >= MAX_OUTAGE_MS;
+      if (!hasSucceeded) firstFailures += 1;
+      const isOver = clock() - succeededAt >= MAX_OUTAGE_MS || firstFailures >= MAX_FIRST_FAILURES;
+      isFailed = delayMs === null || isOver;
       pauseMs = delayMs ?? 0;
       if (isFailed) items.push({ error });
     }
@@ -86,6 +103,7 @@ export function createPollStream<Payload>({
       return this;
     },
     next: async () => {
+      if (items.length === 0) release();
       while (items.length === 0 && !isFailed && !signal.aborted) await pollOnce();
       const value = signal.aborted ? undefined : items.shift();
       if (value !== undefined) return { done: false, value };
@@ -99,11 +117,11 @@ export function createPollStream<Payload>({
   };
 }
 
-/** Milliseconds to wait after a failed poll; null if it would fail again. */
+/** Milliseconds to wait after a failed poll, at least `everyMs`; null if it would fail again. */
 function retryDelay(error: unknown, everyMs: number): number | null {
   if (!(error instanceof GatewayError)) return null;
   const { retryable, retryAfterSeconds, upstream } = error.extensions;
   if (!retryable && !(upstream !== undefined && upstream.status >= 500)) return null;
   const delayMs = retryAfterSeconds === undefined ? 2 * everyMs : 1000 * retryAfterSeconds;
-  return Math.min(Math.max(delayMs, 1000), MAX_PAUSE_MS);
+  return Math.max(everyMs, Math.min(delayMs, MAX_PAUSE_MS));
 }

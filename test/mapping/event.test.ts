@@ -32,6 +32,20 @@ describe('an event', () => {
     expect([...read]).toEqual(['action', 'id']);
   });
 
+  it('reads its time once, however often its page returns it', () => {
+    let reads = 0;
+    const record = Object.defineProperty({ id: 'e1' }, 'time', {
+      get: () => {
+        reads += 1;
+        return 'no time';
+      },
+    });
+    const response = { status: 200, headers: {}, body: { events: [{}, record] } };
+    const trail = readAuditPage(completeAudit(response, FULL_CONTRACT), response);
+    const times = [1, 2, 3].map(() => trail.item(1).occurredAt);
+    expect([times, reads]).toEqual([[null, null, null], 1]);
+  });
+
   it('profiles the whole record when a requested field is missing from the contract', () => {
     const { read, response } = trackReads();
     const { action: _, ...event } = FULL_CONTRACT.event;

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import {
   type Checkpoint,
-  DIGEST_LENGTH,
   decodeCheckpoint,
   encodeCheckpoint,
   MAX_KNOWN,
 } from '../../src/pagination/checkpoint.ts';
+import { DIGEST_LENGTH } from '../../src/pagination/digest.ts';
 
 const DIGEST = fc.stringMatching(new RegExp(`^[\\w-]{${DIGEST_LENGTH}}$`));
 
@@ -50,8 +50,10 @@ describe('a checkpoint', () => {
     );
   });
 
-  it('needs no escapes in a URL, and has at most 550 characters with 64 records and a page number', () => {
-    const known = Array.from({ length: MAX_KNOWN }, (_, index) => `digit${index + 10}`);
+  it('needs no escapes in a URL, and has at most 1,500 characters with 64 records and a page number', () => {
+    const known = Array.from({ length: MAX_KNOWN }, (_, index) =>
+      `${index}`.padEnd(DIGEST_LENGTH, 'd'),
+    );
     const start = {
       parameter: 'page',
       value: '1234',
@@ -60,7 +62,7 @@ describe('a checkpoint', () => {
     const order = 'oldest-first';
     const text = encodeCheckpoint({ known, isWhole: false, order, start, selection: '' });
     expect(text).toMatch(/^[\w.-]+$/);
-    expect(text.length).toBeLessThanOrEqual(550);
+    expect(text.length).toBeLessThanOrEqual(1500);
   });
 
   it('that Keytrail did not issue is rejected, or decoded to what it says', () => {
@@ -77,8 +79,8 @@ describe('a checkpoint', () => {
         .map((parts) => JSON.stringify(parts)),
     );
     const forged = fc
-      .tuple(head, fc.stringMatching(/^[\w-]{0,500}$/))
-      .map(([json, digests]) => `${Buffer.from(json).toString('base64url')}.${digests}`);
+      .tuple(head, fc.stringMatching(/^[\w-]{0,1500}$/))
+      .map(([json, digests]) => `2.${Buffer.from(json).toString('base64url')}.${digests}`);
     const damaged = fc
       .tuple(CHECKPOINT, fc.nat(), fc.string({ maxLength: 3 }))
       .map(([checkpoint, at, text]) => {
@@ -102,27 +104,36 @@ describe('a checkpoint', () => {
     ['a dot', '.'],
     ['__proto__', '__proto__'],
     ['a cursor', encode(['f', 0, 1])],
-    ['an object', `${encode({ 0: 0, 1: 0, 2: '', length: 3 })}.`],
-    ['a text', `${encode('001')}.`],
-    ['an unknown order', `${encode([3, 0, ''])}.`],
-    ['an order by name', `${encode(['__proto__', 0, ''])}.`],
-    ['an order of Array.prototype', `${encode(['length', 0, ''])}.`],
-    ['true instead of 1', `${encode([0, true, ''])}.`],
-    ['a selection that is a number', `${encode([0, 0, 1])}.`],
-    ['a page that is an object', `${encode([0, 0, '', { link: '/' }])}.`],
-    ['a page of five parts', `${encode([0, 0, '', 'p', '1', 1, 1, 1])}.`],
-    ['a count that is no integer', `${encode([0, 0, '', 'p', '1', 1.5, 1])}.`],
-    ['a digest that is cut off', `${encode([0, 0, ''])}.abcdef`],
-    ['65 digests', `${encode([0, 0, ''])}.${'abcdefg'.repeat(MAX_KNOWN + 1)}`],
-    ['two dots', `${encode([0, 0, ''])}..`],
-    ['a line break at its end', `${encode([0, 0, ''])}.\n`],
-    ['deep nesting', `${Buffer.from('['.repeat(100_000)).toString('base64url')}.`],
+    ['a checkpoint of another version', `3.${encode([0, 0, ''])}.`],
+    ['an object', `2.${encode({ 0: 0, 1: 0, 2: '', length: 3 })}.`],
+    ['a text', `2.${encode('001')}.`],
+    ['an unknown order', `2.${encode([3, 0, ''])}.`],
+    ['an order by name', `2.${encode(['__proto__', 0, ''])}.`],
+    ['an order of Array.prototype', `2.${encode(['length', 0, ''])}.`],
+    ['true instead of 1', `2.${encode([0, true, ''])}.`],
+    ['a selection that is a number', `2.${encode([0, 0, 1])}.`],
+    ['a page that is an object', `2.${encode([0, 0, '', { link: '/' }])}.`],
+    ['a page of five parts', `2.${encode([0, 0, '', 'p', '1', 1, 1, 1])}.`],
+    ['a count that is no integer', `2.${encode([0, 0, '', 'p', '1', 1.5, 1])}.`],
+    ['a digest that is cut off', `2.${encode([0, 0, ''])}.abcdef`],
+    ['65 digests', `2.${encode([0, 0, ''])}.${'a'.repeat(DIGEST_LENGTH * (MAX_KNOWN + 1))}`],
+    ['two dots', `2.${encode([0, 0, ''])}..`],
+    ['a line break at its end', `2.${encode([0, 0, ''])}.\n`],
+    ['deep nesting', `2.${Buffer.from('['.repeat(100_000)).toString('base64url')}.`],
   ])('is not %s', (_, text) => {
     expect(tryDecode(text)).toBeNull();
   });
 
+  it('of an earlier version is rejected with a message that says so', () => {
+    const first = `${encode([1, 0, ''])}.${'abcdefg'.repeat(MAX_KNOWN)}`;
+    expect(() => decodeCheckpoint(first)).toThrow(
+      /of an earlier version of Keytrail: start without/,
+    );
+    expect(() => decodeCheckpoint('nonsense.abc')).toThrow(/is not a checkpoint/);
+  });
+
   it('sets nothing on a prototype', () => {
-    const text = `${Buffer.from('{"__proto__":{"polluted":1}}').toString('base64url')}.`;
+    const text = `2.${Buffer.from('{"__proto__":{"polluted":1}}').toString('base64url')}.`;
     expect(tryDecode(text)).toBeNull();
     expect(Object({}).polluted).toBeUndefined();
   });

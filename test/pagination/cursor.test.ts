@@ -18,38 +18,38 @@ function read(body: unknown, isPartial = false) {
 }
 
 describe('a cursor', () => {
-  it('finds its item in the same list, and after records were added at one end', () => {
-    fc.assert(
-      fc.property(
+  it('finds its item in the same list, and after records were added at one end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(record, { minLength: 1 }),
         fc.nat(),
         fc.array(record),
-        (records, at, arrived) => {
+        async (records, at, arrived) => {
           const trail = read(records);
           const index = at % records.length;
           const cursor = encodeCursor({ page: trail, index, token: null });
-          expect(findItem(trail, decodeCursor(cursor))).toBe(index);
+          expect(await findItem(trail, decodeCursor(cursor))).toBe(index);
           const front = read([...arrived, ...records]);
-          expect(findItem(front, decodeCursor(cursor))).toBe(arrived.length + index);
+          expect(await findItem(front, decodeCursor(cursor))).toBe(arrived.length + index);
         },
       ),
     );
   });
 
-  it('of a partial response finds its item in the whole one, and after records were added at the start', () => {
-    fc.assert(
-      fc.property(
+  it('of a partial response finds its item in the whole one, and after records were added at the start', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(record, { minLength: 1 }),
         fc.nat(),
         fc.array(record),
         fc.array(record),
-        (records, at, arrived, rest) => {
+        async (records, at, arrived, rest) => {
           const first = JSON.stringify(records[0]);
           fc.pre(arrived.every((one) => JSON.stringify(one) !== first));
           const index = at % records.length;
           const cursor = encodeCursor({ page: read(records, true), index, token: null });
           const whole = read([...arrived, ...records, ...rest]);
-          expect(findItem(whole, decodeCursor(cursor))).toBe(arrived.length + index);
+          expect(await findItem(whole, decodeCursor(cursor))).toBe(arrived.length + index);
         },
       ),
     );

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchKnown } from '../../src/pagination/match-known.ts';
+import { createKnownMatcher } from '../../src/pagination/match-known.ts';
+
+function matchKnown(list: readonly string[], known: readonly string[]) {
+  const matcher = createKnownMatcher(known);
+  for (const digest of list) matcher.add(digest);
+  return matcher.match();
+}
 
 const DIGESTS = fc.array(fc.constantFrom<string>('a', 'b', 'c', 'd'), { maxLength: 7 });
 

@@ -1,12 +1,16 @@
-import { expect, it } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import type { PageToken } from '../../src/mapping/next-page.ts';
+import type { Instant } from '../../src/mapping/time.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,
   encodeCheckpoint,
+  MAX_KNOWN,
 } from '../../src/pagination/checkpoint.ts';
+import { digest } from '../../src/pagination/digest.ts';
 import { pollTail } from '../../src/pagination/poll-tail.ts';
 import { record } from '../helpers/live-trail.ts';
 
@@ -29,7 +33,7 @@ async function poll(numbers: readonly number[], checkpoint: Checkpoint | null, s
   };
   const found = await pollTail(fetchPage, { ...OPTIONS, checkpoint });
   const next = decodeCheckpoint(encodeCheckpoint(found.checkpointAfter(found.events.length)));
-  return { ...found, next, ids: found.events.map(({ id }) => id) };
+  return { ...found, next, ids: found.events.map(({ event }) => event.id) };
 }
 
 it('a poll that is behind knows all records that it has read, however many older ones were known', async () => {
@@ -66,4 +70,50 @@ it('a poll that knows no record reads all that the list has', async () => {
   const newestFirst = range(1, 250).toReversed();
   const { ids } = await poll(newestFirst, { ...none, order: 'newest-first' }, 250);
   expect(ids).toEqual(range(1, 250).map((number) => `r${number}`));
+});
+
+describe('the checkpoints of a poll', () => {
+  /** A trail in one page, with the newest first. Records without a time are not after any instant. */
+  async function read(times: readonly (number | null)[], since: number) {
+    const body = times.map((time, index) => ({
+      id: `r${index}`,
+      time: time === null ? '-' : new Date(Date.UTC(2026, 0) + 1000 * time).toISOString(),
+      action: 'a',
+    }));
+    const response = { status: 200, headers: {}, body };
+    const contract = { event: { occurredAt: '/time' } };
+    const page = readAuditPage(completeAudit(response, contract), response);
+    const options = { ...OPTIONS, order: 'newest-first', checkpoint: null } as const;
+    const from = new Date(Date.UTC(2026, 0) + 1000 * since).toISOString() as Instant; // has its format
+    return pollTail(async () => page, { ...options, since: from });
+  }
+
+  it('know the newest 64 of the records that are not new or were delivered, after each event', async () => {
+    const times = fc.array(fc.option(fc.integer({ min: 0, max: 9 })), { maxLength: 150 });
+    await fc.assert(
+      fc.asyncProperty(times, fc.nat(9), fc.nat(200), async (list, since, at) => {
+        const { events, checkpointAfter } = await read(list, since);
+        const count = Math.min(at, events.length);
+        const all = list.map((time, index) => ({ isNew: time !== null && time >= since, index }));
+        const fresh = all.filter(({ isNew }) => isNew).toReversed();
+        expect(events.map(({ event }) => event.id)).toEqual(fresh.map(({ index }) => `r${index}`));
+        const undelivered = fresh.slice(count).map(({ index }) => index);
+        const known = all.filter(({ index }) => !undelivered.includes(index));
+        const digests = known.slice(0, MAX_KNOWN).map(({ index }) => {
+          const time = list[index];
+          const text = time == null ? '-' : new Date(Date.UTC(2026, 0) + 1000 * time).toISOString();
+          return digest(JSON.stringify({ id: `r${index}`, time: text, action: 'a' }));
+        });
+        expect(checkpointAfter(count).known).toEqual(digests);
+        expect(checkpointAfter(count).isWhole).toBe(known.length <= MAX_KNOWN);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are found at the cost of 64 records each, however many events there are', async () => {
+    const { events, checkpointAfter } = await read(range(0, 19_999).toReversed(), 0);
+    expect(events).toHaveLength(20_000);
+    for (const count of events.keys()) expect(checkpointAfter(count).known.length).toBeLessThan(65);
+  });
 });

@@ -22,7 +22,9 @@ describe('the events of a key', () => {
             const names = [actor?.identifier, actor?.name, target?.identifier, target?.name];
             return index >= from && names.includes(name) ? [index] : [];
           });
-          expect(selectEventsOfParty(name)(trail, from, most)).toEqual(naming.slice(0, most));
+          expect(selectEventsOfParty(name)(trail, from, trail.length, most)).toEqual(
+            naming.slice(0, most),
+          );
         }
       }),
     );

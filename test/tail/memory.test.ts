@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { record } from '../helpers/live-trail.ts';
 import { startService } from '../helpers/service.ts';
-import { requestEvents } from '../helpers/subscribe.ts';
+import { holdPauses, requestEvents, subscribe } from '../helpers/subscribe.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -48,4 +48,35 @@ it('a stream needs no more memory after 10,000 payloads than after 1,000, with a
   }
   expect(payloads).toBeGreaterThanOrEqual(PAYLOADS);
   expect(measure() - before).toBeLessThan(16); // 10,000 payloads take 160 MB
+});
+
+it('streams that pause keep digests only, whatever they have read', async () => {
+  const list = Array.from({ length: 20_000 }, (_, index) =>
+    record(20_000 - index, { note: 'n'.repeat(100) }),
+  );
+  const body = JSON.stringify(list); // 3.4 MB
+  await using service = await startService({ body });
+  const pauses = holdPauses();
+  await using gateway = gatewayOver(service.url, {
+    upstream: { maxBytes: 2 ** 23 },
+    pause: pauses.pause,
+  });
+  await using streams = new AsyncDisposableStack();
+  const open = async () => {
+    const stream = streams.use(await subscribe(gateway));
+    await stream.nextBatch();
+    void stream.next().catch(() => {}); // reads on, so that the stream pauses
+    await pauses.paused();
+  };
+  /** The buffers of responses are freed after a garbage collection. */
+  const settle = async () => {
+    await wait(200);
+    measure();
+    await wait(200);
+    return measure();
+  };
+  await open();
+  const before = await settle();
+  for (let count = 0; count < 20; count += 1) await open();
+  expect((await settle()) - before).toBeLessThan(20); // the pages of one poll take 10 MB
 });

@@ -133,7 +133,7 @@ describe('a partial body', () => {
           expect(actual).toMatchObject({ nodes: expected.nodes, hasNextPage: true });
           expect(expected.hasNextPage).toBe(true);
           const position = decodeCursor(actual.endCursor ?? '');
-          expect(findItem(expected.trail as AuditPage, position)).toBe(first - 1); // the cursor of the partial body finds its event in the whole one
+          expect(await findItem(expected.trail as AuditPage, position)).toBe(first - 1); // the cursor of the partial body finds its event in the whole one
         },
       ),
       { numRuns: 200 },

@@ -49,7 +49,7 @@ export async function readTrail(
   );
   const context = { authorized: loader, contract: configured, reportDrift: () => {} };
   const fetchPage = listAudit(context, pageSizeParameter(configured.audit?.paging));
-  await fetchPages(fetchPage, { token: null, position: null, maxPages }, () => true);
+  await fetchPages(fetchPage, { token: null, position: null, maxPages }, async () => true);
   return pages;
 }
 

@@ -13,7 +13,7 @@ export function useResultLimit(limits: ResultLimits): Plugin {
   return {
     onSubscribe: () => ({
       onSubscribeResult: () => ({
-        onNext: ({ result, setResult }) => setResult(limitResult(result, limits)),
+        onNext: ({ result, setResult }) => setResult(limitPayload(result, limits)),
       }),
     }),
     onResultProcess({ result, setResult }) {
@@ -34,15 +34,68 @@ export function limitResult(
   if (sizeUpTo(graphqlMaxBytes, result.data) <= graphqlMaxBytes) return result;
   const message =
     'The response would be larger than GRAPHQL_MAX_BYTES: select less, or request smaller pages.';
-  const originalError = new GatewayError('OPERATION_TOO_COMPLEX', { message });
-  const error = new GraphQLError(message, { originalError, extensions: { http: {} } });
-  return { data: null, errors: [error] };
+  return { data: null, errors: [tooLarge(message)] };
 }
+
+/**
+ * The same for a payload of a subscription, but only fields of its items are left out, the largest first: each is null and has an
+ * error. The rest is sent, and so are the checkpoints: without them the client would meet the payload again for ever.
+ */
+export function limitPayload(result: ExecutionResult, limits: ResultLimits): ExecutionResult {
+  const { graphqlMaxBytes } = limits;
+  let excess = sizeUpTo(Number.POSITIVE_INFINITY, result.data) - graphqlMaxBytes;
+  if (excess <= 0) return result;
+  const fields = listFields(result.data).toSorted((one, other) => other.size - one.size);
+  const errors = [...(result.errors ?? [])];
+  for (const { item, path, size } of fields) {
+    if (excess <= 0) break;
+    item[String(path.at(-1))] = null;
+    excess -= size - NULL_SIZE;
+    errors.push(tooLarge(FIELD_TOO_LARGE, path));
+  }
+  return limitResult({ ...result, errors }, limits);
+}
+
+const FIELD_TOO_LARGE =
+  'With this field the payload would be larger than GRAPHQL_MAX_BYTES: select it once, or a part of it with `raw(pointer: …)`.';
+
+function tooLarge(message: string, path?: readonly (string | number)[]): GraphQLError {
+  const originalError = new GatewayError('OPERATION_TOO_COMPLEX', { message });
+  return new GraphQLError(message, { originalError, path: path ?? null, extensions: { http: {} } });
+}
+
+/** A field of an item: a member of an object in a list of the payload. All of them are nullable. */
+type ItemField = {
+  readonly item: Record<string, unknown>;
+  readonly path: readonly (string | number)[];
+  readonly size: number;
+};
+
+function listFields(data: ExecutionResult['data']): readonly ItemField[] {
+  const fields: ItemField[] = [];
+  for (const [root, payload] of Object.entries(data ?? {})) {
+    for (const [key, items] of Object.entries(Object(payload))) {
+      if (!Array.isArray(items)) continue;
+      for (const [index, item] of items.entries())
+        for (const [name, value] of Object.entries<unknown>(item)) {
+          const size = sizeUpTo(Number.POSITIVE_INFINITY, value);
+          if (size > MIN_SIZE) fields.push({ item, path: [root, key, index, name], size });
+        }
+    }
+  }
+  return fields;
+}
+
+/** Fields up to this size identify an item, and are never left out. */
+const MIN_SIZE = 64;
+
+/** Of `null` in {@link sizeUpTo}. */
+const NULL_SIZE = 4;
 
 /** The length of a value as JSON, without escapes. Stops above `limit`. */
 function sizeUpTo(limit: number, value: unknown): number {
   if (typeof value === 'string') return value.length + 2;
-  if (typeof value !== 'object' || value === null) return 4;
+  if (typeof value !== 'object' || value === null) return NULL_SIZE;
   let size = 2;
   if (Array.isArray(value)) {
     for (const item of value) {
