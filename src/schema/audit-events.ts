@@ -88,6 +88,9 @@ export function addAuditEvents(builder: Builder): void {
   );
 }
 
+/** What follows the beginning of a response is not needed, however long it is. */
+const PREFIX = { isLengthNeeded: false } as const;
+
 type Arguments = TrailArguments & {
   readonly after?: string | null | undefined;
   readonly every?: number | null | undefined;
@@ -159,7 +162,7 @@ function subscribe(
     release,
     poll: async (signal) => {
       pages = stream.createLoader(signal);
-      const list = listAudit({ ...context, authorized: pages }, parameters);
+      const list = listAudit({ ...context, authorized: pages }, parameters, PREFIX);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       checkpoint = found.checkpointAfter(found.events.length);

@@ -15,6 +15,7 @@ import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, type BuilderTypes, rawField, UPSTREAM_CODES } from './builder.ts';
 import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
 import type { Context } from './context.ts';
+import type { PrefixOptions } from './sufficient-prefix.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
 export function addAudit(builder: Builder): void {
@@ -145,7 +146,11 @@ export function addAudit(builder: Builder): void {
       resolve: (_, { first, after, ...args }, context, info) => {
         const { conditions, parameters } = readTrailArguments(args, context);
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
-        const trail = listAudit(context, parameters, needsOnlyItems(info));
+        const trail = listAudit(
+          context,
+          parameters,
+          needsOnlyItems(info) ? { isLengthNeeded: true } : undefined,
+        );
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         const admit = (items: number) => context.admitValues(items, countFields(info));
         const require = requireFilterFields(conditions);
@@ -203,13 +208,13 @@ export function readTrailArguments(
   return { conditions, given, forwarded, parameters: [...given, ...size, ...forwarded] };
 }
 
-/** Lists the audit trail. With `isPrefixSufficient`, a large response is read only as far as the page needs. */
+/** Lists the audit trail. With `prefix`, a large response is read only as far as the page needs. */
 export function listAudit(
   context: Pick<Context, 'contract' | 'reportDrift' | 'recorder'> & {
     readonly authorized: Pick<Context['authorized'], 'list'>;
   },
   parameters: readonly QueryParameter[],
-  isPrefixSufficient = false,
+  prefix?: Omit<PrefixOptions, 'recordsPointer'>,
 ) {
   const { authorized, contract, reportDrift, recorder } = context;
   return authorized.list({
@@ -226,7 +231,6 @@ export function listAudit(
       return trail;
     },
     // The total and the paging are explained, so the whole response is needed.
-    prefix:
-      isPrefixSufficient && !recorder ? { recordsPointer: contract.audit?.records } : undefined,
+    prefix: recorder ? undefined : prefix && { ...prefix, recordsPointer: contract.audit?.records },
   });
 }

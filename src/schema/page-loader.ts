@@ -6,7 +6,7 @@ import type { FetchPage } from '../pagination/fetch-pages.ts';
 import { type Path, withPage } from '../upstream/path.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';
-import { sufficientPrefix } from './sufficient-prefix.ts';
+import { type PrefixOptions, sufficientPrefix } from './sufficient-prefix.ts';
 
 /** Fetches pages of the service for one request. */
 export type PageLoader = {
@@ -24,8 +24,8 @@ export type ListRequest<Item extends ListItem> = {
   readonly route: Route;
   readonly path: Path;
   readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
-  /** Given if the first records of a large response are sufficient; `recordsPointer` is configured. */
-  readonly prefix?: { readonly recordsPointer: string | null | undefined } | undefined;
+  /** Given if the first records of a large response are sufficient. */
+  readonly prefix?: PrefixOptions | undefined;
 };
 
 /** Creates the page loader of one request. `authorized` throws UNAUTHENTICATED without a well-formed token. */
@@ -38,7 +38,7 @@ export function createPageLoader(
   const fetchOne = async ({ list, path, token, recordsNeeded }: PageKey): Promise<ListPage> => {
     const prefix =
       recordsNeeded !== undefined && list.prefix !== undefined
-        ? sufficientPrefix(recordsNeeded, list.prefix.recordsPointer)
+        ? sufficientPrefix(recordsNeeded, list.prefix)
         : undefined;
     const response = await authorized().get(list.route, path, { signal, prefix });
     const page = list.read(response, token);
@@ -49,9 +49,12 @@ export function createPageLoader(
     new DataLoader<PageKey, ListPage, string>(
       // An error per key: a rejection would fail the whole batch. Our code throws nothing but errors.
       (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
-      // Pages of one list follow one another, so there is nothing to wait for. The key has no `recordsNeeded`: a prefix
-      // is requested only if no other field of the operation reads a list.
-      { cacheKeyFn: ({ path }) => path.value, batchScheduleFn: queueMicrotask },
+      // Pages of one list follow one another, so there is nothing to wait for.
+      {
+        cacheKeyFn: ({ list, path, recordsNeeded = '' }) =>
+          list.prefix === undefined ? path.value : `${recordsNeeded} ${path.value}`,
+        batchScheduleFn: queueMicrotask,
+      },
     );
   let loader: ReturnType<typeof createLoader> | undefined; // a mutation needs none
   return {

@@ -4,6 +4,14 @@ import { inferCertainRecords } from '../inference/records.ts';
 import type { ListContract } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE, splitAtWildcard } from '../mapping/list-page.ts';
 
+/** Of a list of which the first records of a large response may be sufficient. */
+export type PrefixOptions = {
+  /** The entry `records` of the contract. */
+  readonly recordsPointer: ListContract['records'] | undefined;
+  /** Whether a body of unknown length is read whole. */
+  readonly isLengthNeeded: boolean;
+};
+
 /**
  * Specifies how much of a response is sufficient for a number of records, or for the sample from which fields are
  * inferred, whichever is larger. Without a configured list, a prefix suffices only if the rest of the response cannot
@@ -11,11 +19,12 @@ import { recordsAt, SAMPLE_SIZE, splitAtWildcard } from '../mapping/list-page.ts
  */
 export function sufficientPrefix(
   recordCount: number,
-  configured: ListContract['records'] | undefined,
+  { recordsPointer: configured, isLengthNeeded }: PrefixOptions,
 ) {
   const items = Math.max(recordCount, SAMPLE_SIZE);
   return {
     items,
+    isLengthNeeded,
     depths: depthsOf(configured),
     suffices: (body: unknown) => {
       const pointer = configured === undefined ? inferCertainRecords(body) : configured;

@@ -166,7 +166,6 @@ export function sendRequest(
           isReserved = prefix === undefined && contentLength >= 0;
           if (isReserved) budget.bytesRead += contentLength;
           if (!isExempt && budget.bytesRead > budget.maxBytes) return fail(exhausted());
-          // A body of unknown length may turn out to be too large, so it is read whole.
           if (prefix !== undefined) scan = createBodyScanner(prefix, contentLength);
         },
         onResponseData(_, chunk) {

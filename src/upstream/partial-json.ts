@@ -7,6 +7,8 @@ export type PrefixRequest = {
   readonly items: number;
   /** The numbers of objects that may enclose the list, one inside the other; 0 for a list at the root. */
   readonly depths: readonly number[];
+  /** Whether a body of unknown length is read whole: it may turn out to be too large. */
+  readonly isLengthNeeded: boolean;
   /** Whether a body truncated after these items is sufficient, whatever the rest contains. */
   suffices(body: unknown): boolean;
 };
@@ -29,7 +31,8 @@ const MAX_CANDIDATES = 3;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
 /**
- * Creates a scanner that finds the requested prefix in a body while it arrives. Undefined if the body is small, or `contentLength` is NaN.
+ * Creates a scanner that finds the requested prefix in a body while it arrives. Undefined if the body is small, or if its
+ * length is needed and `contentLength` is NaN.
  * The scanner gives up if it needs about half of the body or more. The rest is neither parsed nor validated, so
  * a syntax error, a truncation or a duplicate key in it goes unnoticed.
  */
@@ -37,11 +40,13 @@ export function createBodyScanner(
   prefix: PrefixRequest,
   contentLength: number,
 ): BodyScanner | undefined {
-  if (!(contentLength >= MIN_CONTENT_LENGTH)) return undefined;
-  let nextScan = 1; // bytes
+  const isUnknown = Number.isNaN(contentLength);
+  if (isUnknown ? prefix.isLengthNeeded : contentLength < MIN_CONTENT_LENGTH) return undefined;
+  const length = isUnknown ? Number.POSITIVE_INFINITY : contentLength;
+  let nextScan = isUnknown ? MIN_CONTENT_LENGTH : 1; // bytes
   return (chunks, size) => {
     if (size < nextScan) return undefined;
-    const found = findPrefix(Buffer.concat(chunks), prefix, contentLength);
+    const found = findPrefix(Buffer.concat(chunks), prefix, length);
     // Doubling it limits all scans together to twice the bytes of the last one.
     nextScan = found === null ? Number.POSITIVE_INFINITY : 2 * size;
     return found ?? undefined;

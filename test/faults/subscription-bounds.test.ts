@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/client/explanation.ts';
@@ -270,6 +272,71 @@ it('explain on a stream with `after` shows only the poll that found its first pa
   expect(urls(live)).toHaveLength(8);
   expect(explain.calls).toHaveLength(1);
   expect(explain.mapping?.event?.action).toMatchObject({ found: '2 of 2' });
+});
+
+describe('a trail of 20,000 records without pages', () => {
+  /** Sends it in chunks as long as the gateway reads. Counts the responses that it read to their end. */
+  async function startLong({ isAnnounced = true, isReversed = false } = {}) {
+    let newest = 20_000;
+    let whole = 0;
+    const live = await startLiveTrail({ upstream: { maxBytes: 2 ** 25 } });
+    live.respond(async (_, response) => {
+      const numbers = isReversed ? range(1, newest) : range(newest, 1);
+      // 12 MB: the buffers of the sockets do not hold it.
+      const bytes = Buffer.from(JSON.stringify(numbers.map((number) => record(number, note(500)))));
+      response.writeHead(200, isAnnounced ? { 'content-length': bytes.length } : {});
+      const chunks = Array.from({ length: Math.ceil(bytes.length / 2 ** 16) }, (_, index) =>
+        bytes.subarray(index * 2 ** 16, (index + 1) * 2 ** 16),
+      );
+      const isWhole = await pipeline(Readable.from(chunks), response).then(
+        () => true,
+        () => false,
+      );
+      whole += Number(isWhole);
+      return undefined;
+    });
+    const add = (count: number) => {
+      newest += count;
+      whole = 0;
+    };
+    return {
+      live,
+      add,
+      whole: () => whole,
+      [Symbol.asyncDispose]: () => live[Symbol.asyncDispose](),
+    };
+  }
+
+  it.each([
+    ['with its length', { isAnnounced: true }],
+    ['in chunks of unknown length', { isAnnounced: false }],
+  ])('%s: a poll reads its beginning, and all of it only if that is not enough', async (_, how) => {
+    await using long = await startLong(how);
+    await using stream = await subscribe(long.live.gateway);
+    await stream.nextBatch();
+    const receive = async (count: number) => {
+      long.add(count);
+      const batch = (await next(long.live, stream))?.data?.auditEvents;
+      expect(batch?.missed).toBe(false);
+      return ids(batch ?? { nodes: [] });
+    };
+    expect(await receive(3)).toEqual(['r20001', 'r20002', 'r20003']);
+    expect(long.whole()).toBe(0);
+    expect(await receive(500)).toEqual(range(20_004, 20_503).map((number) => `r${number}`));
+    expect(long.whole()).toBe(1);
+    expect(await receive(1)).toEqual(['r20504']);
+    expect(long.whole()).toBe(0);
+  });
+
+  it('that begins with its oldest record is read to its end', async () => {
+    await using long = await startLong({ isReversed: true });
+    await using stream = await subscribe(long.live.gateway);
+    await stream.nextBatch();
+    long.add(2);
+    const batch = (await next(long.live, stream))?.data?.auditEvents;
+    expect(ids(batch ?? { nodes: [] })).toEqual(['r20001', 'r20002']);
+    expect(long.whole()).toBe(1);
+  });
 });
 
 describe('20,000 records', () => {

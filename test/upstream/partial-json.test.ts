@@ -97,7 +97,7 @@ function truncationsOf(text: string, depths: readonly number[], size: number): u
       if (!truncations.some((one) => isDeepStrictEqual(one, body))) truncations.push(body);
       return false;
     };
-    const scan = createBodyScanner({ items, depths, suffices }, 1_000_000);
+    const scan = createBodyScanner({ items, depths, isLengthNeeded: true, suffices }, 1e6);
     if (scan !== undefined) expect(feed(scan, bytes, offsets)).toBeUndefined();
     return truncations;
   });
@@ -116,7 +116,10 @@ describe('a partial body', () => {
         async ({ text, pointer }, first, isConfigured, isLonger, numbers) => {
           const bytes = Buffer.concat([Buffer.from(text), TAIL]);
           const contract = isConfigured ? { records: pointer } : {};
-          const prefix = sufficientPrefix(first + 1, contract.records);
+          const prefix = sufficientPrefix(first + 1, {
+            recordsPointer: contract.records,
+            isLengthNeeded: true,
+          });
           const scan = createBodyScanner(prefix, bytes.length * (isLonger ? 9 : 1));
           if (scan === undefined) throw new Error('The body is large enough to be scanned.');
           const offsets = numbers.map((number) => number % (bytes.length - TAIL.length + 1));
@@ -180,7 +183,10 @@ describe('a partial body', () => {
       attempts += 1;
       return false;
     };
-    const scan = createBodyScanner({ items: 1, depths: [0, 1], suffices }, 1_000_000);
+    const scan = createBodyScanner(
+      { items: 1, depths: [0, 1], isLengthNeeded: true, suffices },
+      1e6,
+    );
     const offsets = Array.from({ length: text.length / size }, (_, i) => (i + 1) * size);
     if (scan !== undefined) feed(scan, Buffer.from(text), offsets);
     expect(attempts).toBe(expected);

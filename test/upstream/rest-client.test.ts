@@ -21,6 +21,7 @@ it('throws a bug that occurs while it scans a response, instead of UPSTREAM_BAD_
     get depths(): number[] {
       throw bug;
     },
+    isLengthNeeded: true,
     suffices: () => true,
   };
   await expect(calls.get('audit', path`/api/v1/audit`, { prefix })).rejects.toBe(bug);
