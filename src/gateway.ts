@@ -16,6 +16,7 @@ import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { EVENT_STREAM } from './server/media-types.ts';
+import { createPipelining, isPipelined } from './server/pipelining.ts';
 import { useAsciiEvents } from './server/plugins/use-ascii-events.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
@@ -111,6 +112,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     maxInFlight: options.maxInFlight,
   });
   const bodies = createBodyReader(options);
+  const waitForTurn = createPipelining(options);
   const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
@@ -218,6 +220,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const target = targetOf(request);
       const endpoint = routes.toEndpoint(request.method, target);
       if (next !== undefined && endpoint.route !== path) return next();
+      if (isPipelined(response) && !(await waitForTurn(request, response))) return;
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const invalid = validateHttpHead(request, endpoint, routes);
       const isWanted = !invalid && isOperation(endpoint, path);

@@ -58,6 +58,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
       if (response.writableLength === 0) return;
       response.once('timeout', () => response.destroy());
       response.once('close', () => forget(response));
+      stopTimer(response);
       hold(response);
     },
     sendStream: async (response, { status, headers }, body) => {
@@ -85,6 +86,13 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
         response.setTimeout(0);
       }
       response.end();
+      stopTimer(response);
+      hold(response);
     },
   };
+}
+
+/** Stops the timer with the response, before Node gives the socket to the next one that was pipelined. */
+function stopTimer(response: ServerResponse): void {
+  response.prependOnceListener('finish', () => response.setTimeout(0));
 }
