@@ -87,6 +87,22 @@ describe('clients that send a part of their bodies', () => {
       .toBe(false);
   });
 
+  it('may take three quarters of that bound from one address', async () => {
+    await using bed = await serve([], { maxIncompleteRequests: 4, trustedProxies: 1 });
+    const from = (address: string) =>
+      request('{', 100).replace('host: a', `host: a\r\nx-forwarded-for: ${address}`);
+    const slow = await openSockets(bed.server.url, 3, from('192.0.2.1'));
+    expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
+    const [late] = await openSockets(bed.server.url, 1, from('192.0.2.1'));
+    expect(String(await once(late as Socket, 'data'))).toContain('OVERLOADED');
+    const [other] = await openSockets(bed.server.url, 1, from('192.0.2.2'));
+    expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
+    const [full] = await openSockets(bed.server.url, 1, from('192.0.2.3'));
+    expect(String(await once(full as Socket, 'data'))).toContain('OVERLOADED');
+    expect(other?.bytesRead).toBe(0);
+    for (const socket of [...slow, late, other, full]) socket?.destroy();
+  });
+
   it('are served once the rest has arrived, through `fetch` as well', async () => {
     await using bed = await serve([]);
     const body = JSON.stringify({ query: AUDIT });
