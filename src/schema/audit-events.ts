@@ -134,7 +134,7 @@ function subscribe(
   return createPollStream({
     everyMs: 1000 * seconds,
     timers: stream.timers,
-    signals: stream.signals,
+    signals: [...stream.signals, slot.evicted],
     poll: async (signal) => {
       release(); // the payloads of the last poll were taken
       const pages = stream.createLoader(signal);
