@@ -48,7 +48,7 @@ export type GatewayDependencies = BodyLimits &
   ResultLimits & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
     /** Limit on logins per client and per IP address, and where replicas share the count. */
-    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
+    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer' | 'clock'>;
     /** Receives events, for metrics. */
     readonly observer?: Partial<GatewayObserver> | undefined;
     /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
@@ -117,6 +117,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
+    clock,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
 
