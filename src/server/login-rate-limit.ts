@@ -181,7 +181,7 @@ function createLoginCounter(create: (limit: Limit) => Bucket): LoginCounter {
   };
 }
 
-/** For each of the two limits; about 2 MB for both. */
+/** For each of the two limits; about 4 MB for both. */
 const MAX_KEYS = 10_000;
 
 /**

@@ -5,7 +5,7 @@ import type { NodeRequest } from './routes.ts';
 
 /** Limits of {@link createBodyReader}. */
 export type BodyLimits = {
-  /** Requests that may wait for the rest of their bodies at the same time. */
+  /** Requests that may wait for the rest of their bodies at the same time; as many may wait for earlier responses. */
   readonly maxIncompleteRequests: number;
 };
 
