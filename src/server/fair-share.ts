@@ -1,36 +1,33 @@
-/** Counts what is in use of a maximum, by caller. */
+/** What is in use of a maximum, by caller. */
 export type FairShare = {
-  /** Takes one for a caller; false if all are taken, or its share. An unknown caller, null, has no share of its own. */
-  take(caller: string | null): boolean;
-  /** Gives back what `take` took. */
-  release(caller: string | null): void;
+  /** Takes one for a caller; null if all are taken, or its share. An unknown caller, null, has no share of its own. */
+  take(caller: string | null): Share | null;
+  /** Gives back what `take` returned. */
+  release(share: Share): void;
   isFull(): boolean;
 };
 
-/** Creates a count in which one caller may have up to three quarters of `max`: the rest is always left for others. */
+/** One of the maximum, which a caller holds. */
+export type Share = { readonly caller: string | null };
+
+/** Creates a maximum of which one caller may hold three quarters: the rest is left for others. */
 export function createFairShare(max: number): FairShare {
-  const share = Math.ceil(max * 0.75);
-  const counts = new Map<string, number>(); // as many as are in use, at most
-  let total = 0;
+  const mostOfOne = Math.ceil(max * 0.75);
+  // An array, not a Map of counts: V8 chains the old hash tables of a Map that changes often, see `listen`.
+  const held: Share[] = [];
+  const hasMost = (caller: string) => {
+    if (held.length < mostOfOne) return false; // as nearly always: nothing is counted
+    return held.filter((share) => share.caller === caller).length >= mostOfOne;
+  };
   return {
     take: (caller) => {
-      if (total >= max) return false;
-      if (caller !== null) {
-        const count = counts.get(caller) ?? 0;
-        if (count >= share) return false;
-        counts.set(caller, count + 1);
-      }
-      total += 1;
-      return true;
+      if (held.length >= max || (caller !== null && hasMost(caller))) return null;
+      const share = { caller };
+      held.push(share);
+      return share;
     },
-    release: (caller) => {
-      total -= 1;
-      if (caller === null) return;
-      const count = counts.get(caller) ?? 0;
-      if (count > 1) counts.set(caller, count - 1);
-      else counts.delete(caller);
-    },
-    isFull: () => total >= max,
+    release: (share) => void held.splice(held.indexOf(share), 1),
+    isFull: () => held.length >= max,
   };
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
-import { createFairShare } from './fair-share.ts';
+import { createFairShare, type Share } from './fair-share.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 import type { Body, ReadBody } from './request-body.ts';
 import type { Endpoint } from './routes.ts';
@@ -73,12 +73,13 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
       open += 1;
       let isAdmitted = false;
       const isGraphql = request.route === path;
-      const { caller } = request;
+      let share: Share | null = null;
       try {
         const read = request.readBody && (await request.readBody());
         if (read === null) return null;
         if (read !== undefined && 'error' in read) return reject(read.error, read.status, request);
-        if (isGraphql && (isLagging() || !inFlight.take(caller)))
+        share = isGraphql && !isLagging() ? inFlight.take(request.caller) : null;
+        if (isGraphql && share === null)
           return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
         isAdmitted = true;
         reporter.inFlight(1);
@@ -90,10 +91,8 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
         open -= 1;
-        if (isAdmitted) {
-          if (isGraphql) inFlight.release(caller);
-          reporter.inFlight(-1);
-        }
+        if (share !== null) inFlight.release(share);
+        if (isAdmitted) reporter.inFlight(-1);
         if (isClosed && open === 0) idle.resolve();
       }
     },

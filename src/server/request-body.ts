@@ -43,7 +43,8 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
     chunks: AsyncIterable<Uint8Array>,
     address: string | null,
   ): Promise<ReadBody> => {
-    if (!incomplete.take(address))
+    const share = incomplete.take(address);
+    if (share === null)
       return { error: new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), status: 503 };
     try {
       const parts: Uint8Array[] = [];
@@ -57,7 +58,7 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
     } catch {
       return null;
     } finally {
-      incomplete.release(address);
+      incomplete.release(share);
     }
   };
   return {
