@@ -327,6 +327,6 @@ describe('bytes that are not HTTP', () => {
     await live.pauses.paused();
     client.socket.write(GARBAGE);
     await client.closed;
-    expect(client.received()).not.toContain('400');
+    expect(client.received()).not.toContain('400 Bad Request');
   });
 });
