@@ -9,6 +9,7 @@ import { createSchema } from './schema/index.ts';
 import type { StreamTimers } from './schema/poll-stream.ts';
 import { type CallerRequest, toCallerRequest } from './server/caller-request.ts';
 import { readClientIp } from './server/client-ip.ts';
+import { identifyCaller } from './server/fair-share.ts';
 import { createFastPath } from './server/fast-path/handler.ts';
 import { createPreparedOperations } from './server/fast-path/prepared-operations.ts';
 import { toRequest } from './server/fetch-request.ts';
@@ -16,6 +17,7 @@ import type { Gateway } from './server/gateway-type.ts';
 import { createLoadShedder } from './server/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './server/login-rate-limit.ts';
 import { EVENT_STREAM } from './server/media-types.ts';
+import { createPipelining, isPipelined } from './server/pipelining.ts';
 import { useAsciiEvents } from './server/plugins/use-ascii-events.ts';
 import { useDocumentCache } from './server/plugins/use-document-cache.ts';
 import { codeErrors, useErrorCodes } from './server/plugins/use-error-codes.ts';
@@ -46,7 +48,7 @@ export type GatewayDependencies = BodyLimits &
   ResultLimits & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
     /** Limit on logins per client and per IP address, and where replicas share the count. */
-    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer'>;
+    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer' | 'clock'>;
     /** Receives events, for metrics. */
     readonly observer?: Partial<GatewayObserver> | undefined;
     /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
@@ -60,7 +62,7 @@ export type GatewayDependencies = BodyLimits &
     readonly contract: SharedServices['contract'];
     /** Variables of the playground's tabs; null disables the playground. */
     readonly playground: PlaygroundOptions | null;
-    /** GraphQL requests in flight above which further ones get 503. */
+    /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
     readonly maxInFlight: number;
     /** Subscriptions above which further ones get OVERLOADED. */
     readonly maxSubscriptions: number;
@@ -111,9 +113,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     maxInFlight: options.maxInFlight,
   });
   const bodies = createBodyReader(options);
+  const waitForTurn = createPipelining(options);
   const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
     ...options.loginRateLimit,
+    clock,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
 
@@ -130,12 +134,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     admitLogin: loginRateLimiter.admit,
     reportDrift: reporter.drift,
   };
+  const addressOf = (peer: string | undefined, forwardedFor: string | null) => () =>
+    readClientIp({ peer, forwardedFor, trustedProxies });
   const contextOf = (
     { headers, signal, peer }: CallerRequest,
     report: OngoingRequest | undefined,
   ) => {
-    const address = () =>
-      readClientIp({ peer, forwardedFor: headers.get('x-forwarded-for'), trustedProxies });
+    const address = addressOf(peer, headers.get('x-forwarded-for'));
     const trace = report?.trace ?? NO_TRACE;
     const isExplained = options.explain && headers.get(EXPLAIN_HEADER) === '1';
     return createContext(services, { headers, signal }, { address, trace }, isExplained);
@@ -201,15 +206,17 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   return {
     fetch: async (input, init) => {
       const request = toRequest(input, init);
-      const { signal, url, method, body: stream } = request;
+      const { signal, url, method, headers, body: stream } = request;
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
+      const peer = init?.remoteAddress;
+      const address = addressOf(peer, headers.get('x-forwarded-for'));
+      const caller = identifyCaller(headers.get('authorization'), address);
       const readBody =
-        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream) : undefined;
-      const response = await loadShedder.respond({ ...endpoint, signal, readBody }, async (body) =>
-        yoga.fetch(body === undefined ? request : new Request(request, { body }), {
-          peer: init?.remoteAddress,
-        }),
+        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
+      const admission = { ...endpoint, caller, signal, readBody };
+      const response = await loadShedder.respond(admission, async (body) =>
+        yoga.fetch(body === undefined ? request : new Request(request, { body }), { peer }),
       );
       if (response !== null) return response;
       signal.throwIfAborted();
@@ -219,11 +226,15 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const target = targetOf(request);
       const endpoint = routes.toEndpoint(request.method, target);
       if (next !== undefined && endpoint.route !== path) return next();
+      if (isPipelined(response) && !(await waitForTurn(request, response))) return;
       const peer = request.socket.remoteAddress; // undefined once the client has disconnected
       const invalid = validateHttpHead(request, endpoint, routes);
       const isWanted = !invalid && isOperation(endpoint, path);
-      const readBody = isWanted ? () => bodies.ofNode(request) : undefined;
-      const result = await loadShedder.respond({ ...endpoint, readBody }, async (body) => {
+      const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
+      const address = addressOf(peer, forwardedFor?.toString() ?? null);
+      const caller = identifyCaller(authorization, address);
+      const readBody = isWanted ? () => bodies.ofNode(request, address) : undefined;
+      const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
         // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
         if (body !== undefined && target === path && (await fastPath(request, response, body)))

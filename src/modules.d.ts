@@ -15,11 +15,6 @@ declare module 'undici/lib/core/errors.js' {
 
   export = errors;
 }
-declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
-  import { RateLimiterMemory } from 'rate-limiter-flexible';
-
-  export = RateLimiterMemory;
-}
 declare module 'rate-limiter-flexible/lib/RateLimiterRedis.js' {
   import { RateLimiterRedis } from 'rate-limiter-flexible';
 

@@ -166,21 +166,24 @@ export const SETTINGS = {
     group: 'Limits',
     ...integer(1, 65_535),
     default: 512,
-    description: 'maximum number of concurrent requests; further ones get HTTP 503',
+    description:
+      'maximum number of concurrent requests, of one caller three quarters of it; further ones get HTTP 503',
     option: 'maxInFlight',
   },
   MAX_SUBSCRIPTIONS: {
     group: 'Limits',
     ...integer(1, 65_535),
     default: 100,
-    description: 'maximum number of concurrent subscriptions; further ones get OVERLOADED',
+    description:
+      'maximum number of concurrent subscriptions; above it, a token with more than half of them loses its oldest to other tokens, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   MAX_INCOMPLETE_REQUESTS: {
     group: 'Limits',
     ...integer(1, 65_535),
     default: 4096,
-    description: 'maximum number of requests whose body has not arrived; further ones get HTTP 503',
+    description:
+      'maximum number of requests whose body has not arrived, of one address three quarters of it; further ones get HTTP 503',
     option: 'maxIncompleteRequests',
   },
   GRAPHQL_MAX_BYTES: {
@@ -195,7 +198,7 @@ export const SETTINGS = {
     ...integer(1, 2 ** 33, ' of bytes'),
     default: 2 ** 28,
     description:
-      'maximum bytes of unread responses; above it, the clients that have waited longest are disconnected',
+      'maximum bytes of unread responses; above it, the caller that holds most is disconnected, longest waiting first',
     option: 'maxUnreadBytes',
   },
   WRITE_TIMEOUT_MS: {

@@ -18,8 +18,8 @@ export type RequestOutcome = {
   readonly aborted?: true;
   /** Payloads of a subscription. */
   readonly payloads?: number;
-  /** Why a subscription ended: its client disconnected, the gateway was shut down, or it failed. */
-  readonly ended?: 'client' | 'shutdown' | 'error';
+  /** Why a subscription ended: its client disconnected, another caller needed its slot, it was an hour old, the gateway was shut down, or it failed. */
+  readonly ended?: 'client' | 'evicted' | 'expired' | 'shutdown' | 'error';
 };
 
 /** The log record of a completed request. */

@@ -158,7 +158,7 @@ function subscribe(
   return createPollStream({
     everyMs: 1000 * seconds,
     timers: stream.timers,
-    signals: stream.signals,
+    signals: [...stream.signals, slot.evicted],
     release,
     poll: async (signal) => {
       pages = stream.createLoader(signal);
@@ -170,6 +170,7 @@ function subscribe(
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
     },
+    onExpiry: stream.expire,
     onEnd: () => {
       release();
       slot[Symbol.dispose]();

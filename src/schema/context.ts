@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
-import { parseBearer } from '../upstream/bearer.ts';
+import { isBearer, parseBearer } from '../upstream/bearer.ts';
 import type { Path } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
@@ -43,13 +43,20 @@ export type Stream = {
   readonly timers: StreamTimers;
   /** Each ends the stream: when the client disconnects, and when the gateway shuts down. */
   readonly signals: readonly AbortSignal[];
-  /** Counts the stream until the result is disposed of. Throws OVERLOADED if there are too many. */
-  admit(): Disposable;
+  /** Gives the stream a slot until the result is disposed of, or `evicted`. Throws OVERLOADED if there is none. */
+  admit(): StreamSlot;
+  /** Called if the stream ends because it is an hour old. */
+  expire(): void;
+  /** Why the stream ended although its client is connected: its slot was given to another caller, or it is an hour old. */
+  endReason(): 'evicted' | 'expired' | undefined;
   /** The largest result of a payload, in characters of JSON without escapes. */
   readonly maxPayloadLength: number;
   /** Creates the page loader of one poll. It gives the circuit breaker one verdict, and has its own bound of bytes. */
   createLoader(signal: AbortSignal): PageLoader;
 };
+
+/** The slot of a stream. `evicted` is aborted when it is given to another caller: the stream must end. */
+export type StreamSlot = Disposable & { readonly evicted: AbortSignal };
 
 /** What the contexts of all requests share. */
 export type SharedServices = {
@@ -60,7 +67,9 @@ export type SharedServices = {
   /** Reports entries of the contract that were not found in a response. */
   readonly reportDrift: (entries: readonly string[]) => void;
   readonly now: () => Date;
-  readonly stream: Pick<Stream, 'timers' | 'admit' | 'maxPayloadLength'> & {
+  readonly stream: Pick<Stream, 'timers' | 'maxPayloadLength'> & {
+    /** Gives a slot to the stream of a token; null is none that is well-formed. */
+    admit(token: string | null): StreamSlot;
     readonly shutdown: AbortSignal;
   };
 };
@@ -94,6 +103,8 @@ export function createContext(
   let values = 0;
   let fieldsOfItems = 0;
   let entityFields = 0;
+  let slot: StreamSlot | undefined;
+  let isExpired = false; // the stream
 
   return {
     admitLogin: (clientId) => admitLogin(clientId, address()),
@@ -131,7 +142,19 @@ export function createContext(
     release,
     stream: {
       timers: stream.timers,
-      admit: stream.admit,
+      admit: () => {
+        const header = request.headers.get('authorization') ?? '';
+        // The scheme may be in any case.
+        slot = stream.admit(isBearer(header) ? header.slice('Bearer '.length) : null);
+        return slot;
+      },
+      expire: () => {
+        isExpired = true;
+      },
+      endReason: () => {
+        if (isExpired) return 'expired';
+        return slot?.evicted.aborted ? 'evicted' : undefined;
+      },
       maxPayloadLength: stream.maxPayloadLength,
       signals: [request.signal, stream.shutdown],
       createLoader: (signal) => {

@@ -30,6 +30,8 @@ export type PollStreamOptions<Payload> = {
   readonly timers: StreamTimers;
   /** Each of them ends the stream: of the client's connection, and of the gateway's shutdown. */
   readonly signals: readonly AbortSignal[];
+  /** Called before that if the stream ends because of its age. */
+  readonly onExpiry: () => void;
   /** Called once when the stream has ended. */
   readonly onEnd: () => void;
 };
@@ -57,6 +59,7 @@ export function createPollStream<Payload>({
   everyMs,
   timers: { clock, pause },
   signals,
+  onExpiry,
   onEnd,
 }: PollStreamOptions<Payload>): AsyncIterableIterator<StreamItem<Payload>> {
   const stop = new AbortController();
@@ -80,7 +83,10 @@ export function createPollStream<Payload>({
   const pollOnce = async () => {
     const leftMs = Math.max(0, endsAt - clock());
     if (pauseMs > 0) await pause(Math.min(pauseMs, leftMs), signal).catch(() => {});
-    if (clock() >= endsAt) end();
+    if (!signal.aborted && clock() >= endsAt) {
+      onExpiry();
+      end();
+    }
     if (signal.aborted) return;
     try {
       const { payloads, isBehind } = await poll(signal);

@@ -66,9 +66,13 @@ export async function listen(
   );
   // Bytes that are not HTTP: there is no response object, so write to the socket.
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The client would take it for the response to an earlier request, or for a part of one.
+    const isMisplaced = pending.some(
+      ({ req, headersSent }) => req.socket === socket && (req.complete || headersSent),
+    );
     const response = toRawResponse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
     // Destroyed explicitly: Node applies no timeout to this socket any more, and the client may never close it.
-    if (socket.writable) socket.end(response, () => socket.destroy());
+    if (socket.writable && !isMisplaced) socket.end(response, () => socket.destroy());
     else socket.destroy();
   });
   server.listen(port, host);

@@ -1,5 +1,6 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
+import { createFairShare, type Share } from './fair-share.ts';
 import { RESPONSE_HEADERS } from './plugins/use-response-headers.ts';
 import type { Body, ReadBody } from './request-body.ts';
 import type { Endpoint } from './routes.ts';
@@ -12,12 +13,14 @@ export type LoadSheddingOptions = {
   readonly createId: () => string;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
-  /** GraphQL requests in flight above which further ones get 503. */
+  /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
   readonly maxInFlight: number;
 };
 
 /** A request that is to be admitted. Only GraphQL requests are shed; health checks are not. */
 export type AdmissionRequest = Endpoint & {
+  /** Whose share of the requests in flight it takes, see `identifyCaller`. */
+  readonly caller: string | null;
   /** Reads the body. Until it has arrived, the request takes no place from others. Omitted if `work` needs none. */
   readonly readBody?: (() => Promise<ReadBody>) | undefined;
   readonly signal?: AbortSignal;
@@ -54,8 +57,8 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   const eventLoop = monitorEventLoop(clock);
   let isClosed = false;
   let open = 0; // requests that have no response yet, those without their bodies included
-  let graphqlRequests = 0; // those in flight
-  const isShedding = () => graphqlRequests >= maxInFlight || eventLoop.lagMs() > MAX_LAG_MS;
+  const inFlight = createFairShare(maxInFlight); // GraphQL requests
+  const isLagging = () => eventLoop.lagMs() > MAX_LAG_MS;
 
   const reject: LoadShedder['reject'] = (error, status, { method, route }) => {
     const requestId = createId();
@@ -70,14 +73,15 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
       open += 1;
       let isAdmitted = false;
       const isGraphql = request.route === path;
+      let share: Share | null = null;
       try {
         const read = request.readBody && (await request.readBody());
         if (read === null) return null;
         if (read !== undefined && 'error' in read) return reject(read.error, read.status, request);
-        if (isGraphql && isShedding())
+        share = isGraphql && !isLagging() ? inFlight.take(request.caller) : null;
+        if (isGraphql && share === null)
           return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
         isAdmitted = true;
-        graphqlRequests += Number(isGraphql);
         reporter.inFlight(1);
         return await work(read?.body);
       } catch (bug) {
@@ -87,15 +91,13 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         return toResponse(new GatewayError('INTERNAL_SERVER_ERROR'), 500, requestId);
       } finally {
         open -= 1;
-        if (isAdmitted) {
-          graphqlRequests -= Number(isGraphql);
-          reporter.inFlight(-1);
-        }
+        if (share !== null) inFlight.release(share);
+        if (isAdmitted) reporter.inFlight(-1);
         if (isClosed && open === 0) idle.resolve();
       }
     },
     reject,
-    isShedding,
+    isShedding: () => inFlight.isFull() || isLagging(),
     abort: idle.resolve,
     [Symbol.asyncDispose]: async () => {
       isClosed = true;

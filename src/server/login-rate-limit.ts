@@ -1,8 +1,5 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import type { IRateLimiterOptions, RateLimiterAbstract } from 'rate-limiter-flexible';
-import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
-import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import { GatewayError } from '../errors.ts';
 import type { LoginRateLimitObserver } from '../observability/observer.ts';
 
@@ -13,6 +10,8 @@ export type LoginRateLimitOptions = {
   /** Redis that replicas share the count in, redis:// or rediss://. Without it each counts in memory. */
   readonly redisUrl?: string | undefined;
   readonly observer?: LoginRateLimitObserver | undefined;
+  /** Monotonic clock, in milliseconds. */
+  readonly clock: () => number;
 };
 
 /** Limits logins. Disposing it closes the connection to Redis. */
@@ -36,16 +35,27 @@ type LoginCounter = (
 /** What logins are counted by. */
 type Limit = keyof typeof MESSAGES;
 
+/** Counts by key. */
+type Bucket = {
+  /** Takes a point. Resolves to null, or to the milliseconds to wait if none is left. Rejects if it cannot count. */
+  take(key: string): Promise<number | null>;
+  /** Gives a point back. */
+  giveBack(key: string): Promise<unknown>;
+};
+
+/** The points are for this time. */
+const WINDOW_S = 60;
+
 /** How long a login waits for Redis before it is counted in memory. */
 const TIMEOUT_MS = 500;
 
 /** Creates a login rate limiter. With Redis it connects in the background, and counts in memory while Redis is away. */
 export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRateLimiter {
-  const { perMinute, redisUrl, observer } = options;
+  const { perMinute, redisUrl, observer, clock } = options;
   if (perMinute === 0) {
     return { admit: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
-  const countInMemory = createLoginCounter(perMinute, (bucket) => new BoundedMemory(bucket));
+  const countInMemory = createLoginCounter(() => createMemoryBucket(perMinute, clock));
   let isFallback = false;
   const setFallback = (value: boolean) => {
     if (value === isFallback) return;
@@ -78,7 +88,8 @@ export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRat
       throw new GatewayError('RATE_LIMITED', {
         message: MESSAGES[rejection.by],
         reason: 'LOGIN_LIMIT',
-        retryAfterSeconds: Math.max(1, Math.ceil(rejection.waitMs / 1000)),
+        // Redis counts by the clock of its machine: after a jump back, its keys expire late.
+        retryAfterSeconds: Math.min(Math.max(1, Math.ceil(rejection.waitMs / 1000)), WINDOW_S),
       });
     },
     [Symbol.asyncDispose]: async () => {
@@ -108,6 +119,7 @@ async function connectRedis(url: string, perMinute: number, onClose: () => void)
   const { default: RateLimiterRedis } = await import(
     'rate-limiter-flexible/lib/RateLimiterRedis.js'
   );
+  const { default: RateLimiterRes } = await import('rate-limiter-flexible/lib/RateLimiterRes.js');
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false, // such a login has been counted in memory
@@ -117,11 +129,28 @@ async function connectRedis(url: string, perMinute: number, onClose: () => void)
   });
   redis.on('error', () => {}); // 'close' follows
   redis.on('close', onClose);
-  const countInRedis = createLoginCounter(
-    perMinute,
-    (bucket) =>
-      new RateLimiterRedis({ ...bucket, storeClient: redis, rejectIfRedisNotReady: true }),
-  );
+  const countInRedis = createLoginCounter((limit): Bucket => {
+    const limiter = new RateLimiterRedis({
+      keyPrefix: `keytrail:login:${limit}`,
+      points: perMinute,
+      duration: WINDOW_S,
+      storeClient: redis,
+      rejectIfRedisNotReady: true,
+    });
+    return {
+      take: async (key) => {
+        try {
+          await limiter.consume(key);
+          return null;
+        } catch (rejected) {
+          if (!(rejected instanceof RateLimiterRes)) throw rejected;
+          await limiter.reward(key); // a rejected attempt costs none
+          return rejected.msBeforeNext;
+        }
+      },
+      giveBack: (key) => limiter.reward(key),
+    };
+  });
   await once(redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {});
   // Once per connection: it stays `ready` until it has closed, and every call to `disconnect` adds a listener to it.
   let isClosing = false;
@@ -136,54 +165,50 @@ async function connectRedis(url: string, perMinute: number, onClose: () => void)
   return { redis, reconnect, countInRedis };
 }
 
-function createLoginCounter(
-  perMinute: number,
-  createBucket: (options: IRateLimiterOptions) => RateLimiterAbstract,
-): LoginCounter {
-  const create = (limit: Limit) =>
-    createBucket({ keyPrefix: `keytrail:login:${limit}`, points: perMinute, duration: 60 });
+function createLoginCounter(create: (limit: Limit) => Bucket): LoginCounter {
   const [clients, addresses] = [create('client'), create('address')];
   // The address is checked first, so that trying many client IDs from one address does not use up the limits of those
   // clients. A login rejected by client ID gives its point of the address back: other clients may share the address.
   return async (client, address) => {
     if (address !== null) {
-      const waitMs = await consume(addresses, address);
+      const waitMs = await addresses.take(address);
       if (waitMs !== null) return { by: 'address', waitMs };
     }
-    const waitMs = await consume(clients, client);
+    const waitMs = await clients.take(client);
     if (waitMs === null) return null;
-    if (address !== null) await addresses.reward(address);
+    if (address !== null) await addresses.giveBack(address);
     return { by: 'client', waitMs };
   };
 }
 
-/** Returns the milliseconds to wait, or null if a point was left. A rejected attempt costs none. */
-async function consume(bucket: RateLimiterAbstract, key: string): Promise<number | null> {
-  try {
-    await bucket.consume(key);
-    return null;
-  } catch (rejected) {
-    if (!(rejected instanceof RateLimiterRes)) throw rejected;
-    await bucket.reward(key);
-    return rejected.msBeforeNext;
-  }
-}
-
-/** For each of the two limits; about 10 MB for both. */
+/** For each of the two limits; about 4 MB for both. */
 const MAX_KEYS = 10_000;
 
-/** Evicts the least recently used key, so that a flood of new keys neither fills the memory nor locks out a client. */
-class BoundedMemory extends RateLimiterMemory {
-  readonly #keys = new Set<string>();
-
-  override consume(key: string) {
-    this.#keys.delete(key);
-    this.#keys.add(key);
-    const [oldest] = this.#keys;
-    if (this.#keys.size > MAX_KEYS && oldest !== undefined) {
-      this.#keys.delete(oldest);
-      void this.delete(oldest);
-    }
-    return super.consume(key);
-  }
+/**
+ * Creates a bucket in memory. Not `RateLimiterMemory`: it counts by the wall clock. It forgets the least recently used key, so
+ * that a flood of new keys neither fills the memory nor locks out a client.
+ */
+function createMemoryBucket(points: number, clock: () => number): Bucket {
+  const windows = new Map<string, { taken: number; readonly endsAt: number }>(); // least recently used first
+  return {
+    take: async (key) => {
+      const now = clock();
+      const last = windows.get(key);
+      const window =
+        last !== undefined && last.endsAt > now
+          ? last
+          : { taken: 0, endsAt: now + 1000 * WINDOW_S };
+      windows.delete(key);
+      windows.set(key, window);
+      const [oldest] = windows.keys();
+      if (windows.size > MAX_KEYS && oldest !== undefined) windows.delete(oldest);
+      if (window.taken >= points) return window.endsAt - now;
+      window.taken += 1;
+      return null;
+    },
+    giveBack: async (key) => {
+      const window = windows.get(key);
+      if (window !== undefined) window.taken -= 1;
+    },
+  };
 }

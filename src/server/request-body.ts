@@ -1,10 +1,11 @@
 import { GatewayError } from '../errors.ts';
 import { createTickBarrier } from '../util/tick-barrier.ts';
+import { createFairShare } from './fair-share.ts';
 import type { NodeRequest } from './routes.ts';
 
 /** Limits of {@link createBodyReader}. */
 export type BodyLimits = {
-  /** Requests that may wait for the rest of their bodies at the same time. */
+  /** Requests that may wait for the rest of their bodies at the same time; as many may wait for earlier responses. */
   readonly maxIncompleteRequests: number;
 };
 
@@ -32,16 +33,19 @@ const TOO_LARGE: BodyRejection = {
 
 /**
  * Creates a reader of request bodies, up to {@link MAX_BODY_BYTES}. A body is read before its request counts as in flight,
- * so that clients that send slowly take no place from others. Requests that wait have a bound of their own; a body that
- * arrived together with its head never waits.
+ * so that clients that send slowly take no place from others. Requests that wait have a bound of their own, of which one
+ * address may take three quarters; a body that arrived together with its head never waits.
  */
 export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
   const tickBarrier = createTickBarrier();
-  let incomplete = 0;
-  const read = async (chunks: AsyncIterable<Uint8Array>): Promise<ReadBody> => {
-    if (incomplete >= maxIncompleteRequests)
+  const incomplete = createFairShare(maxIncompleteRequests);
+  const read = async (
+    chunks: AsyncIterable<Uint8Array>,
+    address: string | null,
+  ): Promise<ReadBody> => {
+    const share = incomplete.take(address);
+    if (share === null)
       return { error: new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), status: 503 };
-    incomplete += 1;
     try {
       const parts: Uint8Array[] = [];
       let size = 0;
@@ -54,12 +58,12 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
     } catch {
       return null;
     } finally {
-      incomplete -= 1;
+      incomplete.release(share);
     }
   };
   return {
     /** Reads the body of a request of a Node server, or takes what a body parser has read. Its rest stays unread if it is too large. */
-    ofNode: async (request: NodeRequest): Promise<ReadBody> => {
+    ofNode: async (request: NodeRequest, address: () => string | null): Promise<ReadBody> => {
       if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return TOO_LARGE;
       if (request.readableDidRead) return fromParser(request.body);
       await tickBarrier();
@@ -67,13 +71,14 @@ export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
       if (request.complete && request.readableLength <= MAX_BODY_BYTES)
         return { body: request.read() ?? EMPTY };
       // Not destroyed after a part of it: the client still has to get its response.
-      return read(request.iterator({ destroyOnReturn: false }));
+      return read(request.iterator({ destroyOnReturn: false }), address());
     },
     /**
      * Reads the body of a `Request`. Its rest stays unread if it is too large. It is not cancelled: `next dev` writes on to
      * a cancelled stream, which is an uncaught exception.
      */
-    ofFetch: (body: ReadableStream<Uint8Array>) => read(body.values({ preventCancel: true })),
+    ofFetch: (body: ReadableStream<Uint8Array>, address: () => string | null) =>
+      read(body.values({ preventCancel: true }), address()),
   };
 }
 

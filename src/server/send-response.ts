@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { identifyCaller } from './fair-share.ts';
 
 /** Limits of {@link createSender}. */
 export type SendLimits = {
@@ -25,31 +26,20 @@ export type SendStream = (
 
 /**
  * Creates a sender. A response is complete for the gateway once it is written, but stays in memory until its client has
- * read it. A client that reads nothing for `writeTimeoutMs` is disconnected, and above `maxUnreadBytes` those that have
- * waited longest.
+ * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, of the caller that
+ * holds most bytes the response that has waited longest is: a caller cannot push out those of others.
  */
 export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
   readonly send: Send;
   readonly sendStream: SendStream;
 } {
-  const unread = new Map<ServerResponse, number>(); // bytes, longest waiting first
-  let total = 0;
-  const forget = (response: ServerResponse) => {
-    total -= unread.get(response) ?? 0;
-    unread.delete(response);
-  };
+  const unread = createUnread();
   const hold = (response: ServerResponse) => {
-    const waiting = response.writableLength;
-    if (waiting === 0) return; // the kernel has taken it, as nearly always
-    unread.set(response, waiting);
-    total += waiting;
+    if (response.writableLength === 0) return; // the kernel has taken it, as nearly always
+    unread.add(response);
     // Node restarts this timer whenever the kernel takes a part of the response.
     response.setTimeout(writeTimeoutMs);
-    for (const oldest of unread.keys()) {
-      if (total <= maxUnreadBytes || oldest === response) break;
-      forget(oldest);
-      oldest.destroy();
-    }
+    while (unread.bytes() > maxUnreadBytes && unread.count() > 1) unread.removeOldest()?.destroy();
   };
   return {
     send: (response, { status, headers }, body, encoding = 'utf8') => {
@@ -57,7 +47,8 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
       response.writeHead(status, headers).end(body, encoding);
       if (response.writableLength === 0) return;
       response.once('timeout', () => response.destroy());
-      response.once('close', () => forget(response));
+      response.once('close', () => unread.remove(response));
+      stopTimer(response);
       hold(response);
     },
     sendStream: async (response, { status, headers }, body) => {
@@ -68,7 +59,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
       response.on('drain', () => resume());
       response.once('timeout', () => response.destroy());
       response.on('close', () => {
-        forget(response);
+        unread.remove(response);
         cancel();
         resume();
       });
@@ -81,10 +72,64 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
         await new Promise<void>((resolve) => {
           resume = resolve;
         });
-        forget(response);
+        unread.remove(response);
         response.setTimeout(0);
       }
       response.end();
+      stopTimer(response);
+      hold(response);
+    },
+  };
+}
+
+/** Stops the timer with the response, before Node gives the socket to the next one that was pipelined. */
+function stopTimer(response: ServerResponse): void {
+  response.prependOnceListener('finish', () => response.setTimeout(0));
+}
+
+/** What waits for one caller. */
+type Unread = { bytes: number; readonly responses: Map<ServerResponse, number> };
+
+/** Counts the bytes that wait for clients, by caller. */
+function createUnread() {
+  const callers = new Map<string | null, Unread>();
+  const owners = new Map<ServerResponse, string | null>();
+  let total = 0;
+  const remove = (response: ServerResponse) => {
+    const caller = owners.get(response) ?? null;
+    const unread = callers.get(caller);
+    const bytes = unread?.responses.get(response);
+    if (unread === undefined || bytes === undefined) return;
+    total -= bytes;
+    unread.bytes -= bytes;
+    owners.delete(response);
+    unread.responses.delete(response);
+    if (unread.responses.size === 0) callers.delete(caller);
+  };
+  return {
+    bytes: () => total,
+    count: () => owners.size,
+    add: (response: ServerResponse) => {
+      remove(response);
+      const { headers, socket } = response.req;
+      const caller = identifyCaller(headers.authorization, () => socket.remoteAddress);
+      const unread = callers.get(caller) ?? { bytes: 0, responses: new Map() };
+      callers.set(caller, unread);
+      owners.set(response, caller);
+      const bytes = response.writableLength;
+      unread.responses.set(response, bytes);
+      unread.bytes += bytes;
+      total += bytes;
+    },
+    remove,
+    /** Of the caller that holds most bytes. */
+    removeOldest: (): ServerResponse | undefined => {
+      let most: Unread | undefined;
+      for (const unread of callers.values())
+        if (most === undefined || unread.bytes > most.bytes) most = unread;
+      const [oldest] = most?.responses.keys() ?? [];
+      if (oldest !== undefined) remove(oldest);
+      return oldest;
     },
   };
 }

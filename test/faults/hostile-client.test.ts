@@ -22,11 +22,11 @@ async function openSockets(url: string, count: number, bytes: string): Promise<r
 }
 
 /** A request head with a token, and the bytes of the body that follow it. */
-function request(body: string, contentLength = body.length): string {
+function request(body: string, contentLength = body.length, token = 't'): string {
   return [
     'POST /graphql HTTP/1.1',
     'host: a',
-    'authorization: Bearer t',
+    `authorization: Bearer ${token}`,
     'content-type: application/json',
     `content-length: ${contentLength}`,
     '',
@@ -87,6 +87,22 @@ describe('clients that send a part of their bodies', () => {
       .toBe(false);
   });
 
+  it('may take three quarters of that bound from one address', async () => {
+    await using bed = await serve([], { maxIncompleteRequests: 4, trustedProxies: 1 });
+    const from = (address: string) =>
+      request('{', 100).replace('host: a', `host: a\r\nx-forwarded-for: ${address}`);
+    const slow = await openSockets(bed.server.url, 3, from('192.0.2.1'));
+    expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
+    const [late] = await openSockets(bed.server.url, 1, from('192.0.2.1'));
+    expect(String(await once(late as Socket, 'data'))).toContain('OVERLOADED');
+    const [other] = await openSockets(bed.server.url, 1, from('192.0.2.2'));
+    expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
+    const [full] = await openSockets(bed.server.url, 1, from('192.0.2.3'));
+    expect(String(await once(full as Socket, 'data'))).toContain('OVERLOADED');
+    expect(other?.bytesRead).toBe(0);
+    for (const socket of [...slow, late, other, full]) socket?.destroy();
+  });
+
   it('are served once the rest has arrived, through `fetch` as well', async () => {
     await using bed = await serve([]);
     const body = JSON.stringify({ query: AUDIT });
@@ -135,7 +151,9 @@ describe('clients that never read', () => {
     const [socket] = await openSockets(bed.server.url, 1, request(body));
     socket?.pause();
     await expect.poll(() => bed.service.seen.length, WAIT).toBe(1);
-    await expect.poll(() => isClosed(socket as Socket), WAIT).toBe(true);
+    // Node restarts the timer when bytes arrive.
+    const rarely = { ...WAIT, interval: 500 };
+    await expect.poll(() => isClosed(socket as Socket), rarely).toBe(true);
   });
 
   it('are disconnected, longest waiting first, when too much waits for them', async () => {
@@ -159,9 +177,33 @@ describe('clients that never read', () => {
     second?.destroy();
   });
 
-  /** Whether the other side has closed the connection: a write to it then fails. */
+  it('are disconnected before those of another token that hold less, however long these have waited', async () => {
+    const twice = [{ id: 'x'.repeat(24_000_000) }]; // the kernel takes less than 6 MB of each
+    await using bed = await serve(twice, {
+      upstream: { maxBytes: 2 ** 25 },
+      maxUnreadBytes: 49_000_000,
+    });
+    const sockets: Socket[] = [];
+    for (const token of ['ordinary', 'greedy', 'greedy', 'greedy', 'greedy']) {
+      const [socket] = await openSockets(bed.server.url, 1, request(body, body.length, token));
+      socket?.pause();
+      sockets.push(socket as Socket);
+      await expect.poll(() => bed.gateway.logged.length, WAIT).toBe(sockets.length);
+    }
+    const [ordinary, ...others] = sockets;
+    await expect.poll(() => others.filter(isClosed), WAIT).toHaveLength(3);
+    let received = 0;
+    ordinary?.on('data', ({ length }) => {
+      received += length;
+    });
+    ordinary?.resume();
+    await expect.poll(() => received, WAIT).toBeGreaterThan(24_000_000);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  /** Whether the other side has closed the connection: a write to it then fails. Servers skip an empty line before a request. */
   function isClosed(socket: Socket): boolean {
-    if (!socket.destroyed) socket.write('x');
+    if (!socket.destroyed) socket.write('\r\n');
     return socket.destroyed;
   }
 });

@@ -423,6 +423,7 @@ describe('after an hour', () => {
     live.pauses.resume();
     expect(await parts.next).toBeNull();
     expect(live.service.seen).toHaveLength(13);
+    expect(ended(live)).toEqual(['expired']);
     await using other = await startLiveTrail();
     other.list(2, 1);
     await using resumed = await subscribe(other.gateway, { after: parts.first.checkpoint });
@@ -635,5 +636,103 @@ describe('too many subscriptions', () => {
     live.list(1);
     await using stream = await subscribe(live.gateway);
     expect((await stream.nextBatch()).missed).toBe(false);
+  });
+});
+
+describe('when all subscriptions are taken', () => {
+  const of = (live: LiveTrail, token: string | null, authorization?: string) =>
+    subscribe(live.gateway, {}, { token, ...(authorization && { headers: { authorization } }) });
+  /** Whether another stream of the token is refused. */
+  const isRefused = async (live: LiveTrail, token: string | null) => {
+    await using stream = await of(live, token);
+    return codesOf([await stream.next()])[0]?.[1] === 'OVERLOADED';
+  };
+
+  it('by one token, another gets the slot of its oldest stream, which ends with `complete`, down to half', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 5 });
+    live.list(1);
+    await using stack = new AsyncDisposableStack();
+    const greedy = [];
+    for (let count = 0; count < 5; count += 1) greedy.push(stack.use(await of(live, 'greedy')));
+    expect(await isRefused(live, 'greedy')).toBe(true);
+    expect(ended(live)).toEqual([]);
+    const others = [];
+    for (const [index, token] of ['a', 'b'].entries()) {
+      others.push(stack.use(await of(live, token)));
+      expect(await greedy[index]?.rest()).toEqual([]);
+      expect(ended(live)).toEqual(Array(index + 1).fill('evicted'));
+    }
+    for (const token of ['c', 'a', 'greedy']) expect(await isRefused(live, token)).toBe(true);
+    for (const stream of [...greedy.slice(2), ...others])
+      expect((await stream.nextBatch()).nodes).toEqual([]);
+    expect(ended(live)).toEqual(['evicted', 'evicted']);
+    await greedy[4]?.[Symbol.asyncDispose]();
+    expect(await isRefused(live, 'c')).toBe(false);
+  });
+
+  it('by one token, with its scheme in any case, is one caller still', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 2 });
+    await using first = await of(live, null, 'Bearer a');
+    await using second = await of(live, null, 'bearer a');
+    await using third = await of(live, null, 'BEARER a');
+    expect(codesOf(await third.rest())).toEqual([[undefined, 'OVERLOADED']]);
+    live.list(1);
+    for (const stream of [first, second]) expect((await stream.nextBatch()).nodes).toEqual([]);
+  });
+
+  it.each([
+    ['without a token', null],
+    ['with a malformed token', 'a b'],
+  ])('a client %s takes none from others', async (_, token) => {
+    await using live = await startLiveTrail({ maxSubscriptions: 3 });
+    live.list(1);
+    await using stack = new AsyncDisposableStack();
+    for (let count = 0; count < 3; count += 1) stack.use(await of(live, 'greedy'));
+    expect(await isRefused(live, token)).toBe(true);
+    expect(ended(live)).toEqual([]);
+  });
+
+  it('by a single stream, as MAX_SUBSCRIPTIONS is 1, it keeps its slot', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 1 });
+    live.list(1);
+    await using first = await of(live, 'a');
+    expect(await isRefused(live, 'b')).toBe(true);
+    expect((await first.nextBatch()).nodes).toEqual([]);
+  });
+
+  it('an evicted stream that resumes with its checkpoint misses nothing', async () => {
+    await using live = await startLiveTrail({ maxSubscriptions: 3 });
+    live.list(1);
+    await using stack = new AsyncDisposableStack();
+    const oldest = stack.use(await of(live, 'greedy'));
+    const { checkpoint } = await oldest.nextBatch();
+    for (let count = 0; count < 2; count += 1) stack.use(await of(live, 'greedy'));
+    const other = stack.use(await of(live, 'other'));
+    expect(await oldest.rest()).toEqual([]);
+    live.list(3, 2, 1);
+    await other[Symbol.asyncDispose]();
+    await using resumed = await subscribe(live.gateway, { after: checkpoint }, { token: 'greedy' });
+    expect(await resumed.nextBatch()).toMatchObject({
+      nodes: [{ id: 'r2' }, { id: 'r3' }],
+      missed: false,
+    });
+  });
+
+  it('by a stream whose client reads nothing, its slot is free at once, and only once', async () => {
+    await using live = await startLiveTrail({ ...LIMITS, maxSubscriptions: 3 });
+    await using server = await onPort(live.gateway);
+    live.respond({ body: LARGE });
+    using slow = await connectSlowly(server.url, '(filter: {since: "2000-01-01T00:00:00Z"})');
+    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await wait(200); // until it blocks
+    live.list(1);
+    await using stack = new AsyncDisposableStack();
+    for (let count = 0; count < 2; count += 1) stack.use(await of(live, 't'));
+    const other = stack.use(await of(live, 'other'));
+    expect((await other.nextBatch()).nodes).toEqual([]);
+    slow.read();
+    await expect.poll(slow.end, POLL).toContain('event: complete');
+    await expect.poll(() => ended(live), POLL).toEqual(['evicted']);
+    for (const token of ['t', 'other', 'third']) expect(await isRefused(live, token)).toBe(true);
   });
 });

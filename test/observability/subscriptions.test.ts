@@ -117,6 +117,20 @@ describe('a stream', () => {
     expect(parse(live.gateway.logged).at(-1)).toMatchObject({ payloads: 1, ended: 'shutdown' });
   });
 
+  it('whose slot another token gets is logged so', async () => {
+    await using live = await startObserved({ maxSubscriptions: 2 });
+    live.list(1);
+    const token = 'greedy';
+    await using first = await subscribe(live.gateway, {}, { token });
+    await using second = await subscribe(live.gateway, {}, { token });
+    await using other = await subscribe(live.gateway, {}, { token: 'other' });
+    expect(await first.rest()).toEqual([]);
+    expect(parse(live.gateway.logged).at(-1)).toMatchObject({ payloads: 0, ended: 'evicted' });
+    expect(live.spans().at(-1)).toEqual(['subscription auditEvents', 0, 'evicted', false]);
+    expect(await live.metric('subscriptions')).toBe('2');
+    for (const stream of [second, other]) expect((await stream.nextBatch()).nodes).toEqual([]);
+  });
+
   it('that was rejected is logged once, and not counted as a stream', async () => {
     await using live = await startObserved({ maxSubscriptions: 0 });
     await using stream = await subscribe(live.gateway);

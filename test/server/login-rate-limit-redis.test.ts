@@ -34,6 +34,18 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
     ]);
   });
 
+  it('whose clock has jumped back is not a reason to wait for more than a minute', async () => {
+    await using redis = await startRedis(await freePort());
+    await using service = await startService(TOKEN);
+    await using gateway = over(service, redis.url, { perMinute: 1 });
+    await untilShared(redis, gateway);
+    redis.ask('flushall');
+    expect(await codes(gateway, 'c', 1)).toEqual(['']);
+    redis.ask('pexpire', redis.ask('keys', '*').trim(), '18060000');
+    const { errors } = await ask(gateway, LoginDocument, variablesOf('c'));
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
+  });
+
   it('may go away and come back while gateways serve logins', async () => {
     const port = await freePort();
     await using service = await startService(TOKEN);

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
 import type { Gateway } from '../../src/server/gateway-type.ts';
 import { createLoginRateLimiter } from '../../src/server/login-rate-limit.ts';
@@ -120,6 +120,54 @@ describe('the limit on logins', () => {
     expect(codeOf(await logIn(http, 'd'))).toBe('RATE_LIMITED');
   });
 
+  it.each([
+    ['back', -18_000_000],
+    ['forward', 18_000_000],
+  ])(
+    'is not changed by a wall clock that jumps %s, and says to wait for a minute at most',
+    async (_, ms) => {
+      await using service = await startService(TOKEN);
+      await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 1 } });
+      expect(codeOf(await logIn(gateway, 'c'))).toBe('');
+      const now = Date.now();
+      try {
+        vi.spyOn(Date, 'now').mockImplementation(() => now + ms);
+        const { errors } = await logIn(gateway, 'c');
+        expect(errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+        const { retryAfterSeconds = 0 } = errors?.[0]?.extensions ?? {};
+        expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+        expect(retryAfterSeconds).toBeLessThanOrEqual(60);
+      } finally {
+        vi.restoreAllMocks();
+      }
+    },
+  );
+
+  it('ends a minute after the first login, by the monotonic clock', async () => {
+    await using service = await startService(TOKEN);
+    let elapsed = 0;
+    const clock = () => elapsed;
+    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 2 }, clock });
+    const codes: (string | undefined)[] = [];
+    const waits: (number | undefined)[] = [];
+    // Small steps: the event loop seems to lag by a large one.
+    for (const at of [0, 500, 1000, 1500]) {
+      elapsed = at;
+      const result = await logIn(gateway, 'c');
+      codes.push(codeOf(result));
+      waits.push(result.errors?.[0]?.extensions.retryAfterSeconds);
+    }
+    expect(codes).toEqual(['', '', 'RATE_LIMITED', 'RATE_LIMITED']);
+    expect(waits).toEqual([undefined, undefined, 59, 59]);
+    await using limiter = createLoginRateLimiter({ perMinute: 1, clock });
+    await limiter.admit('c', null);
+    elapsed += 59_999;
+    await expect(limiter.admit('c', null)).rejects.toThrow('Too many logins');
+    elapsed += 1;
+    await limiter.admit('c', null);
+    await expect(limiter.admit('c', null)).rejects.toThrow('Too many logins');
+  });
+
   it('is disabled by 0', async () => {
     await using service = await startService(TOKEN);
     await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 0 } });
@@ -142,7 +190,7 @@ describe('the limit on logins', () => {
   it('needs bounded memory for 100,000 clients and addresses, and keeps the count of an active one', async () => {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
-    await using limiter = createLoginRateLimiter({ perMinute: 1 });
+    await using limiter = createLoginRateLimiter({ perMinute: 1, clock: () => performance.now() });
     await limiter.admit('busy', '198.51.100.1');
     collect();
     const before = process.memoryUsage().heapUsed;

@@ -99,6 +99,54 @@ describe('the response to a subscription', () => {
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
   });
 
+  it.each([
+    ['a literal', 'subscription { auditEvents @skip(if: true) { checkpoint } }'],
+    ['a literal that selects it', 'subscription { auditEvents @include(if: true) { checkpoint } }'],
+    [
+      'a variable',
+      'subscription ($x: Boolean = false) { auditEvents @skip(if: $x) { checkpoint } }',
+    ],
+    [
+      'an inline fragment',
+      'subscription { ... @include(if: false) { auditEvents { checkpoint } } }',
+    ],
+    [
+      'a spread',
+      'subscription { ...A } fragment A on Subscription { ... { ...B @skip(if: true) } } fragment B on Subscription { auditEvents { checkpoint } }',
+    ],
+    [
+      'a field of fragments',
+      'subscription { ...A } fragment A on Subscription { ...B } fragment B on Subscription { auditEvents @skip(if: true) { checkpoint } ...A }',
+    ],
+    [
+      'a field of an operation that is not executed',
+      'query Q { __typename } subscription S { auditEvents @skip(if: true) { checkpoint } }',
+    ],
+  ])('to a document with a directive at its root, on %s, is 400', async (_, query) => {
+    await using live = await startLiveTrail();
+    for (const events of ['', ', text/event-stream']) {
+      const headers = { accept: `application/graphql-response+json${events}` };
+      const body = JSON.stringify({
+        query,
+        ...(query.startsWith('query Q') && { operationName: 'Q' }),
+      });
+      const { status, errors } = await post(live.gateway, body, headers);
+      expect([status, errors?.[0]?.extensions.code]).toEqual([400, 'GRAPHQL_VALIDATION_FAILED']);
+      expect(errors?.[0]?.message).toContain('`@skip`');
+    }
+    expect(live.gateway.logged.join()).not.toContain('"bug"');
+    expect(live.service.seen).toEqual([]);
+  });
+
+  it('may have directives below its root', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    const query =
+      'subscription ($x: Boolean!) { ...A } fragment A on Subscription { auditEvents { checkpoint @skip(if: $x) ... @include(if: $x) { missed } } }';
+    await using stream = await subscribe(live.gateway, { x: true }, { query });
+    expect(await stream.next()).toEqual({ data: { auditEvents: { missed: false } } });
+  });
+
   it('is 200, an event with the error and its request id if an argument is wrong, then complete', async () => {
     await using live = await startLiveTrail();
     await using stream = await subscribe(live.gateway, { every: 1 });

@@ -1,8 +1,13 @@
 import {
   type ASTNode,
   type ASTVisitor,
+  type DirectiveNode,
+  type DocumentNode,
   execute,
   GraphQLError,
+  Kind,
+  OperationTypeNode,
+  type SelectionSetNode,
   subscribe,
   type ValidationContext,
 } from 'graphql';
@@ -16,11 +21,48 @@ export function useGraphqlJsExecutor(): Plugin {
   return {
     onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
     onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
-    onValidate({ addValidationRule }) {
+    onValidate({ addValidationRule, setResult, params: { documentAST } }) {
       addValidationRule(ExecutableRule);
+      // No rule: that of graphql-js throws if such a directive has a variable.
+      const conditions = findRootConditions(documentAST);
+      if (conditions.length > 0)
+        setResult(conditions.map((nodes) => new GraphQLError(CONDITIONAL_ROOT, { nodes })));
     },
   };
 }
+
+const CONDITIONAL_ROOT =
+  'Remove `@skip` and `@include` from the root of the subscription: its only field must always be selected.';
+
+/** Finds `@skip` and `@include` at the root of subscriptions, fragments included (GraphQL, September 2025, section 5.2.4.1). */
+function findRootConditions({ definitions }: DocumentNode): readonly DirectiveNode[] {
+  const found: DirectiveNode[] = [];
+  const visited = new Set<SelectionSetNode>();
+  const search = (set: SelectionSetNode | undefined) => {
+    if (set === undefined || visited.has(set)) return;
+    visited.add(set);
+    for (const selection of set.selections) {
+      const { directives = [] } = selection;
+      found.push(...directives.filter(({ name }) => CONDITIONS.has(name.value)));
+      if (selection.kind === Kind.INLINE_FRAGMENT) search(selection.selectionSet);
+      if (selection.kind === Kind.FRAGMENT_SPREAD) search(fragments.get(selection.name.value));
+    }
+  };
+  const fragments = new Map(
+    definitions
+      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
+      .map(({ name, selectionSet }) => [name.value, selectionSet]),
+  );
+  for (const node of definitions)
+    if (
+      node.kind === Kind.OPERATION_DEFINITION &&
+      node.operation === OperationTypeNode.SUBSCRIPTION
+    )
+      search(node.selectionSet);
+  return found;
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set(['skip', 'include']);
 
 function ExecutableRule(context: ValidationContext): ASTVisitor {
   const report = (message: string, nodes: ASTNode) =>

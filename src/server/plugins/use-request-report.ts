@@ -8,6 +8,7 @@ import {
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { RequestOutcome } from '../../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../../observability/reporter.ts';
+import type { Stream } from '../../schema/context.ts';
 import type { Routes } from '../routes.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
@@ -21,6 +22,8 @@ export type RequestLogContext = RequestIdContext & {
   errors?: readonly ReportedError[] | undefined;
   /** Set while a subscription is sent. */
   subscription?: { payloads: number };
+  /** Of the operation's context, once there is one. */
+  readonly stream?: Pick<Stream, 'endReason'>;
 };
 
 /**
@@ -57,7 +60,7 @@ export function useRequestReport(
             },
             onEnd: () => {
               const { report, errors } = contextValue;
-              const ended = errors ? 'error' : isShutDown() ? 'shutdown' : 'client';
+              const ended = describeEnd(contextValue, isShutDown());
               report?.end({ ...executed, status: 200, ...subscription, ended }, errors);
             },
           };
@@ -76,6 +79,11 @@ export function useRequestReport(
       report?.end({ ...subject, status: response.status, ...aborted }, errors);
     },
   };
+}
+
+function describeEnd({ errors, stream }: RequestLogContext, isShutDown: boolean) {
+  if (errors) return 'error';
+  return stream?.endReason() ?? (isShutDown ? 'shutdown' : 'client');
 }
 
 /** Only valid documents are executed, so these names are names of the schema. */
