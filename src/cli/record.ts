@@ -97,7 +97,7 @@ function formatHar(
   const toPairs = (entries: Iterable<readonly [string, unknown]>) =>
     [...entries].map(([name, value]) => ({ name, value }));
   const toEntry = (method: string, path: string, { status, headers, body }: UpstreamResponse) => {
-    const { href, searchParams } = new URL(`${url.href.replace(/\/+$/, '')}${path}`);
+    const { href, searchParams } = new URL(`${url.href.replace(/(?<!\/)\/+$/, '')}${path}`);
     const text = JSON.stringify(body);
     const mimeType = String(headers['content-type'] ?? 'application/json');
     return {
