@@ -53,15 +53,21 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
     return 1;
   }
   try {
-    runtime.replaceFile(to, text);
+    if (to === STDOUT) runtime.stdout.write(text);
+    else runtime.replaceFile(to, text, runtime.createId());
   } catch {
-    throw new ConfigError([`--to ${quote(to)} cannot be written. Check its folder.`]);
+    throw new ConfigError([
+      `--to ${quote(to)} cannot be written. Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`,
+    ]);
   }
   const counts = `records ${eventsOf(pages).length}, pages ${pages.length}, stand-ins ${redacted.standIns}`;
   const summary = `Recorded to ${quote(to)}: ${counts}. Fields that Keytrail does not map are as the service sent them: read the file before you share it.`;
   runtime.stderr.write(`${wrap(summary, '  ').join('\n')}\n`);
   return 0;
 }
+
+/** Written as a stream, also if it is a pipe or a file that another program has opened. */
+const STDOUT = '/dev/stdout';
 
 /** Maps a saved response to a login. @throws ConfigError without an access token. */
 function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
