@@ -53,15 +53,21 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
     return 1;
   }
   try {
-    runtime.replaceFile(to, text);
+    if (to === STDOUT) runtime.stdout.write(text);
+    else runtime.replaceFile(to, text, runtime.createId());
   } catch {
-    throw new ConfigError([`--to ${quote(to)} cannot be written. Check its folder.`]);
+    throw new ConfigError([
+      `--to ${quote(to)} cannot be written. Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`,
+    ]);
   }
   const counts = `records ${eventsOf(pages).length}, pages ${pages.length}, stand-ins ${redacted.standIns}`;
   const summary = `Recorded to ${quote(to)}: ${counts}. Fields that Keytrail does not map are as the service sent them: read the file before you share it.`;
   runtime.stderr.write(`${wrap(summary, '  ').join('\n')}\n`);
   return 0;
 }
+
+/** Written as a stream, also if it is a pipe or a file that another program has opened. */
+const STDOUT = '/dev/stdout';
 
 /** Maps a saved response to a login. @throws ConfigError without an access token. */
 function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
@@ -97,7 +103,7 @@ function formatHar(
   const toPairs = (entries: Iterable<readonly [string, unknown]>) =>
     [...entries].map(([name, value]) => ({ name, value }));
   const toEntry = (method: string, path: string, { status, headers, body }: UpstreamResponse) => {
-    const { href, searchParams } = new URL(`${url.href.replace(/\/+$/, '')}${path}`);
+    const { href, searchParams } = new URL(`${url.href.replace(/(?<!\/)\/+$/, '')}${path}`);
     const text = JSON.stringify(body);
     const mimeType = String(headers['content-type'] ?? 'application/json');
     return {

@@ -1,16 +1,41 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /**
- * Replaces a file as a whole, by a temporary file next to it, or creates it. Only its owner may read it.
- * @throws Node's error if that is not possible. Then the file is as it was.
+ * Replaces a regular file as a whole, by a temporary file next to it, or creates it. Only its owner may read it. A link
+ * stays, and the file that it leads to is replaced. A character device is written to.
+ * @param id unique: the temporary file is named by it.
+ * @throws Error if that is not possible, or if the path leads to anything else. Then a regular file is as it was.
  */
-export function replaceFile(path: string, text: string): void {
-  const temporary = `${path}.tmp`;
-  rmSync(temporary, { force: true }); // of a process that was killed
+export function replaceFile(path: string, text: string, id: string): void {
+  const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  const target = exists ? realpathSync(path) : path;
+  const stats = statSync(target, { throwIfNoEntry: false });
+  if (stats?.isCharacterDevice()) {
+    writeFileSync(target, text);
+    return;
+  }
+  if (stats?.isFile() === false) throw new Error('not a regular file');
+  const temporary = join(dirname(target), `.keytrail-${id}.tmp`);
+  const file = openSync(temporary, 'wx', 0o600);
   try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
-    renameSync(temporary, path);
-  } finally {
+    try {
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, target);
+  } catch (error) {
     rmSync(temporary, { force: true });
+    throw error;
   }
 }

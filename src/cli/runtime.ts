@@ -20,8 +20,8 @@ export type Runtime = {
   readonly stderr: { write(text: string): unknown };
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
-  /** Writes a file that only its owner may read, or replaces it; throws if it cannot. */
-  readonly replaceFile: (path: string, text: string) => void;
+  /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
+  readonly replaceFile: (path: string, text: string, id: string) => void;
   /** The version of Keytrail. */
   readonly version: string;
   /** The current time. */

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { stringify } from 'node:querystring';
 import type { RestRequest, RestResponse } from './routes.ts';
 
@@ -12,30 +13,82 @@ export type Recording = {
   readonly responses: ReadonlyMap<string, RecordedResponse>;
 };
 
-/** Parses a HAR 1.2; null if the text is none, or has no response to a GET below `/api/v1`. */
-export function parseRecording(text: string): Recording | null {
-  try {
-    const responses = new Map<string, RecordedResponse>();
-    let url: string | undefined;
-    for (const { request, response } of JSON.parse(text).log.entries) {
-      const [, base, path = ''] = READ.exec(`${request.method} ${request.url}`) ?? [];
-      if (base === undefined) continue;
-      url ??= base;
-      const headers = new Headers();
-      for (const { name, value } of response.headers) headers.append(name, value);
-      responses.set(toKey(path), {
-        status: Number(response.status),
-        headers: Object.fromEntries(headers),
-        body: String(response.content.text ?? ''),
-      });
+/**
+ * Parses a HAR 1.2.
+ * @throws TypeError for a text that is none, or has no response to a GET below `/api/v1`; and for an entry that cannot be
+ * played back. The message names it by its index and its path, without the query.
+ */
+export function parseRecording(text: string): Recording {
+  const responses = new Map<string, RecordedResponse>();
+  let url: string | undefined;
+  for (const [index, entry] of parseEntries(text).entries()) {
+    const { request, response } = Object(entry);
+    const { method, url: target } = Object(request);
+    const name = `log.entries[${index}]`;
+    if (typeof method !== 'string' || typeof target !== 'string')
+      throw new TypeError(`${name}: request.method and request.url must be strings. ${ADVICE}`);
+    const [, base, path = ''] = READ.exec(`${method} ${target}`) ?? [];
+    if (base === undefined) continue;
+    if (!URL.canParse(base))
+      throw new TypeError(`${name}: request.url must be an absolute URL. ${ADVICE}`);
+    url ??= base;
+    try {
+      responses.set(toKey(path), parseResponse(response));
+    } catch (error) {
+      throw new TypeError(
+        `${name}, GET ${new URL(target).pathname}: ${Object(error).message} ${ADVICE}`,
+      );
     }
-    return url === undefined ? null : { url, responses };
-  } catch {
-    return null;
   }
+  if (url === undefined) throw new TypeError(NO_RECORDING);
+  return { url, responses };
 }
 
+const ADVICE = 'Correct it, or remove the entry.';
+const NO_RECORDING = 'This is not a recording of keytrail record.';
+
 const READ = /^GET (https?:\/\/[^?#]*?)(\/api\/v1\/.*)$/;
+
+function parseEntries(text: string): readonly unknown[] {
+  try {
+    const { entries } = JSON.parse(text).log;
+    if (Array.isArray(entries)) return entries;
+  } catch {}
+  throw new TypeError(NO_RECORDING);
+}
+
+/** Headers of the connection and of a body as it was encoded. The text of a HAR is decoded. */
+const UNUSED_HEADERS =
+  /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-(?:encoding|length))$/i;
+
+function parseResponse(response: unknown): RecordedResponse {
+  const { status, headers, content } = Object(response);
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw new TypeError('response.status must be an integer from 200 to 599.');
+  const { text = '', encoding } = Object(content);
+  if (Object(content) !== content || typeof text !== 'string')
+    throw new TypeError('response.content must be an object, and its text a string.');
+  if (encoding !== undefined && encoding !== 'base64')
+    throw new TypeError('response.content.encoding must be base64, or missing.');
+  const body = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text;
+  return { status, headers: parseHeaders(headers), body };
+}
+
+function parseHeaders(pairs: unknown): Readonly<Record<string, string>> {
+  const headers = new Headers();
+  try {
+    if (!Array.isArray(pairs)) throw new TypeError();
+    for (const { name, value } of pairs) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      if (typeof value !== 'string') throw new TypeError();
+      if (!UNUSED_HEADERS.test(name)) headers.append(name, value);
+    }
+  } catch {
+    throw new TypeError('response.headers must be pairs of a name and a value that HTTP allows.');
+  }
+  return Object.fromEntries(headers);
+}
 
 /** The response to a path, which may have a query; the order of its parameters does not matter. */
 export function findResponse({ responses }: Recording, path: string): RecordedResponse | undefined {
@@ -54,11 +107,17 @@ export function playBack(
   const isPage = (from: string, to: string) =>
     from === origin && (pathname.endsWith(to) || to.endsWith(path));
   return JSON.parse(
-    JSON.stringify(found).replace(/(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g, (link, from, to) =>
-      isPage(from, to) ? `http://${host}${to}?` : link,
+    JSON.stringify(found).replace(LINKS, (text, before, from, to) =>
+      isPage(from, to) ? `${before}http://${host}${to}?` : text,
     ),
   );
 }
+
+/**
+ * The first link in each text before a question mark. Texts without one are skipped as a whole: from each link in them,
+ * a long one takes quadratic time.
+ */
+const LINKS = /(?<![^"<>?])(?=[^"<>?]*\?)([^"<>?]*?)(https?:\/\/[^"<>/?]+)(\/[^"<>?]*)\?/g;
 
 function toKey(target: string): string {
   const [path, query] = target.split(/\?(.*)/s);

@@ -44,7 +44,6 @@ export async function startSandbox({
 }: SandboxOptions): Promise<Sandbox> {
   const recording =
     recordingFile === undefined ? undefined : parseRecording(readFileSync(recordingFile, 'utf8'));
-  if (recording === null) throw new TypeError('`recording` is not a file of keytrail record.');
   const store = await openStore(storeOptions);
   const closing = new AbortController();
   const scriptFor = (request: RestRequest): ScriptedResponse => {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCredentialFilter } from '../../src/cli/recording/credentials.ts';
+import { createStandIns } from '../../src/cli/recording/stand-ins.ts';
 import { AuditDocument, type AuditQuery } from '../../src/client/graphql.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
@@ -49,6 +50,51 @@ const events = [
   ...{ target_id: `7c9e6679-7425-40de-944b-e07fc1f90ae${index}`, target_name: 'Payments Ltd' },
   note: `${actor} asked from ${ip}`,
 }));
+
+const LENGTH = 200_000;
+
+/** Parts whose repetition makes a pattern slow that scans the same characters again from each start. */
+const LONG_TEXTS = [
+  ...[
+    'a',
+    'a.',
+    'a-',
+    'é.',
+    '1',
+    '1.',
+    '1:',
+    ':',
+    'a:',
+    '.',
+    '-',
+    '_',
+    '+',
+    '=',
+    '@',
+    'a@',
+    'a@b.',
+  ],
+  ...[
+    '%',
+    '%25',
+    '%2525',
+    '%40',
+    'a%40',
+    '/',
+    'a/',
+    '"',
+    '\\',
+    '\\u',
+    '\\n',
+    '\\/',
+    '\\"',
+    '\\u005c',
+  ],
+  ...['V', 'VVVVVVVV ', 'aB3/', 'ey', 'ey-', 'ey-.', 'ey-aaaaaaaa.', ' ', 'a ', ',', 'a, ', '\n'],
+  ...['https://a.b/', '%255cu005c '],
+].map(
+  (part) => [JSON.stringify(part), `x${part.repeat(Math.ceil(LENGTH / part.length))}`] as const,
+);
 
 describe('keytrail record', () => {
   it.each(samplesOf('audit'))(
@@ -299,6 +345,82 @@ describe('keytrail record', () => {
   it('finds a token with an escaped slash after a backslash', () => {
     const filter = createCredentialFilter(['r-~~a~+~/']);
     expect(filter.holds(String.raw`\r-~~a~+~\/`)).toBe(true);
+  });
+
+  it.each(LONG_TEXTS)('redacts a text of %s that is long', (_, text) => {
+    const { clean, holds } = createCredentialFilter([TOKEN]);
+    const credential = `${text} ${TOKEN}`;
+    expect(holds(text)).toBe(false);
+    expect(holds(credential)).toBe(true);
+    expect(holds(clean(credential))).toBe(false);
+
+    const { of, replaceEMails, createReplacement } = createStandIns();
+    expect(replaceEMails(`${text} ann@example.org`).includes('ann@')).toBe(false);
+    expect(createStandIns().of(text) === text).toBe(false);
+    of('Ann Lee');
+    const replaced = createReplacement()(`${text} Ann Lee, bob@example.org, 203.0.113.77`);
+    for (const secret of ['Ann Lee', 'bob@', '203.0.113.77'])
+      expect(replaced.includes(secret), secret).toBe(false);
+  });
+
+  it.each(LONG_TEXTS.filter(([part]) => !part.includes(',')))(
+    'replaces a name of %s in a longer text',
+    (_, text) => {
+      const { of, createReplacement } = createStandIns();
+      const name = `${text}Lee`;
+      of(name);
+      const replaced = createReplacement()(`by ${name}, and ${encodeURIComponent(name)}`);
+      expect(replaced).toMatch(/^by /);
+      expect(replaced).not.toContain(text.slice(0, 1000));
+      expect(replaced).not.toContain(encodeURIComponent(text).slice(0, 1000));
+    },
+  );
+
+  it('records a user agent and a key of 2 MB', async () => {
+    const long = 'a.'.repeat(1_000_000);
+    const [event] = events;
+    await using service = await startService({ body: [{ ...event, user_agent: long, [long]: 1 }] });
+    const { status, stderr } = await runFor(service.url, [
+      'record',
+      '--to',
+      folder.pathOf('l.har'),
+    ]);
+    expect(`${status} ${stderr}`).toMatch(/^0 Recorded/);
+  });
+
+  it('replaces in a text of a service what one pattern for all would find', () => {
+    const part = fc.constantFrom(
+      ...['a', 'Ann', 'Ann Lee', 'b.c', 'é', '4711', '.', '-', '_', '+', '@', '%40', '%20', ' '],
+      ...[', ', ':', '::1', '203.0.113.77', '.5', '<', 'ann@example.org', 'key: a', '(b@c.d)', '%'],
+    );
+    const text = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(''));
+    const persons = ['Ann', 'Ann Lee', 'key: a', '(b@c.d)', '4711', 'ann@example.org', 'a.b', '(.'];
+    const eMail = String.raw`[\p{L}\p{N}._+-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`;
+    const ips = String.raw`(?<!\.)(?:\d{1,3}\.){3}\d{1,3}(?!\.\d)|(?<!:)(?:[\da-fA-F]{0,4}:){2,7}[\da-fA-F.]+`;
+    const start = String.raw`(?<=^|[^\p{L}\p{N}]|%[\da-fA-F]{2})`;
+    const end = String.raw`(?![\p{L}\p{N}])`;
+    const create = () => {
+      const standIns = createStandIns();
+      for (const person of persons) standIns.of(person);
+      return { ...standIns, replace: standIns.createReplacement() };
+    };
+    const literals = persons
+      .flatMap((person) => [person, encodeURIComponent(person)])
+      .filter((person) => person.length > 2)
+      .toSorted((a, b) => b.length - a.length)
+      .map((person) => person.replace(/[.()]/g, '\\$&'));
+    const all = new RegExp(`${start}(?:${[eMail, ...literals, ips].join('|')})${end}`, 'gu');
+    const eMails = new RegExp(`${start}${eMail}${end}`, 'gu');
+    fc.assert(
+      fc.property(text, (one) => {
+        const [actual, expected] = [create(), create()];
+        expect(actual.replace(one)).toBe(
+          persons.includes(one) ? expected.replace(one) : one.replace(all, expected.replace),
+        );
+        expect(actual.replaceEMails(one)).toBe(one.replace(eMails, expected.replaceEMails));
+      }),
+      { numRuns: 5000 },
+    );
   });
 
   it('finds a token in any nesting of encodings, and replaces it', () => {

@@ -5,13 +5,14 @@ const MIN_LENGTH = 6;
 
 /** Characters of tokens, of base64, and of escapes. */
 const RUNS = /[\w+/%.~\\-]+/g;
-const JWT = /\bey[\w-]{8,}\.[\w-]+\.[\w-]*/;
+/** Looks back from the first dot: from each `ey`, the same characters would be scanned again. */
+const JWT = /(?<=\bey[\w-]{8,})\.[\w-]+\./;
 
 /** Creates a filter that keeps credentials out of texts, and the parts of those that are JSON Web Tokens. */
 export function createCredentialFilter(given: readonly string[]) {
   const parts = given.flatMap((one) => one.split('.').filter(({ length }) => length >= 16));
   const credentials = [...given, ...parts]
-    .map((one) => one.replace(/=+$/, '')) // padding is encoded in some places only
+    .map((one) => one.replace(/(?<!=)=+$/, '')) // padding is encoded in some places only
     .filter(({ length }) => length >= MIN_LENGTH);
   const marks = new Map<string, string>();
 

@@ -6,7 +6,7 @@ import type { AuditContract, ConfiguredContract } from '../../mapping/contract.t
 import type { AuditEvent } from '../../mapping/event.ts';
 import { fetchPages } from '../../pagination/fetch-pages.ts';
 import { pageSizeParameter } from '../../pagination/resolve-connection.ts';
-import { findResponse, parseRecording } from '../../sandbox/recording.ts';
+import { findResponse, parseRecording, type Recording } from '../../sandbox/recording.ts';
 import { listAudit } from '../../schema/audit.ts';
 import { createPageLoader } from '../../schema/page-loader.ts';
 import { decodeResponse } from '../../upstream/decode-response.ts';
@@ -60,12 +60,10 @@ export function eventsOf(pages: readonly TrailPage[]): readonly AuditEvent[] {
 
 /**
  * Opens a recording as a source of pages.
- * @throws ConfigError if the text is none. Its `get` throws one for a request that was not recorded.
+ * @throws ConfigError if the text is none, or has an entry that cannot be played back. Its `get` throws one for a request that was not recorded.
  */
 export function openRecording(text: string, file: string) {
-  const recording = parseRecording(text);
-  if (recording === null)
-    throw new ConfigError([`${quote(file)} is not a recording of keytrail record.`]);
+  const recording = parse(text, file);
   return {
     url: new URL(recording.url),
     size: recording.responses.size,
@@ -77,4 +75,13 @@ export function openRecording(text: string, file: string) {
       throw new ConfigError([`${quote(file)} ${problem}`]);
     },
   };
+}
+
+function parse(text: string, file: string): Recording {
+  try {
+    return parseRecording(text);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ConfigError([`${quote(file)}: ${error.message}`]);
+  }
 }
