@@ -190,7 +190,13 @@ describe('a payload above GRAPHQL_MAX_BYTES', () => {
       missed: false,
     });
     expect(large?.errors).toMatchObject([
-      { path: ['auditEvents', 'nodes', 0, 'raw'], extensions: { code: 'OPERATION_TOO_COMPLEX' } },
+      {
+        path: ['auditEvents', 'nodes', 0, 'raw'],
+        extensions: {
+          code: 'OPERATION_TOO_COMPLEX',
+          requestId: stream.response.headers.get('x-request-id'),
+        },
+      },
     ]);
     expect(large?.errors?.[0]?.message).toContain('GRAPHQL_MAX_BYTES');
     const last = await stream.nextBatch();
