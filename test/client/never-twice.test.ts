@@ -34,8 +34,8 @@ const DELETION = `mutation ($clientId: ID!) {
 const AUDIT = '{ audit(first: 1) { totalCount } }';
 const KEY = { clientId: 'demo-old-ci' };
 
-/** What a client is told: the result, or what was thrown. */
-type Told = {
+/** What a client reports: the result, or what was thrown. */
+type Report = {
   readonly data?: unknown;
   readonly codes?: readonly unknown[];
   readonly thrown?: unknown;
@@ -43,13 +43,13 @@ type Told = {
 
 const codesOf = (errors: readonly { readonly extensions?: unknown }[] = []) =>
   errors.map(({ extensions }) => Object(extensions).code);
-const orThrown = (told: Promise<Told>): Promise<Told> =>
-  told.catch((thrown: unknown) => ({ thrown }));
+const orThrown = (report: Promise<Report>): Promise<Report> =>
+  report.catch((thrown: unknown) => ({ thrown }));
 
 /** How a client sends operations with a session. */
 type Client = {
-  readonly read: () => Promise<Told>;
-  readonly remove: () => Promise<Told>;
+  readonly read: () => Promise<Report>;
+  readonly remove: () => Promise<Report>;
 };
 
 const viaSession = (session: Session): Client => ({
@@ -67,7 +67,7 @@ const CLIENTS: Readonly<Record<string, (session: Session, url: string) => Client
   'session.request': viaSession,
   'Apollo Client': (session, url) => {
     const client = createApolloClient(url, session);
-    const told = (error: unknown): Told => {
+    const toReportOf = (error: unknown): Report => {
       if (!CombinedGraphQLErrors.is(error)) throw error;
       return { data: error.data, codes: codesOf(error.errors) };
     };
@@ -76,29 +76,29 @@ const CLIENTS: Readonly<Record<string, (session: Session, url: string) => Client
       read: () =>
         client
           .query({ query: gql(AUDIT), ...network })
-          .then(({ data }): Told => ({ data, codes: [] }), told),
+          .then(({ data }): Report => ({ data, codes: [] }), toReportOf),
       remove: () =>
         client
           .mutate({ mutation: gql(DELETION), variables: KEY })
-          .then(({ data }): Told => ({ data, codes: [] }), told),
+          .then(({ data }): Report => ({ data, codes: [] }), toReportOf),
     };
   },
   urql: (session, url) => {
     const client = createUrqlClient(url, session);
     return {
-      read: async () => toTold(await client.query(AUDIT, {}).toPromise()),
-      remove: async () => toTold(await client.mutation(DELETION, KEY).toPromise()),
+      read: async () => toReport(await client.query(AUDIT, {}).toPromise()),
+      remove: async () => toReport(await client.mutation(DELETION, KEY).toPromise()),
     };
   },
 };
 
-function toTold({
+function toReport({
   data,
   error,
 }: Pick<
   Awaited<ReturnType<ReturnType<typeof createUrqlClient>['query']>>,
   'data' | 'error'
->): Told {
+>): Report {
   if (error?.networkError) throw error.networkError;
   return { data, codes: codesOf(error?.graphQLErrors) };
 }
@@ -122,11 +122,11 @@ const READERS: typeof CLIENTS = {
   }),
 };
 
-/** What the service does with a login or a deletion, and what a client is told: the code, or that it is not known. */
+/** What the service does with a login or a deletion, and what a client reports: the code, or that it is not known. */
 type Row = readonly [
   what: string,
   response: TestbedResponse,
-  told: string,
+  reported: string,
   options?: TestbedOptions,
 ];
 
@@ -203,21 +203,21 @@ const READING = [
   { name: 'session.request with fileTokens', create: viaSession, hasFile: true },
 ];
 
-/** Expects that a client is told that its login failed with a code, or may have been carried out. */
-function expectLoginFailure({ thrown }: Told, told: string) {
-  if (told === UNKNOWN) {
+/** Expects that a client reports that its login failed with a code, or may have been carried out. */
+function expectLoginFailure({ thrown }: Report, reported: string) {
+  if (reported === UNKNOWN) {
     expect(thrown).toBeInstanceOf(SessionLost);
     expect(thrown).toHaveProperty('message', expect.stringContaining('may be used up'));
   } else {
     expect(thrown).toBeInstanceOf(OperationError);
-    expect(thrown).toMatchObject({ extensions: { code: told } });
+    expect(thrown).toMatchObject({ extensions: { code: reported } });
   }
 }
 
 describe.each(READING)('a login of $name', ({ name, create, hasFile }) => {
   it.for(LOGINS)(
     'that gets %s is sent again only if it was refused',
-    async ([, response, told, options]) => {
+    async ([, response, reported, options]) => {
       await using testbed = await createTestbed({ events: [], ...options });
       await using fixture = await createFixture({ url: testbed.url }, hasFile);
       const client = create(fixture.session, testbed.url);
@@ -229,9 +229,9 @@ describe.each(READING)('a login of $name', ({ name, create, hasFile }) => {
       testbed.advance(16 * 60_000); // the token has expired, and the clock of the session does not show it
 
       const first = await Promise.all([orThrown(client.read()), orThrown(client.read())]);
-      const isLost = told === UNKNOWN;
-      expectLoginFailure(first[0], told);
-      expectLoginFailure(first[1], told);
+      const isLost = reported === UNKNOWN;
+      expectLoginFailure(first[0], reported);
+      expectLoginFailure(first[1], reported);
       if (isLost) expect(logins()).toBe(2);
       testbed.clearResponses();
       testbed.advance(60_000); // closes the circuit breaker
@@ -240,7 +240,7 @@ describe.each(READING)('a login of $name', ({ name, create, hasFile }) => {
         if (hasFile) expect(await fixture.files()).toEqual(['tokens.json']);
         return;
       }
-      expectLoginFailure(await orThrown(client.read()), told);
+      expectLoginFailure(await orThrown(client.read()), reported);
       if (hasFile) {
         const other = viaSession(await fixture.another());
         const { thrown } = await orThrown(other.remove());
@@ -275,12 +275,14 @@ describe.each(Object.entries(CLIENTS))('a deletion of %s', (_, create) => {
     return { testbed, client, deletions, [Symbol.asyncDispose]: testbed[Symbol.asyncDispose] };
   };
 
-  it.for(FAILED)('that gets %s is sent once', async ([, response, told, options]) => {
+  it.for(FAILED)('that gets %s is sent once', async ([, response, reported, options]) => {
     await using bench = await start(options);
     const { testbed, client, deletions } = bench;
     testbed.respondNext({ ...response, to: 'DELETE /api/v1/secrets/{client_id}', times: Infinity });
     const { codes } = await client.remove();
-    expect(codes).toEqual([told === UNKNOWN ? expect.stringMatching(IN_DOUBT.join('|')) : told]);
+    expect(codes).toEqual([
+      reported === UNKNOWN ? expect.stringMatching(IN_DOUBT.join('|')) : reported,
+    ]);
     expect(deletions()).toBe(1);
   });
 
@@ -294,7 +296,7 @@ describe.each(Object.entries(CLIENTS))('a deletion of %s', (_, create) => {
   });
 
   it.for([400, 401, 403, 404, 408, 429, 500, 503, 504])(
-    'that was carried out is sent once, and is told as done, if a field below it gets %i',
+    'that was carried out is sent once, and reported as done, if a field below it gets %i',
     async (status) => {
       await using bench = await start();
       const { testbed, client, deletions } = bench;
@@ -316,8 +318,8 @@ describe.each(Object.entries(CLIENTS))('a deletion of %s', (_, create) => {
   });
 });
 
-/** A response of a gateway, a router or a proxy; `null` closes the connection instead, a text is cut in the middle. */
-type Reply = ServiceResponse | string | null;
+/** A response of a gateway, a router or a proxy; a text is what arrives of one before the connection is closed. */
+type Reply = ServiceResponse | string;
 
 const failure = (code: string | undefined, extensions: object = {}, path?: readonly string[]) => ({
   message: 'It failed.',
@@ -340,12 +342,8 @@ async function startGateway(mutation: 'login' | 'deleteApiKey', reply: Reply) {
       return isLogin
         ? { body: { data: { login: { ...TOKENS, accessToken: `t${count}` } } } }
         : { body: { data: { audit: null }, errors: [rejected] } };
-    if (typeof reply === 'object' && reply !== null) return reply;
-    if (reply === null) response.destroy();
-    else {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '99' });
-      response.write(reply, () => response.destroy());
-    }
+    if (typeof reply === 'object') return reply;
+    response.socket?.end(reply);
     return undefined;
   });
   const sent = () => gateway.seen.filter(({ body }) => body.includes(`${mutation}(`)).length;
@@ -361,9 +359,14 @@ const PAGES = [200, 204, 302, 404, 405, 408, 413, 429, 500, 502, 503, 504].map(
       status >= 400 && status < 500 && status !== 408,
     ] as const,
 );
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 const LOST = [
-  ['a connection that is closed', null, false],
-  ['a response that is cut', '{"data":', false],
+  ['a connection that is closed', '', false],
+  ['a head that is cut', `${HEAD}content-`, false],
+  ['a head without a body', `${HEAD}content-length: 99\r\n\r\n`, false],
+  ['a body that is cut', `${HEAD}content-length: 99\r\n\r\n{"data":`, false],
+  ['a chunk that is cut', `${HEAD}transfer-encoding: chunked\r\n\r\n63\r\n{"data":`, false],
+  ['a whole chunk without an end', `${HEAD}transfer-encoding: chunked\r\n\r\n1\r\n{\r\n`, false],
   ['nothing', {}, false],
   ['no data', { body: { data: null } }, false],
   ['no token', { body: { data: { login: { refreshToken: 'r2' } } } }, false],
@@ -417,9 +420,9 @@ describe.each(READING)('a login of $name, through any router', ({ create, hasFil
     await using fixture = await createFixture({ url: gateway.url }, hasFile);
     await fixture.session.token();
     const client = create(fixture.session, gateway.url);
-    const told = await Promise.all([orThrown(client.read()), orThrown(client.read())]);
-    told.push(await orThrown(client.read()));
-    for (const { thrown, codes } of told) {
+    const reports = await Promise.all([orThrown(client.read()), orThrown(client.read())]);
+    reports.push(await orThrown(client.read()));
+    for (const { thrown, codes } of reports) {
       if (codes?.includes('UNAUTHENTICATED')) continue; // urql has no error of a login for its first operation
       if (isRefused) expect(thrown).not.toBeInstanceOf(SessionLost);
       else expectLoginFailure({ thrown }, UNKNOWN);
@@ -497,8 +500,8 @@ describe.each(Object.entries(CLIENTS))('a deletion of %s, through any router', (
     },
   );
 
-  it.for([...PAGES, ...LOST.slice(0, 2)])(
-    'that gets %s is sent once, and the client is told',
+  it.for([...PAGES, ...LOST.slice(0, 6)])(
+    'that gets %s is sent once, and reported',
     async ([, reply, isRefused]) => {
       await using gateway = await start(reply);
       const { thrown } = await orThrown(gateway.client.remove());
@@ -518,7 +521,7 @@ describe.each(Object.entries(CLIENTS))('a deletion of %s, through any router', (
 });
 
 describe('a deletion', () => {
-  it('whose gateway was not reached is told as not sent', async () => {
+  it('whose gateway was not reached is reported as not sent', async () => {
     const gateway = await startService({});
     await gateway[Symbol.asyncDispose]();
     const tokens = { load: () => TOKENS, save: () => {} };
@@ -531,7 +534,7 @@ describe('a deletion', () => {
     });
   });
 
-  it('during which the gateway is killed is told as not known', async () => {
+  it('during which the gateway is killed is reported as not known', async () => {
     const arrived = Promise.withResolvers<void>();
     await using service = await startService(({ method }) => {
       if (method === 'DELETE') arrived.resolve();
