@@ -310,7 +310,7 @@ describe('the package keytrail-client', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 60 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 65 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -319,7 +319,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(60_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(65_000);
   });
 
   it('has the license of what is copied from a package', async () => {
