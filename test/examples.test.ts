@@ -58,12 +58,13 @@ describe('the examples', () => {
   });
 
   it.each([
-    ['below it', ['login', 'raw']],
-    ['without a path', undefined],
-  ])('clients/plain-fetch.ts repeats no login for a retryable error %s', async (_, path) => {
+    ['below it', ['login', 'raw'], { accessToken: 't' }],
+    ['below it that is null', ['login', 'raw'], null],
+    ['without a path', undefined, { accessToken: 't' }],
+  ])('clients/plain-fetch.ts repeats no login for a retryable error %s', async (_, path, login) => {
     const extensions = { code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 0 };
     const errors = [{ message: 'Wait.', path, extensions }];
-    const body = { data: { login: { accessToken: 't' } }, errors };
+    const body = { data: { login }, errors };
     await using gateway = await startService({ body });
     await expect(runExample('clients/plain-fetch.ts', gateway)).rejects.toThrow('RATE_LIMITED');
     expect(gateway.seen).toHaveLength(1);

@@ -245,6 +245,22 @@ describe('the lock of a file of tokens', () => {
     ]);
   });
 
+  it('that stays lets one session of its process work at a time', async () => {
+    await using files = await createFolder();
+    await mkdir(join(files.path, 'full'), { recursive: true });
+    const { lock, save } = fileTokens(files.path);
+    await expect(lock(async () => save(TOKENS))).rejects.toThrow('stays');
+    const order: string[] = [];
+    const work = (name: string) =>
+      lock(async () => {
+        order.push(`${name} begins`);
+        await readdir(files.folder);
+        order.push(`${name} ends`);
+      });
+    await Promise.all([work('one'), work('two')]);
+    expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+  });
+
   it('stays after a login whose outcome is unknown, until someone removes it', async () => {
     await using files = await createFolder();
     await using testbed = await createTestbed();

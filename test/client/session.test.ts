@@ -114,6 +114,16 @@ describe('a session', () => {
     expect(tokens).toEqual([undefined, 'Bearer t1', undefined, 'Bearer t2']);
   });
 
+  it('sends a query once more if only a part of it was rejected', async () => {
+    await using testbed = await createTestbed();
+    testbed.respondNext({}, {}, { status: 401 });
+    const parameters = '[{ name: "n", value: "1" }]';
+    const query = `{ one: audit { totalCount } two: audit(parameters: ${parameters}) { totalCount } }`;
+    const { errors } = await sessionOf(testbed).request(query, {});
+    expect(errors).toBeUndefined();
+    expect(testbed.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
+  });
+
   it('returns the error if the new token is rejected, too', async () => {
     await using testbed = await createTestbed();
     const session = sessionOf(testbed);
