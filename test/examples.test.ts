@@ -58,6 +58,31 @@ describe('the examples', () => {
   });
 
   it.each([
+    ['below it', ['login', 'raw'], { accessToken: 't' }],
+    ['below it that is null', ['login', 'raw'], null],
+    ['without a path', undefined, { accessToken: 't' }],
+  ])('clients/plain-fetch.ts repeats no login for a retryable error %s', async (_, path, login) => {
+    const extensions = { code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 0 };
+    const errors = [{ message: 'Wait.', path, extensions }];
+    const body = { data: { login }, errors };
+    await using gateway = await startService({ body });
+    await expect(runExample('clients/plain-fetch.ts', gateway)).rejects.toThrow('RATE_LIMITED');
+    expect(gateway.seen).toHaveLength(1);
+  });
+
+  it('clients/typed-client.ts says that the key may be deleted if the gateway loses the connection', async () => {
+    const login = { accessToken: 't', tokenType: 'Bearer', refreshToken: null, expiresAt: null };
+    await using gateway = await startService(({ body }, response) => {
+      if (body.includes('login(')) return { body: { data: { login } } };
+      response.destroy();
+      return undefined;
+    });
+    const output = await runExample('clients/typed-client.ts', gateway);
+    expect(output).toContain('may have been deleted');
+    expect(gateway.seen).toHaveLength(2);
+  });
+
+  it.each([
     [{}, `${toDelete.clientId} DELETED`],
     [{ status: 404 }, 'nothing to do'],
     [{ status: 429, headers: { 'retry-after': '9' } }, 'can be deleted in 9 seconds'],

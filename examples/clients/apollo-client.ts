@@ -9,13 +9,13 @@ import {
   InMemoryCache,
 } from '@apollo/client';
 import { ErrorLink } from '@apollo/client/link/error';
-import { createSession, type Session } from 'keytrail/client';
+import { createSession, type Session, wasRefused } from 'keytrail/client';
 import { from, switchMap } from 'rxjs';
 import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
- * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
- * mutations too: they have one field, so a rejected mutation had no effect.
+ * Creates a client that retries an operation once with a new token if its token was rejected: a mutation only if that
+ * itself was refused. A field below a deletion can be rejected after the key was deleted.
  */
 export function createApolloClient(uri: string, session: Session): ApolloClient {
   const authorize = new ApolloLink((operation, forward) =>
@@ -28,7 +28,8 @@ export function createApolloClient(uri: string, session: Session): ApolloClient 
     ),
   );
   const renew = new ErrorLink(({ error, operation, forward }) => {
-    if (!isUnauthenticated(error)) return;
+    const isQuery = operation.operationType === 'query';
+    if (!(isQuery ? isUnauthenticated(error) : isRefusal(error))) return;
     operation.setContext({ refused: operation.getContext()['token'] });
     return forward(operation); // errors of the retry do not reach this link
   });
@@ -44,6 +45,8 @@ function isUnauthenticated(error: unknown): boolean {
     error.errors.some(({ extensions }) => extensions?.['code'] === 'UNAUTHENTICATED')
   );
 }
+
+const isRefusal = (error: unknown) => CombinedGraphQLErrors.is(error) && wasRefused(error);
 
 if (import.meta.main) {
   reportFailure();

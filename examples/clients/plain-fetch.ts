@@ -23,7 +23,10 @@ for (const { occurredAt, action, target } of audit.nodes) {
   console.log(occurredAt, action, target.identifier);
 }
 
-/** Retries only if the error is retryable, after `retryAfterSeconds` if the gateway specifies it. */
+/**
+ * Retries only if every error is retryable, after `retryAfterSeconds` if the gateway specifies it. `retryable` is about
+ * one field: below a deletion that was carried out, it is no reason to repeat the deletion. So no field may have data.
+ */
 async function request(query: string, variables: object, token?: string) {
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(url, {
@@ -36,10 +39,20 @@ async function request(query: string, variables: object, token?: string) {
     });
     const { data, errors } = await response.json();
     if (errors === undefined) return data;
-    const [{ message, extensions }] = errors;
-    if (!extensions.retryable || attempt === MAX_ATTEMPTS) {
+    const [{ message, extensions = {} }] = errors;
+    const hasData = Object.values(data ?? {}).some((field) => field !== null);
+    if (hasData || !errors.every(isRetryable) || attempt === MAX_ATTEMPTS)
       throw new Error(`${extensions.code}: ${message}`);
-    }
     await wait((extensions.retryAfterSeconds ?? attempt) * 1000);
   }
+}
+
+type Failure = {
+  readonly path?: unknown[];
+  readonly extensions?: { readonly retryable?: boolean };
+};
+
+/** Whether a whole request or a root field failed, and may be requested again. */
+function isRetryable({ path = [], extensions = {} }: Failure): boolean {
+  return path.length < 2 && extensions.retryable === true;
 }

@@ -1,6 +1,6 @@
 // The typed client of the package: deletes a key and handles each error code.
 // Run it: npx node examples/clients/typed-client.ts
-import { DeleteApiKeyDocument, LoginDocument, request } from 'keytrail/client';
+import { DeleteApiKeyDocument, LoginDocument, OperationError, request } from 'keytrail/client';
 import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 reportFailure();
@@ -12,11 +12,17 @@ const { data, errors: problems } = await request(LoginDocument, { clientId, cred
 const token = data?.login?.accessToken;
 if (token === undefined) throw new Error(problems?.[0]?.message);
 
-const deletion = await request(DeleteApiKeyDocument, { clientId: key }, { url, token });
-const [error] = deletion.errors ?? [];
+const deletion = request(DeleteApiKeyDocument, { clientId: key }, { url, token });
+const { data: deleted, errors } = await deletion.catch((thrown: unknown) => {
+  // The connection to the gateway was lost, and the key may be deleted.
+  if (thrown instanceof OperationError && thrown.extensions.code)
+    return { data: null, errors: [thrown] };
+  throw thrown;
+});
+const [error] = errors ?? [];
 switch (error?.extensions?.code) {
   case undefined:
-    console.log(key, deletion.data?.deleteApiKey?.outcome);
+    console.log(key, deleted?.deleteApiKey?.outcome);
     break;
   case 'NOT_FOUND':
     console.log(key, 'does not exist: nothing to do');

@@ -2,12 +2,13 @@
 // Run it: npx node examples/clients/urql.ts
 import { Client, type CombinedError, fetchExchange, gql, type Operation } from '@urql/core';
 import { authExchange } from '@urql/exchange-auth';
-import { createSession, type Session } from 'keytrail/client';
+import { createSession, type Session, wasRefused } from 'keytrail/client';
 import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 
 /**
- * Creates a client that retries an operation once with a new token if its token was rejected. That is safe for
- * mutations too: they have one field, so a rejected mutation had no effect. urql identifies operations by document and
+ * Creates a client that retries an operation once with a new token if its token was rejected: a mutation only if that
+ * itself was refused. A field below a deletion can be rejected after the key was deleted. The exchange does not get the
+ * data, so a document must have one mutation field, as Keytrail requires. urql identifies operations by document and
  * variables: of two equal mutations at the same time, the second may never get a result.
  */
 export function createUrqlClient(url: string, session: Session): Client {
@@ -20,7 +21,8 @@ export function createUrqlClient(url: string, session: Session): Client {
       willAuthError: () => token === undefined,
       didAuthError: (error, operation) => {
         refused = tokenOf(operation); // not `token`, which may have been refreshed since
-        return isUnauthenticated(error);
+        const isQuery = operation.kind === 'query';
+        return isQuery ? isUnauthenticated(error) : wasRefused({ errors: error.graphQLErrors });
       },
       refreshAuth: async () => {
         token = await session.token(refused);

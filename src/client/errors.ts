@@ -1,6 +1,6 @@
 import type { ResultError } from './request.ts';
 
-/** A login or a stream that failed. Decide by `extensions.code`. Neither message nor cause has a secret. */
+/** A login, a mutation or a stream that failed. Decide by `extensions.code`. Neither message nor cause has a secret. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
   readonly extensions: NonNullable<ResultError['extensions']>;
@@ -22,7 +22,8 @@ const RETRYABLE = /^(?:RATE_LIMITED|OVERLOADED|UPSTREAM_TIMEOUT|UPSTREAM_UNAVAIL
 
 /**
  * It is not known whether a login was carried out. If it was, its credential is used up and the new refresh token is
- * lost, so the session never logs in again. A new session begins with the tokens that are saved.
+ * lost, so the session never logs in again. The message has the code, and the cause is the error. A new session begins
+ * with the tokens that are saved.
  */
 export class SessionLost extends Error {
   override readonly name = 'SessionLost';
@@ -32,8 +33,29 @@ export class SessionLost extends Error {
 export const isUnauthenticated = (error: unknown): boolean =>
   Object(error).extensions?.code === 'UNAUTHENTICATED';
 
-/** @throws OperationError that is retryable, for a connection that failed. */
-export function throwUnreachable(cause: unknown): never {
-  const message = 'The gateway could not be reached.';
-  throw new OperationError({ message, extensions: { retryable: true } }, { cause });
+/** The part of a result that shows whether a mutation was refused. Results of other GraphQL clients have it, too. */
+export type MutationResult = {
+  /** Undefined if it is not known, null if the result has none. */
+  readonly data?: unknown;
+  readonly errors?: readonly {
+    readonly path?: readonly (string | number)[] | undefined;
+    readonly extensions?: unknown;
+  }[];
+};
+
+/**
+ * Whether a mutation was not carried out because its token was rejected: it may be sent again with another one. True if
+ * every mutation field is null, and every error is UNAUTHENTICATED and of a mutation field. Errors of other fields, and
+ * those without a path, say nothing about the mutation: a federation router may have dropped the path.
+ */
+export function wasRefused({ data = {}, errors = [] }: MutationResult): boolean {
+  if (data === null || errors.length === 0) return false;
+  const isOfRoot = errors.every((error) => isUnauthenticated(error) && error.path?.length === 1);
+  const refused = new Set(errors.map(({ path = [] }) => path[0]));
+  return (
+    isOfRoot &&
+    Object.entries(Object(data)).every(
+      ([field, value]) => field === '__typename' || (value === null && refused.has(field)),
+    )
+  );
 }

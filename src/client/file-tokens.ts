@@ -1,53 +1,125 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { platform } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TokenStore, Tokens } from './session.ts';
 
+/** The options of {@link fileTokens}. */
+export type FileTokensOptions = {
+  /** Called if other users can read the file of tokens. Default: `process.emitWarning`. */
+  readonly onWarning?: ((message: string) => void) | undefined;
+};
+
 /**
- * A process that has kept the lock for this time, in milliseconds, was killed during a login. The lock stays: the refresh
- * token may be used up, so that no other process may try it.
+ * A process that has kept the lock for this time, in milliseconds, was killed during a login, or does not know how it
+ * went. The lock stays: the refresh token may be used up, so that no other process may try it.
  */
 const MAX_LOCK_MS = 60_000;
 
 /**
  * Keeps the tokens of a session in a file that only its owner can read. Several processes can share it: the one that has
- * the lock, `<path>.lock`, logs in, and the others use its tokens.
+ * the lock, `<path>.lock`, logs in, and the others use its tokens. The lock stays if the new tokens cannot be written,
+ * and after SessionLost.
  */
-export function fileTokens(path: string): Required<TokenStore> {
+export function fileTokens(
+  path: string,
+  // biome-ignore lint/style/noRestrictedGlobals: a library has no main.ts; a program that has passes `onWarning`
+  { onWarning = (message) => process.emitWarning(message) }: FileTokensOptions = {},
+): Required<TokenStore> {
+  const lock = `${path}.lock`;
+  let own: string | undefined; // the content of our lock
+  let unsaved: Tokens | null = null;
+  let written: Tokens | null = null;
+  let lost: unknown; // the SessionLost of the login for which our lock is kept
+  let last: Promise<unknown> = Promise.resolve();
+
+  const isOurs = async () =>
+    own !== undefined && (await readFile(lock, 'utf8').catch(ignore('ENOENT'))) === own;
+
+  const create = async () => {
+    const file = await open(lock, 'wx').catch(ignore('EEXIST'));
+    if (file === undefined) return false;
+    const id = randomUUID();
+    try {
+      await file.writeFile(id);
+    } catch (error) {
+      await rm(lock, { force: true }); // the disk is full: nothing was sent yet
+      throw error;
+    } finally {
+      await file.close();
+    }
+    own = id;
+    return true;
+  };
+
+  const acquire = async () => {
+    while (!(await create())) {
+      const held = await stat(lock).catch(ignore('ENOENT'));
+      if (held && Math.abs(Date.now() - held.mtimeMs) >= MAX_LOCK_MS)
+        throw new Error(toAdvice(path)); // or of the future
+      await wait(50);
+    }
+  };
+
+  const save = async (tokens: Tokens) => {
+    if (tokens === written) return; // by `load` of another session, which may have newer ones by now
+    unsaved = tokens;
+    const next = `${path}.${randomUUID()}`;
+    try {
+      const options = { mode: 0o600, flag: 'wx', flush: true };
+      await writeFile(next, JSON.stringify(tokens), options);
+      await rename(next, path);
+    } catch (cause) {
+      throw new Error(
+        `The tokens of a login could not be written to ${path}. The credential of that login is used up, so ${lock} stays. The next request of this process writes them again. If the process has ended, remove both files and log in with a new client secret.`,
+        { cause },
+      );
+    } finally {
+      await rm(next, { force: true });
+    }
+    unsaved = null;
+    written = tokens;
+  };
+
+  /** Runs `work` with the lock, or with one that an earlier call has kept. */
+  const withLock = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    if (!(await isOurs())) {
+      lost = undefined; // someone has checked the credential, and removed the lock
+      await acquire();
+    }
+    if (lost !== undefined) throw lost;
+    try {
+      return await work();
+    } catch (error) {
+      if (Object(error).name === 'SessionLost') lost = error; // no instanceof: bundles may have two such classes
+      throw error;
+    } finally {
+      // Another process could create a lock between these two: only if someone removes ours in this very moment.
+      if (unsaved === null && lost === undefined && (await isOurs())) await rm(lock);
+    }
+  };
+
   return {
     load: async () => {
+      if (unsaved !== null) await save(unsaved);
       const text = await readFile(path, 'utf8').catch(ignore('ENOENT'));
-      return text === undefined ? null : parseTokens(text, path);
+      if (text === undefined) return null;
+      const { mode } = await stat(path);
+      if (platform() !== 'win32' && (mode & 0o077) !== 0)
+        onWarning(`Other users can use the tokens in ${path}: run chmod 600 ${path}.`);
+      return parseTokens(text, path);
     },
-    save: async (tokens) => {
-      const next = `${path}.${randomUUID()}`;
-      try {
-        const options = { mode: 0o600, flag: 'wx', flush: true };
-        await writeFile(next, JSON.stringify(tokens), options);
-        await rename(next, path);
-      } finally {
-        await rm(next, { force: true });
-      }
-    },
-    lock: async (work) => {
-      const lock = `${path}.lock`;
-      const create = () => writeFile(lock, '', { flag: 'wx' }).then(() => true, ignore('EEXIST'));
-      while (!(await create())) {
-        const held = await stat(lock).catch(ignore('ENOENT'));
-        if (held && Date.now() - held.mtimeMs >= MAX_LOCK_MS)
-          throw new Error(
-            `A process that logged in was killed, or hangs: it has kept ${lock} for a minute. Check whether the saved credential is used up, then remove that file.`,
-          );
-        await wait(50);
-      }
-      try {
-        return await work();
-      } finally {
-        await rm(lock, { force: true });
-      }
+    save,
+    lock: (work) => {
+      const result = last.then(() => withLock(work));
+      last = result.catch(() => {});
+      return result;
     },
   };
 }
+
+const toAdvice = (path: string) =>
+  `A process that logged in was killed, hangs, or does not know how the login went: it has kept ${path}.lock for a minute. Check whether the saved credential is used up. A file whose name begins with ${path}. may have newer tokens. Then remove ${path}.lock.`;
 
 /** @throws Error without the text: it may contain a token. */
 function parseTokens(text: string, path: string): Tokens {

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { isUnauthenticated, OperationError, throwUnreachable } from './errors.ts';
+import { isUnauthenticated, OperationError } from './errors.ts';
 import type { RequestOptions, Result, ResultError } from './request.ts';
 import { type Document, type FetchResponse, parseResult, send } from './request.ts';
 
@@ -53,6 +53,12 @@ const SILENCE_MS = 30_000;
 /** The delay before reconnecting is random, between these; in milliseconds. The upper one doubles up to 30 seconds. */
 const MIN_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
+
+/** A longer `retryAfterSeconds` counts as this. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** The characters of an event that is not complete. The gateway's own limit, GRAPHQL_MAX_BYTES, is half of it by default. */
+const MAX_EVENT_LENGTH = 2 ** 26;
 
 const EVENT_STREAM = 'text/event-stream';
 
@@ -125,6 +131,12 @@ async function* readResults<Data>(
     onEvent: ({ event, data }) => {
       if (event === 'next') results.push(parseResult(data, status));
     },
+    maxBufferSize: MAX_EVENT_LENGTH,
+    onError: ({ type }) => {
+      if (type !== 'max-buffer-size-exceeded') return; // other fields are ignored
+      const message = `An event is longer than ${MAX_EVENT_LENGTH} characters.`;
+      throw new OperationError({ message, extensions: { retryable: true } });
+    },
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -156,9 +168,17 @@ function isRetryable(error: unknown): boolean {
 }
 
 function toDelay(error: unknown, attempts: number, random: number): number {
-  const { retryAfterSeconds = 0 } = error instanceof OperationError ? error.extensions : {};
+  const { retryAfterSeconds } = error instanceof OperationError ? error.extensions : {};
   const maxMs = Math.min(MIN_DELAY_MS * 2 ** attempts, MAX_DELAY_MS);
-  return Math.max(1000 * retryAfterSeconds, MIN_DELAY_MS + random * (maxMs - MIN_DELAY_MS));
+  const delayMs = MIN_DELAY_MS + random * (maxMs - MIN_DELAY_MS);
+  // A router or proxy may have put anything there.
+  const askedMs = typeof retryAfterSeconds === 'number' ? 1000 * retryAfterSeconds : 0;
+  return Math.max(Math.min(askedMs, MAX_RETRY_AFTER_MS), delayMs);
+}
+
+function throwUnreachable(cause: unknown): never {
+  const message = 'The gateway could not be reached.';
+  throw new OperationError({ message, extensions: { retryable: true } }, { cause });
 }
 
 /** Returns a function that waits for a promise. It throws after a time, or when the signal is aborted. */

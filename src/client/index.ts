@@ -1,5 +1,5 @@
 export type { ErrorCode, FailureReason } from '../errors.ts';
-export { OperationError, SessionLost } from './errors.ts';
+export { type MutationResult, OperationError, SessionLost, wasRefused } from './errors.ts';
 export type { ExplainedEntry, Explanation } from './explanation.ts';
 export type { Batch, Follow, FollowOptions, Timers } from './follow.ts';
 export * from './graphql.ts';

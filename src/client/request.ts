@@ -1,4 +1,5 @@
 import type { ErrorCode, FailureExtensions } from '../errors.ts';
+import { OperationError } from './errors.ts';
 import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
 
@@ -67,16 +68,51 @@ const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. The gateway's errors are in `errors` of the result.
- * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` if the response is not GraphQL.
+ * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` if the response is not GraphQL. For a
+ * mutation whose response was lost, an OperationError: OUTCOME_UNKNOWN, or retryable if it was not sent.
  */
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
   variables: Variables,
   options: RequestOptions = {},
 ): Promise<Result<Data>> {
-  const response = await send(document, variables, options, { accept: 'application/json' });
-  return parseResult<Data>(await response.text(), response.status);
+  const responding = send(document, variables, options, { accept: 'application/json' });
+  try {
+    const response = await responding;
+    return parseResult<Data>(await response.text(), response.status);
+  } catch (error) {
+    throw isMutation(document) ? toMutationError(error) : error;
+  }
 }
+
+/** Whether a document may have a mutation: no mutation is without this word, but a query may have it in a text. */
+export const isMutation = (document: { toString(): string }): boolean =>
+  /\bmutation\b/.test(document.toString());
+
+/** Node's codes of a connection that was never opened. Browsers do not tell. */
+const UNSENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_INVALID_URL|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Converts the error of a mutation that has no result: says whether it may have been carried out. */
+function toMutationError(error: unknown): unknown {
+  const { code, status } = Object(Object(error).cause);
+  if (isRefusal(status)) return error;
+  const known = status === undefined ? 'Its response was lost.' : Object(error).message;
+  const failure: ResultError = UNSENT.test(code)
+    ? {
+        message: 'The gateway could not be reached: the mutation was not sent.',
+        extensions: { retryable: true },
+      }
+    : {
+        message: `The mutation may have been carried out: check the audit trail before you repeat it. ${known}`,
+        extensions: { code: 'OUTCOME_UNKNOWN', retryable: false },
+      };
+  return new OperationError(failure, { cause: error });
+}
+
+/** Whether a server that responds with this HTTP status has not carried out the request. A 408 leaves that open. */
+export const isRefusal = (status: number): boolean =>
+  status >= 400 && status < 500 && status !== 408;
 
 /** Sends an operation, and returns its response. */
 export function send(

@@ -1,7 +1,8 @@
-import { isUnauthenticated, OperationError, SessionLost, throwUnreachable } from './errors.ts';
+import { isUnauthenticated, OperationError, SessionLost, wasRefused } from './errors.ts';
 import { createFollow, type Follow, type Timers } from './follow.ts';
 import { type LoginCredential, LoginDocument } from './graphql.ts';
-import { type Document, type RequestOptions, type Result, request } from './request.ts';
+import { toLoginFailure } from './login-failure.ts';
+import { type Document, isMutation, type RequestOptions, type Result, request } from './request.ts';
 
 /** The tokens of a session. */
 export type Tokens = {
@@ -36,7 +37,8 @@ export type SessionOptions = Omit<RequestOptions, 'token'> & {
 /** A login that is renewed when needed. */
 export type Session = {
   /**
-   * Sends an operation. If its token is rejected, it logs in and sends the operation once more.
+   * Sends an operation. If its token is rejected, it logs in and sends the operation once more: a mutation only if that
+   * itself was refused, not a field below it.
    * @throws what `request` and `token` throw. Errors of the operation are in the result.
    */
   request<Data, Variables>(
@@ -63,6 +65,8 @@ export function createSession(given: SessionOptions): Session {
   let current: Tokens | null = null;
   let login: Promise<Tokens> | undefined; // until its tokens are saved
   let renewing: Promise<Tokens> | undefined;
+  let lost: SessionLost | undefined;
+  let refused: string | undefined; // the last token that a request was refused with
 
   const lasts = ({ expiresAt }: Pick<Tokens, 'expiresAt'>, ms: number) =>
     expiresAt === null || now() + ms < Date.parse(expiresAt);
@@ -72,19 +76,14 @@ export function createSession(given: SessionOptions): Session {
   const logIn = async (refreshToken: string | null): Promise<Tokens> => {
     const variables = { clientId, credential: toCredential(refreshToken, clientSecret) };
     const { data, errors } = await request(LoginDocument, variables, options).catch(rethrow);
-    if (data?.login)
+    if (data?.login?.accessToken)
       return {
         accessToken: data.login.accessToken,
         refreshToken: data.login.refreshToken ?? refreshToken, // null: keep the one you have
         // Of a token that lasts a minute or less, or has expired by this clock: null.
         expiresAt: lasts(data.login, 2 * RENEWAL_MS) ? data.login.expiresAt : null,
       };
-    const [{ message, extensions } = { message: 'There is no data.' }] = errors ?? [];
-    if (extensions?.code === 'OUTCOME_UNKNOWN') throw new SessionLost(LOST);
-    throw new OperationError({
-      message: `The login failed (${extensions?.code}): ${message}`,
-      extensions: { retryable: false, ...extensions }, // without that extension, a login is not repeated
-    });
+    throw toLoginFailure(errors);
   };
 
   const renew = async (rejected: string | undefined): Promise<Tokens> => {
@@ -92,7 +91,8 @@ export function createSession(given: SessionOptions): Session {
       const saved = store ? await store.load() : current;
       if (saved && isUsable(saved, rejected)) return saved;
       login = logIn(saved?.refreshToken ?? null).catch((error) => {
-        if (!(error instanceof SessionLost)) login = undefined; // one in doubt is never repeated
+        login = undefined;
+        if (error instanceof SessionLost) lost = error;
         throw error;
       });
     }
@@ -104,6 +104,7 @@ export function createSession(given: SessionOptions): Session {
 
   const token: Session['token'] = async (rejected) => {
     if (current && isUsable(current, rejected)) return current.accessToken;
+    if (lost !== undefined) throw lost;
     const work = () => renew(rejected);
     renewing ??= (store?.lock?.(work) ?? work()).finally(() => {
       renewing = undefined;
@@ -115,9 +116,11 @@ export function createSession(given: SessionOptions): Session {
   return {
     token,
     request: async (document, variables) => {
-      const first = await token();
+      const first = await token(refused);
       const result = await request(document, variables, { ...options, token: first });
       if (!result.errors?.some(isUnauthenticated)) return result;
+      refused = first; // if it is not sent again now, the next request logs in
+      if (isMutation(document) && !wasRefused(result)) return result;
       return request(document, variables, { ...options, token: await token(first) });
     },
     follow: createFollow({ ...options, token }),
@@ -130,16 +133,8 @@ function toCredential(refreshToken: string | null, clientSecret?: string): Login
   throw new TypeError('No refresh token is saved: the first login needs `clientSecret`.');
 }
 
-const LOST =
-  'The response to the login was lost, and its credential may be used up. Check that, then create a new session.';
-
-/** Node's codes of a connection that was never opened. Browsers do not tell. */
-const UNSENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
-
 function rethrow(error: unknown): never {
-  const { code, status } = Object(Object(error).cause);
-  if (UNSENT.test(code)) throwUnreachable(error);
-  if (status < 500) throw error; // of a server that does not know this request
-  throw new SessionLost(LOST, { cause: error });
+  if (error instanceof OperationError && error.extensions.code !== undefined)
+    throw toLoginFailure([error]);
+  throw error; // it was not sent, or a server refused it that does not know this request
 }

@@ -1,11 +1,22 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fileTokens } from '../../src/client/file-tokens.ts';
-import { createSession } from '../../src/client/index.ts';
+import { createSession, SessionLost } from '../../src/client/index.ts';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
@@ -57,10 +68,30 @@ describe('a file of tokens', () => {
     expect((await stat(files.path)).mode & 0o777).toBe(0o600);
   });
 
+  it('that other users can read is a warning', async () => {
+    await using files = await createFolder();
+    const warnings: string[] = [];
+    const tokens = fileTokens(files.path, { onWarning: (message) => warnings.push(message) });
+    await tokens.save(TOKENS);
+    await tokens.load();
+    expect(warnings).toEqual([]);
+    await chmod(files.path, 0o640);
+    expect(await tokens.load()).toEqual(TOKENS);
+    expect(warnings).toEqual([
+      `Other users can use the tokens in ${files.path}: run chmod 600 ${files.path}.`,
+    ]);
+    const warned = once(process, 'warning');
+    await fileTokens(files.path).load();
+    expect(String(await warned)).toContain('Other users can use the tokens');
+  });
+
   it('leaves no other file beside it if it cannot be replaced', async () => {
     await using files = await createFolder();
     const tokens = fileTokens(files.folder); // a folder is not replaced by a file
-    await expect(tokens.save(TOKENS)).rejects.toThrow(/^E/);
+    await expect(tokens.save(TOKENS)).rejects.toMatchObject({
+      message: expect.stringContaining(`${files.folder}.lock stays`),
+      cause: { code: expect.stringMatching(/^E/) },
+    });
     const beside = await readdir(tmpdir());
     expect(beside.filter((name) => join(tmpdir(), name).startsWith(`${files.folder}.`))).toEqual(
       [],
@@ -77,7 +108,7 @@ describe('a file of tokens', () => {
   ])('that is damaged, as %j, is an error without its text, and prevents a login', async (text) => {
     await using files = await createFolder();
     await using testbed = await createTestbed();
-    await writeFile(files.path, text);
+    await writeFile(files.path, text, { mode: 0o600 });
     const tokens = fileTokens(files.path);
     const session = createSession({ url: testbed.url, clientId, clientSecret, tokens });
     const failure = await session.token().catch((error: unknown) => error);
@@ -156,5 +187,98 @@ describe('the lock of a file of tokens', () => {
     await rm(lock);
     expect(await session.token()).toMatch(/./);
     expect(await readdir(files.folder)).toEqual(['tokens.json']);
+  });
+
+  it('of the future is an error, too', async () => {
+    await using files = await createFolder();
+    const lock = `${files.path}.lock`;
+    await writeFile(lock, '');
+    const later = new Date(Date.now() + 3_600_000);
+    await utimes(lock, later, later);
+    const working = fileTokens(files.path).lock(async () => expect.unreachable());
+    await expect(working).rejects.toThrow(`it has kept ${lock} for a minute`);
+  });
+
+  it('is not removed if it is that of another process by now', async () => {
+    await using files = await createFolder();
+    const lock = `${files.path}.lock`;
+    await fileTokens(files.path).lock(async () => {
+      await rm(lock);
+      await writeFile(lock, 'another process');
+    });
+    expect(await readFile(lock, 'utf8')).toBe('another process');
+  });
+
+  it('stays until the tokens of a login are written, by this process without another login', async () => {
+    await using files = await createFolder();
+    await using testbed = await createTestbed();
+    const lock = `${files.path}.lock`;
+    const options = { url: testbed.url, clientId, clientSecret };
+    const tokens = fileTokens(files.path);
+    const session = createSession({
+      ...options,
+      tokens,
+      fetch: async (url, init) => {
+        await mkdir(join(files.path, 'full'), { recursive: true }); // no file can replace it
+        return fetch(url, init);
+      },
+    });
+    for (let count = 0; count < 2; count += 1)
+      await expect(session.token()).rejects.toThrow(`${lock} stays`);
+    const beside = createSession({ ...options, tokens });
+    await expect(beside.token()).rejects.toThrow(`${lock} stays`);
+    const old = new Date(Date.now() - 60_000);
+    await utimes(lock, old, old);
+    const another = createSession({ ...options, tokens: fileTokens(files.path) });
+    await expect(another.token()).rejects.toThrow('Check whether the saved credential is used up');
+
+    await rm(files.path, { recursive: true });
+    const token = await beside.token();
+    expect(await readdir(files.folder)).toEqual(['tokens.json']);
+    const renewed = await another.token(token);
+    expect(await session.token()).toBe(token); // does not write its older tokens
+    expect(await session.token(token)).toBe(renewed);
+    expect(await readdir(files.folder)).toEqual(['tokens.json']);
+    expect(testbed.requests.map(({ body }) => Object.keys(Object(body))[1])).toEqual([
+      'client_secret',
+      'refresh_token',
+    ]);
+  });
+
+  it('that stays lets one session of its process work at a time', async () => {
+    await using files = await createFolder();
+    await mkdir(join(files.path, 'full'), { recursive: true });
+    const { lock, save } = fileTokens(files.path);
+    await expect(lock(async () => save(TOKENS))).rejects.toThrow('stays');
+    const order: string[] = [];
+    const work = (name: string) =>
+      lock(async () => {
+        order.push(`${name} begins`);
+        await readdir(files.folder);
+        order.push(`${name} ends`);
+      });
+    await Promise.all([work('one'), work('two')]);
+    expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
+  });
+
+  it('stays after a login whose outcome is unknown, until someone removes it', async () => {
+    await using files = await createFolder();
+    await using testbed = await createTestbed();
+    const options = { url: testbed.url, clientId, clientSecret };
+    const tokens = fileTokens(files.path);
+    testbed.respondNext({ lost: 'before', status: 500 });
+    const first = createSession({ ...options, tokens });
+    const second = createSession({ ...options, tokens });
+    for (const session of [first, second])
+      for (let count = 0; count < 2; count += 1)
+        await expect(session.token()).rejects.toBeInstanceOf(SessionLost);
+    expect(testbed.requests).toHaveLength(1);
+    expect(await readdir(files.folder)).toEqual(['tokens.json.lock']);
+    await rm(`${files.path}.lock`); // the secret was not used
+    await expect(first.token()).rejects.toBeInstanceOf(SessionLost);
+    expect(await readdir(files.folder)).toEqual([]);
+    expect(await second.token()).toMatch(/./);
+    expect(await readdir(files.folder)).toEqual(['tokens.json']);
+    expect(testbed.requests).toHaveLength(2);
   });
 });

@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -410,6 +411,42 @@ describe('a connection', () => {
       await expect(batches.next()).rejects.toThrow('failed');
       expect(delays).toEqual(expected);
     }
+  });
+
+  it('is opened again after 1 second to 1 hour, whatever `retryAfterSeconds` is', async () => {
+    const values = ['"soon"', '-5', '1e999', '1e12', 'null', '{}', '[]', '"9"', '3600', '0.5'];
+    const fails = values.map((value) =>
+      failure({ code: 'OVERLOADED', retryable: true, retryAfterSeconds: 0 }).replace(
+        ':0}',
+        `:${value}}`,
+      ),
+    );
+    await using gateway = await startStreams(...fails, batch('1', null, 'one'));
+    const delays: number[] = [];
+    const onRetry = (_: unknown, delayMs: number) => delays.push(delayMs / 1000);
+    const batches = followAt(gateway, { onRetry }, { setTimeout: atOnce, random: () => 0 });
+    expect(await readActions(batches, 1)).toEqual(['one']);
+    expect(delays).toEqual([1, 1, 3600, 3600, 1, 1, 1, 1, 3600, 1]);
+  });
+
+  it('whose event does not end is closed after 64 MB, and opened again later', async () => {
+    let sent = 0;
+    const endless = function* () {
+      yield 'event: next\ndata: ';
+      for (; ; sent += 1) yield 'a'.repeat(2 ** 20);
+    };
+    const streams = [endless(), [batch('1', null, 'one')]];
+    await using gateway = await startService(async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      await pipeline(streams.shift() ?? [], response).catch(() => {}); // the client closes it
+      return undefined;
+    });
+    const retries: unknown[] = [];
+    const onRetry = (error: unknown, delayMs: number) => retries.push(String(error), delayMs);
+    const timers = { setTimeout: atOnce, random: () => 0 };
+    expect(await readActions(followAt(gateway, { onRetry }, timers), 1)).toEqual(['one']);
+    expect(retries).toEqual([expect.stringContaining('longer than 67108864 characters'), 1000]);
+    expect(sent).toBeLessThan(100);
   });
 
   it('has its token renewed each time that it was accepted for 30 seconds, even without a batch', async () => {

@@ -9,7 +9,9 @@ import {
   LoginDocument,
   type Result,
   request,
+  wasRefused,
 } from '../../src/client/index.ts';
+import { CANARY } from '../helpers/canary.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('request', () => {
@@ -81,6 +83,26 @@ describe('request', () => {
     );
   });
 
+  it('throws a mutation whose response was lost as OUTCOME_UNKNOWN, wherever its keyword is', async () => {
+    await using gateway = await startService((_, response) => void response.destroy());
+    const { url } = gateway;
+    for (const document of [
+      'mutation{deleteApiKey(clientId:"a"){outcome}}',
+      '# a comment\nfragment F on Query{__typename}mutation M($c:ID!){deleteApiKey(clientId:$c){outcome}}',
+      '\uFEFF,mutation@skip(if:false){__typename}',
+    ])
+      await expect(request(document, {}, { url, token: CANARY.accessToken })).rejects.toMatchObject(
+        {
+          name: 'OperationError',
+          message:
+            'The mutation may have been carried out: check the audit trail before you repeat it. Its response was lost.',
+          extensions: { code: 'OUTCOME_UNKNOWN', retryable: false },
+          cause: { message: 'fetch failed' },
+        },
+      );
+    await expect(request('{ __typename }', {}, { url })).rejects.toThrow('fetch failed');
+  });
+
   it('either returns the result or throws this error, for any response text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string()), async (text) => {
@@ -108,5 +130,31 @@ describe('the types', () => {
     // @ts-expect-error: a parsed document is not a string
     const parsed = () => request({ kind: 'Document', definitions: [] }, {});
     expect([one, both, neither, typed, wrongName, missing, parsed]).toHaveLength(7);
+  });
+});
+
+describe('wasRefused', () => {
+  const root = fc.constantFrom('__typename', 'deleteApiKey', 'other');
+  const path = fc.option(fc.array(fc.oneof(root, fc.nat(2)), { maxLength: 3 }), { nil: undefined });
+  const code = fc.constantFrom('UNAUTHENTICATED', 'FORBIDDEN', undefined);
+  const errors = fc.array(fc.record({ path, extensions: fc.option(fc.record({ code })) }), {
+    maxLength: 3,
+  });
+  const value = fc.constantFrom(null, true, 'Mutation', {});
+  const data = fc.option(fc.dictionary(root, value), { nil: undefined });
+
+  it('is true only if every mutation field has its own UNAUTHENTICATED, and nothing else happened', () => {
+    fc.assert(
+      fc.property(data, errors, (data, errors) => {
+        if (!wasRefused({ data, errors })) return;
+        for (const { path, extensions } of errors)
+          expect([path?.length, extensions?.code]).toEqual([1, 'UNAUTHENTICATED']);
+        for (const [field, of] of Object.entries(data ?? {})) {
+          if (field === '__typename') continue;
+          expect(of).toBeNull();
+          expect(errors.map(({ path }) => path?.[0])).toContain(field);
+        }
+      }),
+    );
   });
 });

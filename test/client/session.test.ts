@@ -92,6 +92,38 @@ describe('a session', () => {
     expect(sentTo(testbed).slice(2)).toEqual(['DELETE', 'refresh_token', 'DELETE']);
   });
 
+  it('logs in before the next request if it could not send a deletion again', async () => {
+    let count = 0;
+    const errors = [{ message: 'no', extensions: { code: 'UNAUTHENTICATED' } }]; // of a router, without a path
+    await using gateway = await startService(({ body, headers }) => {
+      if (body.includes('login(')) count += 1;
+      const login = {
+        accessToken: `t${count}`,
+        tokenType: '',
+        refreshToken: null,
+        expiresAt: null,
+      };
+      const isRejected = headers.authorization === 'Bearer t1';
+      return { body: isRejected ? { data: null, errors } : { data: { login, deleteApiKey: {} } } };
+    });
+    const session = sessionOf(gateway);
+    const remove = () => session.request(DeleteApiKeyDocument, { clientId: 'a' });
+    expect((await remove()).errors).toEqual(errors);
+    expect((await remove()).errors).toBeUndefined();
+    const tokens = gateway.seen.map(({ headers }) => headers.authorization);
+    expect(tokens).toEqual([undefined, 'Bearer t1', undefined, 'Bearer t2']);
+  });
+
+  it('sends a query once more if only a part of it was rejected', async () => {
+    await using testbed = await createTestbed();
+    testbed.respondNext({}, {}, { status: 401 });
+    const parameters = '[{ name: "n", value: "1" }]';
+    const query = `{ one: audit { totalCount } two: audit(parameters: ${parameters}) { totalCount } }`;
+    const { errors } = await sessionOf(testbed).request(query, {});
+    expect(errors).toBeUndefined();
+    expect(testbed.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
+  });
+
   it('returns the error if the new token is rejected, too', async () => {
     await using testbed = await createTestbed();
     const session = sessionOf(testbed);
