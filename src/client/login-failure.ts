@@ -19,7 +19,7 @@ const IS_KEPT: Readonly<Record<ErrorCode, (extensions: Extensions) => boolean>> 
   GRAPHQL_PARSE_FAILED: KEPT,
   GRAPHQL_VALIDATION_FAILED: KEPT,
   BAD_USER_INPUT: KEPT,
-  OPERATION_TOO_COMPLEX: UNKNOWN, // the document is within every limit: it is the response that exceeds one
+  OPERATION_TOO_COMPLEX: KEPT,
   UNAUTHENTICATED: KEPT,
   FORBIDDEN: KEPT,
   NOT_FOUND: KEPT,

@@ -294,6 +294,20 @@ describe('a GraphQL response that is too large', () => {
   });
 });
 
+describe('the response of a deletion that is too large', () => {
+  it('is OUTCOME_UNKNOWN, which says that the request was sent', async () => {
+    await using bed = await serve({ note: 'x'.repeat(1000) }, { graphqlMaxBytes: 2500 });
+    for (const [index] of [1, 2, 3].entries()) {
+      const result = await bed.send(
+        'mutation { deleteApiKey(clientId: "k") { a: raw b: raw c: raw } }',
+      );
+      expect(result).toMatchObject({ status: 200, data: null, codes: 'OUTCOME_UNKNOWN' });
+      expect(result.message).toMatch(/was sent.*GRAPHQL_MAX_BYTES.*before you repeat it/);
+      expect(bed.service.seen).toHaveLength(index + 1);
+    }
+  });
+});
+
 describe('the responses that one request reads', () => {
   const RECORDS = { body: [{ id: 'x'.repeat(900) }] };
   const two = ['1', '2'].map(

@@ -60,7 +60,10 @@ export function createFastPath({
     const isSmall =
       !prepared.hasOwnValues &&
       context.maxResultLength(prepared.longestKey) + ofPageInfo <= graphqlMaxBytes;
-    const limited = isSmall ? executed : limitResult(executed, { graphqlMaxBytes });
+    const { outcome } = prepared;
+    const limited = isSmall
+      ? executed
+      : limitResult(executed, { graphqlMaxBytes }, outcome.operation);
     const result = codeErrors(limited, requestId);
     const text = JSON.stringify(result);
     result.data = null; // settled promises would retain it, see Context.release
@@ -72,7 +75,6 @@ export function createFastPath({
     const head = { status: 200, headers: { ...headers, ...own, 'x-request-id': requestId } };
     // If each character is one byte, latin1 gives the same bytes as UTF-8 and is faster to write.
     send(response, head, payload, length === text.length ? 'latin1' : 'utf8');
-    const { outcome } = prepared;
     report.end(signal.aborted ? { ...outcome, aborted: true } : outcome, result.errors);
     return true;
   };

@@ -1,6 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import { GatewayError } from '../../errors.ts';
+import { type ErrorCode, GatewayError } from '../../errors.ts';
+import type { RequestLogContext } from './use-request-report.ts';
 
 /** Limits of {@link limitResult}. */
 export type ResultLimits = {
@@ -9,33 +10,43 @@ export type ResultLimits = {
 };
 
 /** Replaces results that are too large, see {@link limitResult}. */
-export function useResultLimit(limits: ResultLimits): Plugin {
+export function useResultLimit(limits: ResultLimits): Plugin<RequestLogContext, RequestLogContext> {
   return {
     onSubscribe: () => ({
       onSubscribeResult: () => ({
         onNext: ({ result, setResult }) => setResult(limitPayload(result, limits)),
       }),
     }),
-    onResultProcess({ result, setResult }) {
+    onResultProcess({ result, setResult, serverContext: { executed } }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
-      setResult(limitResult(result, limits));
+      setResult(limitResult(result, limits, executed?.operation));
     },
   };
 }
 
 /**
- * Returns the result, or OPERATION_TOO_COMPLEX instead of all of it if it is too large. Nothing of a result that is too
+ * Returns the result, or OPERATION_TOO_COMPLEX instead of all of it if it is too large; of a mutation OUTCOME_UNKNOWN, as
+ * it was carried out or refused by then. Nothing of a result that is too
  * large is serialized: aliases can repeat a response of the service so often that its JSON would not fit in memory.
  */
 export function limitResult(
   result: ExecutionResult,
   { graphqlMaxBytes }: ResultLimits,
+  operation?: string | undefined,
 ): ExecutionResult {
   if (sizeUpTo(graphqlMaxBytes, result.data) <= graphqlMaxBytes) return result;
-  const message =
-    'The response would be larger than GRAPHQL_MAX_BYTES: select less, or request smaller pages.';
-  return { data: null, errors: [tooLarge(message)] };
+  const isMutation = operation === 'mutation';
+  const error = isMutation
+    ? toError('OUTCOME_UNKNOWN', MUTATION_TOO_LARGE)
+    : toError('OPERATION_TOO_COMPLEX', RESULT_TOO_LARGE);
+  return { data: null, errors: [error] };
 }
+
+const RESULT_TOO_LARGE =
+  'The response would be larger than GRAPHQL_MAX_BYTES: select less, or request smaller pages.';
+
+const MUTATION_TOO_LARGE =
+  'The request was sent, but the response would be larger than GRAPHQL_MAX_BYTES: check whether it has taken effect before you repeat it, and select less.';
 
 /**
  * The same for a payload of a subscription, but only fields of its items are left out, the largest first: each is null and has an
@@ -51,7 +62,7 @@ export function limitPayload(result: ExecutionResult, limits: ResultLimits): Exe
     if (excess <= 0) break;
     item[String(path.at(-1))] = null;
     excess -= size - NULL_SIZE;
-    errors.push(tooLarge(FIELD_TOO_LARGE, path));
+    errors.push(toError('OPERATION_TOO_COMPLEX', FIELD_TOO_LARGE, path));
   }
   return limitResult({ ...result, errors }, limits);
 }
@@ -59,8 +70,8 @@ export function limitPayload(result: ExecutionResult, limits: ResultLimits): Exe
 const FIELD_TOO_LARGE =
   'With this field the payload would be larger than GRAPHQL_MAX_BYTES: select it once, or a part of it with `raw(pointer: …)`.';
 
-function tooLarge(message: string, path?: readonly (string | number)[]): GraphQLError {
-  const originalError = new GatewayError('OPERATION_TOO_COMPLEX', { message });
+function toError(code: ErrorCode, message: string, path?: ItemField['path']): GraphQLError {
+  const originalError = new GatewayError(code, { message });
   return new GraphQLError(message, { originalError, path: path ?? null, extensions: { http: {} } });
 }
 
