@@ -66,7 +66,8 @@ type Behaviour = (
   normal: ServiceResponse,
   response: ServerResponse,
   id: string,
-) => ServiceResponse | undefined | Promise<ServiceResponse>;
+  url: string,
+) => ServiceResponse | undefined | Promise<ServiceResponse | undefined>;
 
 /** Records of the trail of a stream, its newest. */
 const TAIL = 100;
@@ -78,10 +79,10 @@ const failedIds = new Set<string>();
 
 /** The first attempt of each request fails. */
 function firstTime(behave: Behaviour): Behaviour {
-  return (normal, response, id) => {
+  return (normal, response, id, url) => {
     if (failedIds.delete(id)) return normal;
     failedIds.add(id);
-    return behave(normal, response, id);
+    return behave(normal, response, id, url);
   };
 }
 
@@ -123,6 +124,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       action: 'key.delete',
     }));
     return { body: { events: events.reverse() } };
+  },
+  // One token that does several things, as its query parameters say.
+  worst: async (normal, response, id, url) => {
+    const name = new URL(url, 'http://service').searchParams.get('do') ?? '';
+    if (name === 'slow') await wait(5000);
+    if (name === 'hang') return undefined;
+    return name === 'large' ? BEHAVIOURS['large']?.(normal, response, id, url) : normal;
   },
   large: ({ body }) => {
     const filler = `,${JSON.stringify(trailOf('filler').events[0])}`;
@@ -166,7 +174,7 @@ async function serve(port: number): Promise<void> {
       const { id, normal } = respond(seen);
       if (seen.method !== 'GET') process.send?.({ received: id });
       const behave = BEHAVIOURS[id.split('.', 1).join()];
-      return behave === undefined ? normal : behave(normal, response, id);
+      return behave === undefined ? normal : behave(normal, response, id, seen.url);
     }, at);
     return starting;
   };
