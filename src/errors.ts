@@ -25,7 +25,7 @@ export const FAILURES = {
   UPSTREAM_BAD_RESPONSE:
     'The response of the service cannot be used: see `reason`, and check that UPSTREAM_URL is its base URL.',
   OUTCOME_UNKNOWN:
-    'The request was sent, but its response was lost: it may or may not have taken effect. Check before you repeat it.',
+    'The request was sent, but its response was lost or cannot be read: it may or may not have taken effect. Check before you repeat it.',
   INTERNAL_SERVER_ERROR: 'Internal error of the gateway: report it with the `requestId`.',
 };
 
@@ -57,8 +57,10 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
  * - `UPSTREAM_UNAVAILABLE`: the service was not reached, a read lost its connection, or the circuit breaker is open.
  *   Retry: no login and no deletion was sent.
  * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure.
- * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, too large, truncated, a redirect.
- * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost. Check before you repeat it.
+ * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, a redirect; for a read also too large or truncated. A
+ *   login or a deletion may have been carried out, unless it was redirected.
+ * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost, or cannot be read. Check before you
+ *   repeat it.
  * - `INTERNAL_SERVER_ERROR`: a bug of the gateway.
  */
 export type ErrorCode = keyof typeof FAILURES;
@@ -68,7 +70,7 @@ export type FailureReason =
   | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
   | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
   | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to FIELD_UNREAD
-  | 'TOO_LARGE'
+  | 'TOO_LARGE' // this one, CONTENT_ENCODING, TRUNCATED and NOT_HTTP: OUTCOME_UNKNOWN for a login or a deletion
   | 'CONTENT_ENCODING'
   | 'NOT_JSON'
   | 'TOO_DEEP'

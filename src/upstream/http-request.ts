@@ -97,8 +97,8 @@ const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
  * Sends one request and reads its response, or the requested prefix of it. Uses undici's dispatcher instead of `fetch`,
  * because only its handler learns when a request is assigned to a connection: until then it is safe to retry.
  * @throws NoResponseError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response is malformed, truncated, too large or compressed;
- * OPERATION_TOO_COMPLEX if the budget is exhausted.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, or OUTCOME_UNKNOWN for a login or a deletion, if the response is malformed,
+ * truncated, too large or compressed; OPERATION_TOO_COMPLEX if the budget is exhausted.
  */
 export function sendRequest(
   dispatcher: Dispatcher,
@@ -135,8 +135,9 @@ export function sendRequest(
     };
     const failWithoutResponse = (reason: NoResponseReason, cause?: string) =>
       fail(new NoResponseError(reason, { isSent, isRead }, cause));
+    // A login or a deletion whose response cannot be read may have been carried out.
     const refuse = (reason: FailureReason) =>
-      fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
+      fail(new GatewayError(isRead ? 'UPSTREAM_BAD_RESPONSE' : 'OUTCOME_UNKNOWN', { reason }));
     const disconnect = () => failWithoutResponse('client-disconnected');
 
     const timer = setTimeout(() => failWithoutResponse('deadline'), timeoutMs);
