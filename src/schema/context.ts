@@ -81,7 +81,7 @@ export function createContext(
   isExplained: boolean,
 ): Context {
   const recorder = isExplained ? createRecorder(client.url, contract, trace) : undefined;
-  const calls = client.of(recorder?.traceOf('audit') ?? trace);
+  const calls = client.of(recorder?.traceOf('audit') ?? trace, address);
   const bearer = () => parseBearer(request.headers.get('authorization'));
   const authorized = () => calls.authorized(bearer());
 

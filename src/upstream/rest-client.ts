@@ -5,6 +5,7 @@ import { createTickBarrier } from '../util/tick-barrier.ts';
 import { createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
+import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
@@ -12,10 +13,12 @@ import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
-export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 'now'> &
+export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
   Partial<Pick<CallOptions, 'clock' | 'wait' | 'random' | 'observer'>> & {
     /** Base URL of the service; its path is prepended to every path. */
     readonly url: URL;
+    /** The number of connections, without those for logins alone. */
+    readonly connections: number;
     /** The largest response body that is accepted, in bytes. */
     readonly maxBytes: number;
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
@@ -62,8 +65,8 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace. */
-  of(trace: Trace): Calls;
+  /** The calls of one GraphQL request, recorded in its trace. `address`: of its client, null if unknown. */
+  of(trace: Trace, address?: () => string | null): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
@@ -85,7 +88,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
   const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
   const pool = new Pool(url.origin, {
-    connections,
+    connections: connections + LOGIN_CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     headersTimeout: 0, // sendRequest has a deadline for head and body
@@ -104,7 +107,9 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
   const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
-  const send = createResilientCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
+  const dispatcher = createFairDispatcher(pool, connections);
+  const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
+  const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
   const turns = createTurns();
   const call = async (
@@ -130,7 +135,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
-    of: (trace) => {
+    of: (trace, address = () => null) => {
       const group = {
         hasVerdict: false,
         hasResponse: false,
@@ -143,17 +148,17 @@ export function createRestClient(options: RestClientOptions): RestClient {
         unauthenticated: {
           post: (route, path, object, accepted) => {
             const headers = { 'content-type': 'application/json' };
-            const body = JSON.stringify(object);
-            return call(path, { ...shared, method: 'POST', route, headers, body }, accepted);
+            const caller = `address ${address() ?? 'unknown'}` as const;
+            const request = { ...shared, method: 'POST', route, caller, headers } as const;
+            return call(path, { ...request, body: JSON.stringify(object) }, accepted);
           },
         },
         authorized: (authorization) => {
-          const headers = { authorization };
+          const ofCaller = { ...shared, caller: authorization, headers: { authorization } };
           return {
             get: (route, path, { signal, prefix } = {}) =>
-              call(path, { ...shared, method: 'GET', route, headers, signal, prefix }, 'json'),
-            delete: (route, path) =>
-              call(path, { ...shared, method: 'DELETE', route, headers }, 'text'),
+              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'json'),
+            delete: (route, path) => call(path, { ...ofCaller, method: 'DELETE', route }, 'text'),
           };
         },
       };
@@ -163,7 +168,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
       shutdown.abort();
       void pool.destroy().then(destroyed.resolve);
     },
-    // `close` rejects if the pool was destroyed, when there is nothing left to close.
-    [Symbol.asyncDispose]: () => Promise.race([destroyed.promise, pool.close().catch(() => {})]),
+    [Symbol.asyncDispose]: async () => {
+      await dispatcher.whenSent();
+      // `close` rejects if the pool was destroyed, when there is nothing left to close.
+      await Promise.race([destroyed.promise, pool.close().catch(() => {})]);
+    },
   };
 }
