@@ -134,7 +134,7 @@ export function createResilientCall(
   const makeAttempts = async (call: UpstreamCall): Promise<AttemptResult> => {
     const deadline = clock() + timeoutMs;
     const isRead = call.method === 'GET';
-    const permit = breaker.tryAcquire(isRead);
+    const permit = breaker.tryAcquire(isRead, call.caller);
     if (permit === null) return rejectWhileOpen(call.route);
     retryBudget = Math.min(MAX_RETRY_BUDGET, retryBudget + 1);
     const first = await makeAttempt(call, { permit, deadline, isRetry: false });
@@ -153,7 +153,7 @@ export function createResilientCall(
       wait(delayMs, signal),
     );
     const isInTime = isStillWanted && clock() < deadline;
-    const retryPermit = isInTime ? breaker.tryAcquire(isRead) : null;
+    const retryPermit = isInTime ? breaker.tryAcquire(isRead, call.caller) : null;
     const second =
       retryPermit && (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true }));
     if (!second) return conclude(permit, call, first);
