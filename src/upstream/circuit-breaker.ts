@@ -132,8 +132,15 @@ function add({ tally, isSuccess }: Recorded, count: 1 | -1): void {
 function findDispensable(sample: readonly Recorded[], since: number): number {
   const [oldest] = sample;
   if (oldest === undefined || oldest.at <= since) return 0;
-  const most = Math.max(...sample.map(({ tally }) => tally.total));
-  return sample.findIndex(({ tally }) => tally.total === most);
+  let index = 0;
+  let most = 0;
+  for (let at = 0; at < sample.length; at += 1) {
+    const total = sample[at]?.tally.total ?? 0;
+    if (total <= most) continue;
+    most = total;
+    index = at;
+  }
+  return index;
 }
 
 /** Whether most verdicts are failures, and not only because of the caller with most failures. */
