@@ -15,7 +15,15 @@ export type ExchangeHandler = Required<
   onOverload(): void;
 };
 
-/** Shares the connections of a pool between callers. */
+/**
+ * The kinds of connections. Two pools, because undici opens a connection for a request that is sent in the moment in which
+ * another ends, unless its pool has reached its size.
+ */
+export type Pools = Readonly<Record<Slot, Pick<Dispatcher, 'dispatch'>>>;
+
+type Slot = 'ordinary' | 'login';
+
+/** Shares the connections to the service between callers. */
 export type FairDispatcher = {
   /** Sends a request, or lets it wait. Returns what removes a waiting call; undefined if the call does not wait. */
   dispatch(
@@ -44,12 +52,9 @@ type Call = {
  * A caller takes at most three quarters of the slots. If calls wait, callers with less than half of the slots come first,
  * in turns. No slot is free while a call that may take it waits. A login takes a slot for logins, or one like any call.
  * If too many calls wait, one of the caller with the most of them makes room for a caller with fewer.
- * @param pool has `connections` and LOGIN_CONNECTIONS connections. It reports every error to the handler.
+ * @param pools have `connections` and LOGIN_CONNECTIONS connections. They report every error to the handler.
  */
-export function createFairDispatcher(
-  pool: Pick<Dispatcher, 'dispatch'>,
-  connections: number,
-): FairDispatcher {
+export function createFairDispatcher(pools: Pools, connections: number): FairDispatcher {
   const most = connections - Math.floor(connections / 4);
   const half = Math.max(1, Math.floor(connections / 2));
   const sent: Call[] = []; // those that hold an ordinary slot, in no order
@@ -61,13 +66,13 @@ export function createFairDispatcher(
   let onNoneWaiting = () => {};
 
   /** Which slot a caller may take: it has fewer than `limit`. The few calls of an idle gateway need no count. */
-  const findSlot = (caller: Caller, limit: number): 'login' | 'ordinary' | null => {
+  const findSlot = (caller: Caller, limit: number): Slot | null => {
     if (logins < LOGIN_CONNECTIONS && isLogin(caller)) return 'login';
     if (sent.length === connections) return null;
     return sent.length < limit || countOf(sent, caller) < limit ? 'ordinary' : null;
   };
 
-  const send = (call: Call, slot: 'login' | 'ordinary') => {
+  const send = (call: Call, slot: Slot) => {
     const { request, handler } = call;
     if (slot === 'login') logins += 1;
     else sent.push(call);
@@ -79,7 +84,7 @@ export function createFairDispatcher(
       else remove(sent, call);
       if (waiting > 0) sendWaiting();
     };
-    pool.dispatch(request, {
+    pools[slot].dispatch(request, {
       ...handler,
       onResponseEnd: (...event) => {
         try {

@@ -80,34 +80,37 @@ const MAX_BATCHED_BYTES = 65_536;
 const MIN_TURN_BYTES = 2 ** 20;
 
 /**
- * Creates a client with one pool of HTTP/1.1 connections to one origin. Redirects are never followed.
+ * Creates a client with HTTP/1.1 connections to one origin. Redirects are never followed.
  * Every call resolves with a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
   const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
   const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
-  const pool = new Pool(url.origin, {
-    connections: connections + LOGIN_CONNECTIONS,
-    pipelining: 1,
-    allowH2: false,
-    headersTimeout: 0, // sendRequest has a deadline for head and body
-    bodyTimeout: 0,
-    connect: (target, done) =>
-      connect(target, (...result) => {
-        const [, socket] = result;
-        // After a TLS alert Node also emits `end`, and undici would report only that.
-        socket?.on('error', () => socket.destroy());
-        done(...result);
-      }),
-  });
+  const createPool = (size: number) =>
+    new Pool(url.origin, {
+      connections: size,
+      pipelining: 1,
+      allowH2: false,
+      headersTimeout: 0, // sendRequest has a deadline for head and body
+      bodyTimeout: 0,
+      connect: (target, done) =>
+        connect(target, (...result) => {
+          const [, socket] = result;
+          // After a TLS alert Node also emits `end`, and undici would report only that.
+          socket?.on('error', () => socket.destroy());
+          done(...result);
+        }),
+    });
+  const pools = { ordinary: createPool(connections), login: createPool(LOGIN_CONNECTIONS) };
+  const all = Object.values(pools);
   const destroyed = Promise.withResolvers<void>();
   const shutdown = new AbortController();
   const basePath = url.pathname.replace(/\/+$/, '');
 
   const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
   const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
-  const dispatcher = createFairDispatcher(pool, connections);
+  const dispatcher = createFairDispatcher(pools, connections);
   const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
@@ -166,12 +169,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
     follow: (link, from) => followLink(link, from, url),
     abort: () => {
       shutdown.abort();
-      void pool.destroy().then(destroyed.resolve);
+      void Promise.all(all.map((pool) => pool.destroy())).then(() => destroyed.resolve());
     },
     [Symbol.asyncDispose]: async () => {
       await dispatcher.whenSent();
       // `close` rejects if the pool was destroyed, when there is nothing left to close.
-      await Promise.race([destroyed.promise, pool.close().catch(() => {})]);
+      const closed = Promise.all(all.map((pool) => pool.close().catch(() => {})));
+      await Promise.race([destroyed.promise, closed]);
     },
   };
 }

@@ -382,7 +382,7 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
               return true;
             },
           };
-          const dispatcher = createFairDispatcher(pool, connections);
+          const dispatcher = createFairDispatcher({ ordinary: pool, login: pool }, connections);
           const inState = (state: Tracked['state'], caller?: Caller) =>
             calls.filter(
               (call) => call.state === state && [undefined, call.caller].includes(caller),
