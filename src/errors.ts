@@ -13,7 +13,7 @@ export const FAILURES = {
   FORBIDDEN:
     'The service does not permit this operation: ask for the permission, or use another client.',
   NOT_FOUND:
-    'The service responded with HTTP 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
+    'The service responded with status 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
   CONFLICT:
     'The operation conflicts with the current state of the service: read that state, then decide.',
   RATE_LIMITED: 'Too many requests: wait `retryAfterSeconds` if it is given, then retry.',
@@ -25,7 +25,7 @@ export const FAILURES = {
   UPSTREAM_BAD_RESPONSE:
     'The response of the service cannot be used: see `reason`, and check that UPSTREAM_URL is its base URL.',
   OUTCOME_UNKNOWN:
-    'The request was sent, but its response was lost: it may or may not have taken effect. Check before you repeat it.',
+    'The request was sent, but its response was lost or cannot be read: it may or may not have taken effect. Check before you repeat it.',
   INTERNAL_SERVER_ERROR: 'Internal error of the gateway: report it with the `requestId`.',
 };
 
@@ -56,9 +56,12 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
  * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Retry, except a login or a deletion after a 504.
  * - `UPSTREAM_UNAVAILABLE`: the service was not reached, a read lost its connection, or the circuit breaker is open.
  *   Retry: no login and no deletion was sent.
- * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure.
- * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, too large, truncated, a redirect.
- * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost. Check before you repeat it.
+ * - `UPSTREAM_ERROR`: any other failure status, or a 2xx whose body reports a failure. If it reports one status 4xx, the
+ *   code is that of this status.
+ * - `UPSTREAM_BAD_RESPONSE`: a response that cannot be used: not JSON, a redirect; for a read also too large or truncated. A
+ *   login or a deletion may have been carried out, unless it was redirected.
+ * - `OUTCOME_UNKNOWN`: a login or a deletion was sent and its response was lost, or cannot be read. Check before you
+ *   repeat it.
  * - `INTERNAL_SERVER_ERROR`: a bug of the gateway.
  */
 export type ErrorCode = keyof typeof FAILURES;
@@ -68,7 +71,7 @@ export type FailureReason =
   | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
   | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
   | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to FIELD_UNREAD
-  | 'TOO_LARGE'
+  | 'TOO_LARGE' // this one, CONTENT_ENCODING, TRUNCATED and NOT_HTTP: OUTCOME_UNKNOWN for a login or a deletion
   | 'CONTENT_ENCODING'
   | 'NOT_JSON'
   | 'TOO_DEEP'
@@ -81,7 +84,7 @@ export type FailureReason =
   | 'ORDER_UNKNOWN' // of a live trail: the records have no times that show their order
   | 'TRAIL_TOO_LONG' // of a live trail: it begins with its oldest record, and its end is more than ten pages away
   | 'FIELD_UNREAD' // of the audit trail: a filter needs a field that was not found in the records
-  | 'SAYS_IT_FAILED' // UPSTREAM_ERROR: a 2xx whose body reports a failure
+  | 'SAYS_IT_FAILED' // a 2xx whose body reports a failure: UPSTREAM_ERROR, or the code of the status 4xx that it reports
   | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 
 /** What an error contains beyond its code. Never text of the service or a value of the client. */

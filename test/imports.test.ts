@@ -38,6 +38,7 @@ function readTable(): readonly Row[] {
 /** Everything in src/ that can be imported. */
 const ALL = [
   ...['errors.ts', 'gateway.ts', 'index.ts', 'main.ts', 'upstream/types.ts'],
+  'upstream/status.ts',
   ...['util/', 'upstream/', 'mapping/', 'inference/', 'pagination/', 'schema/', 'observability/'],
   ...['server/', 'config/', 'cli/', 'api/', 'client/', 'sandbox/', 'testing/'],
 ];
@@ -104,6 +105,6 @@ describe('the linter', () => {
   });
 
   it('knows every folder and file of the table', () => {
-    expect(new Set(readTable().flatMap(({ from }) => from)).size).toBe(ALL.length - 2);
+    expect(new Set(readTable().flatMap(({ from }) => from)).size).toBe(ALL.length - 3);
   });
 });

@@ -187,11 +187,11 @@ const DISCONNECTING: readonly RequestKind[] = [
 
 /** Requests whose response from the service is a failure, succeeds at the second attempt, or has 5 MB. */
 const FAILING_SERVICE: readonly RequestKind[] = [
-  fails('truncated response', 'truncate', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'TRUNCATED' }),
+  fails('truncated response', 'truncate', unread('TRUNCATED'), 'OUTCOME_UNKNOWN'),
   fails('status 500', '500', { code: 'UPSTREAM_ERROR' }),
   fails('status 503', '503', { code: 'UPSTREAM_ERROR' }),
   fails('HTML', 'html', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_JSON' }),
-  fails('not HTTP', 'ssh', { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_HTTP' }),
+  fails('not HTTP', 'ssh', unread('NOT_HTTP'), 'OUTCOME_UNKNOWN'),
   fails('connection reset', 'reset', { code: 'UPSTREAM_UNAVAILABLE' }, 'OUTCOME_UNKNOWN'),
   fails('slow body until the deadline', 'drip', { code: 'UPSTREAM_TIMEOUT' }, 'OUTCOME_UNKNOWN'),
   succeeds('read with one connection reset', 'reset-once', AUDITS),
@@ -210,6 +210,11 @@ function succeeds(name: string, behaviour: string, operations: readonly Operatio
       return [await post(request), { data: request.data }];
     },
   };
+}
+
+/** The failure of a read whose response cannot be read. */
+function unread(reason: string) {
+  return { code: 'UPSTREAM_BAD_RESPONSE', reason };
 }
 
 /** Logins and deletions may fail with another code than reads. */

@@ -57,7 +57,7 @@ export const SETTINGS = {
     group: 'Service',
     ...integer(1, 65_535),
     default: 64,
-    description: 'maximum number of connections to the service',
+    description: 'maximum number of connections to the service, plus two for logins',
     option: 'upstream.connections',
   },
   UPSTREAM_MAX_BYTES: {

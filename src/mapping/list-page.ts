@@ -57,8 +57,8 @@ export const SAMPLE_SIZE = 50;
 /**
  * Reads one page of a list.
  * @param request What was requested; default: the first page.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records, UPSTREAM_ERROR if its body says
- * that the request failed.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records; see `throwOnSoftFailure` if its body
+ * says that the request failed.
  */
 export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
@@ -69,7 +69,7 @@ export function readListPage<Item extends ListItem>(
   const { body, isPartial = false } = response;
   const records = recordsAt(contract.records, body);
   if (records === null) {
-    throwOnSoftFailure(response);
+    throwOnSoftFailure(response, 'read');
     const problem =
       contract.records === null
         ? "Keytrail finds no list of records in the service's response. For records in groups, set `audit.records` to a pattern such as `/data/*/logs`."
@@ -78,7 +78,7 @@ export function readListPage<Item extends ListItem>(
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
   // An empty list with a `message` is normal; with an `error` it is not.
-  if (records.length === 0) throwOnSoftFailure(response, /^error$/);
+  if (records.length === 0) throwOnSoftFailure(response, 'read', /^error$/);
   const { length } = records;
   const { entryNames } = reader;
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.

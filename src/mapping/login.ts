@@ -21,7 +21,7 @@ export type LoginTokens = {
 /**
  * Reads the tokens from the response of a login. The token type defaults to `Bearer`.
  * @param now when the response was received: a lifetime starts here.
- * @throws GatewayError without an access token: UPSTREAM_ERROR if the body reports a failure, else
+ * @throws GatewayError without an access token: see `throwOnSoftFailure` if the body reports a failure, else
  * UPSTREAM_BAD_RESPONSE.
  */
 export function readLogin(
@@ -31,7 +31,7 @@ export function readLogin(
 ): LoginTokens {
   const accessToken = readToken(readSource(contract.accessToken, response));
   if (accessToken === null) {
-    throwOnSoftFailure(response);
+    throwOnSoftFailure(response, 'login');
     const message = `The service's response has no access token that Keytrail can find, or more than one. ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }

@@ -1,7 +1,8 @@
 import { GatewayError } from '../errors.ts';
+import { failureOf, type Operation, toStatusError } from '../upstream/status.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { splitMemberName } from './member-names.ts';
-import { parseOutcome } from './outcome.ts';
+import { parseHttpStatus, parseOutcome } from './outcome.ts';
 import { isObject } from './values.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
@@ -43,16 +44,24 @@ const RESOURCE_STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
 const MAX_MEMBERS = 500;
 
 /**
- * Detects a soft failure: a body that reports a failure despite a 2xx status, in its members or in theirs.
+ * Detects a soft failure: a body that reports a failure despite a 2xx status, in its members or in theirs. If they have
+ * one status 4xx, and no other status of a failure, it means what that HTTP status means: the request was refused. A 5xx
+ * does not say how far the request got.
  * @param errorMembers names (as words) of members that describe an error.
- * @throws GatewayError UPSTREAM_ERROR if there is one.
+ * @throws GatewayError with the code of that status, else UPSTREAM_ERROR.
  */
 export function throwOnSoftFailure(
   { body, status: upstreamStatus }: Pick<UpstreamResponse, 'body' | 'status'>,
+  operation: Operation,
   errorMembers = ERROR_MEMBERS,
 ) {
-  if (body === false || listMembers(body).some((member) => reportsFailure(member, errorMembers)))
-    throw new GatewayError('UPSTREAM_ERROR', { reason: 'SAYS_IT_FAILED', upstreamStatus });
+  const members = listMembers(body);
+  if (body !== false && !members.some((member) => reportsFailure(member, errorMembers))) return;
+  const details = { reason: 'SAYS_IT_FAILED', upstreamStatus } as const;
+  const [status, ...others] = new Set(members.flatMap(failureStatusesOf));
+  const failure = status !== undefined && others.length === 0 && failureOf(status);
+  if (failure && status < 500) throw toStatusError(failure, operation, details);
+  throw new GatewayError('UPSTREAM_ERROR', details);
 }
 
 type Member = { readonly words: string; readonly value: unknown };
@@ -85,6 +94,10 @@ function reportsFailure({ words, value }: Member, errorMembers: RegExp): boolean
   const isFailure = parseOutcome(value) === 'FAILURE' || NOT_EXECUTED.test(text);
   if (SUCCESS_FLAGS.test(words)) return isFailure || NEGATION.test(text) || text === '0';
   return STATUS_MEMBERS.test(words) && (isFailure || /^[45]\d\d(?:\d\d)?$/.test(text));
+}
+
+function failureStatusesOf({ words, value }: Member): readonly number[] {
+  return STATUS_MEMBERS.test(words) && parseHttpStatus(value) === 'FAILURE' ? [Number(value)] : [];
 }
 
 function isError(value: unknown): boolean {

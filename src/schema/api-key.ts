@@ -94,12 +94,12 @@ export type Deletion = {
 
 /**
  * Reads the response to a deletion. HTTP 202 is ACCEPTED, every other 2xx is DELETED.
- * @throws GatewayError UPSTREAM_ERROR if the body says that the deletion failed.
+ * @throws GatewayError if the body says that the deletion failed, see `throwOnSoftFailure`.
  */
 export function readDeletion({
   status,
   body = null,
 }: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
-  throwOnSoftFailure({ status, body });
+  throwOnSoftFailure({ status, body }, 'deletion');
   return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
 }

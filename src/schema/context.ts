@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
+import { toCaller } from '../upstream/fair-dispatcher.ts';
 import type { Path } from '../upstream/path.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
@@ -94,7 +95,7 @@ export function createContext(
   isExplained: boolean,
 ): Context {
   const recorder = isExplained ? createRecorder(client.url, contract, trace) : undefined;
-  const calls = client.of(recorder?.traceOf('audit') ?? trace);
+  const calls = client.of(recorder?.traceOf('audit') ?? trace, address);
   const bearer = () => parseBearer(request.headers.get('authorization'));
   const authorized = () => calls.authorized(bearer());
 
@@ -144,8 +145,7 @@ export function createContext(
       timers: stream.timers,
       admit: () => {
         const header = request.headers.get('authorization') ?? '';
-        // The scheme may be in any case.
-        slot = stream.admit(isBearer(header) ? header.slice('Bearer '.length) : null);
+        slot = stream.admit(isBearer(header) ? toCaller(header) : null);
         return slot;
       },
       expire: () => {

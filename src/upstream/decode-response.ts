@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
 import { decodeUtf8, parseJson } from './parse-json.ts';
-import type { FailureStatus } from './status.ts';
+import { type FailureStatus, toStatusError } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
 
 /**
@@ -42,22 +42,16 @@ function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
 /** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
 export function toGatewayError(
   { status, headers }: RawResponse,
-  { code, reason, retryable }: FailureStatus,
+  failure: FailureStatus,
   request: Pick<HttpRequest, 'method' | 'headers'>,
   now: () => number,
 ): GatewayError {
-  const hasToken = 'authorization' in request.headers;
-  return new GatewayError(code, {
-    ...(code === 'UNAUTHENTICATED' && !hasToken && { message: WRONG_CREDENTIAL }),
-    ...(reason !== undefined && { reason }),
+  const operation = request.method === 'GET' ? 'read' : 'deletion';
+  return toStatusError(failure, 'authorization' in request.headers ? operation : 'login', {
     upstreamStatus: status,
-    retryable: retryable === 'all' || (request.method === 'GET' && retryable === 'reads'),
     retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers['retry-after'], now),
   });
 }
-
-const WRONG_CREDENTIAL =
-  'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.';
 
 /** Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. */
 export function readRetryAfter(

@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici';
-import { type FailureReason, GatewayError } from '../errors.ts';
+import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
 import {
   codeOf,
   isCertificateRejection,
   isInvalidHttp,
   isMisuse,
 } from './classify-undici-error.ts';
+import type { Caller, FairDispatcher } from './fair-dispatcher.ts';
 import {
   type BodyScanner,
   createBodyScanner,
@@ -27,6 +28,8 @@ export type HttpRequest = {
   readonly path: EncodedPath;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Whose request it is: connections are shared between callers. */
+  readonly caller: Caller;
   /** The largest response body that is accepted, in bytes. */
   readonly maxBytes: number;
   /** What all requests of one group may read. */
@@ -55,8 +58,16 @@ export type RawResponse = {
   readonly partialBody?: PartialBody;
 };
 
-/** Why there is no response; `circuit-open`: the circuit breaker opened while the request waited for a connection. */
-export type NoResponseReason = 'connection' | 'deadline' | 'client-disconnected' | 'circuit-open';
+/**
+ * Why there is no response. Not sent: `circuit-open`, if the circuit breaker opened while the request waited for a
+ * connection, and `overloaded`, if too many requests waited.
+ */
+export type NoResponseReason =
+  | 'connection'
+  | 'deadline'
+  | 'client-disconnected'
+  | 'circuit-open'
+  | 'overloaded';
 
 /** The service did not respond. `isSent` decides whether the request is safe to retry. */
 export class NoResponseError extends GatewayError {
@@ -69,12 +80,23 @@ export class NoResponseError extends GatewayError {
     { isSent, isRead }: Readonly<Record<'isSent' | 'isRead', boolean>>,
     cause?: string,
   ) {
-    const code = reason === 'deadline' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
-    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { cause });
+    const { [reason]: code = 'UPSTREAM_UNAVAILABLE' } = CODES;
+    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, {
+      cause,
+      ...(reason === 'overloaded' && { message: TOO_MANY_CALLS }),
+    });
     this.reason = reason;
     this.isSent = isSent;
   }
 }
+
+const CODES: Partial<Record<NoResponseReason, ErrorCode>> = {
+  deadline: 'UPSTREAM_TIMEOUT',
+  overloaded: 'OVERLOADED',
+};
+
+const TOO_MANY_CALLS =
+  'Too many calls to the service are in progress: this one was not sent. Try again shortly.';
 
 /** How much of an unused body is downloaded to keep its connection open: a new connection costs several times as much. */
 const MAX_DISCARDED_BYTES = 131_072;
@@ -96,16 +118,16 @@ const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
 /**
  * Sends one request and reads its response, or the requested prefix of it. Uses undici's dispatcher instead of `fetch`,
  * because only its handler learns when a request is assigned to a connection: until then it is safe to retry.
- * @throws NoResponseError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response is malformed, truncated, too large or compressed;
- * OPERATION_TOO_COMPLEX if the budget is exhausted.
+ * @throws NoResponseError UPSTREAM_TIMEOUT, UPSTREAM_UNAVAILABLE, OVERLOADED or OUTCOME_UNKNOWN.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, or OUTCOME_UNKNOWN for a login or a deletion, if the response is malformed,
+ * truncated, too large or compressed; OPERATION_TOO_COMPLEX if the budget is exhausted.
  */
 export function sendRequest(
-  dispatcher: Dispatcher,
+  dispatcher: FairDispatcher,
   request: HttpRequest,
   { timeoutMs, maySend, signal, headers: traceHeaders }: SendOptions,
 ): Promise<RawResponse> {
-  const { method, path, maxBytes, budget, prefix, body = null } = request;
+  const { method, path, caller, maxBytes, budget, prefix, body = null } = request;
   const headers = { ...HEADERS, ...request.headers, ...traceHeaders };
   return new Promise((resolve, reject) => {
     const isRead = method === 'GET';
@@ -121,11 +143,13 @@ export function sendRequest(
     let isReserved = false; // the length of the body, in the budget
     let discarded = 0;
     let controller: Dispatcher.DispatchController | undefined;
+    let leaveQueue: (() => void) | undefined;
 
     const settle = (conclude: () => void) => {
       isSettled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', disconnect);
+      leaveQueue?.();
       conclude();
     };
     const fail = (error: Error) => {
@@ -135,17 +159,19 @@ export function sendRequest(
     };
     const failWithoutResponse = (reason: NoResponseReason, cause?: string) =>
       fail(new NoResponseError(reason, { isSent, isRead }, cause));
+    // A login or a deletion whose response cannot be read may have been carried out.
     const refuse = (reason: FailureReason) =>
-      fail(new GatewayError('UPSTREAM_BAD_RESPONSE', { reason }));
+      fail(new GatewayError(isRead ? 'UPSTREAM_BAD_RESPONSE' : 'OUTCOME_UNKNOWN', { reason }));
     const disconnect = () => failWithoutResponse('client-disconnected');
 
     const timer = setTimeout(() => failWithoutResponse('deadline'), timeoutMs);
     if (signal?.aborted) return disconnect();
     signal?.addEventListener('abort', disconnect);
 
-    dispatcher.dispatch(
+    leaveQueue = dispatcher.dispatch(
       { method, path, headers, body },
       {
+        onOverload: () => failWithoutResponse('overloaded'),
         onRequestStart(started) {
           if (!isSettled && !maySend()) failWithoutResponse('circuit-open');
           // Failed while it waited for a connection: nothing is sent, and the next request gets the connection.
@@ -212,6 +238,7 @@ export function sendRequest(
           }
         },
       },
+      caller,
     );
   });
 }

@@ -1,9 +1,9 @@
 import { addAbortListener } from 'node:events';
-import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
 import { type AttemptResult, outcomeOf, verdictOf } from './classify-attempt.ts';
 import { readRetryAfter } from './decode-response.ts';
+import type { FairDispatcher } from './fair-dispatcher.ts';
 import {
   type ByteBudget,
   type HttpRequest,
@@ -18,8 +18,6 @@ import type { Attempt, Route, Trace, UpstreamObserver } from './types.ts';
 export type CallOptions = {
   /** Deadline of a call in milliseconds: both attempts and all waiting. */
   readonly timeoutMs: number;
-  /** The size of the connection pool. */
-  readonly connections: number;
   /** Milliseconds since the epoch, for a Retry-After that is a date. */
   readonly now: () => number;
   /** Monotonic time in milliseconds, for deadlines and delays. */
@@ -53,9 +51,6 @@ export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Concurrent calls per connection, queued ones included. With 16, the last in the queue makes a 10 s deadline if each call takes at most 0.6 s. */
-const CALLS_PER_CONNECTION = 16;
-
 /** Delay before a retry, random between the two: short for a client that waits, long enough for a load balancer to pick another server. */
 const BACKOFF_MS = [10, 50] as const;
 
@@ -64,7 +59,7 @@ const RETRY_COST = 10;
 const MAX_RETRY_BUDGET = 10 * RETRY_COST;
 
 /**
- * Sends requests with one retry, a retry budget, a circuit breaker and a limit on concurrent calls. Any request that was
+ * Sends requests with one retry, a retry budget and a circuit breaker. Any request that was
  * never sent is retried, and so is a read if its connection was lost before a response or the status is temporary
  * (`repeat` in status.ts). A login or a deletion that may have been received is never retried: a refresh token sent
  * again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one deadline.
@@ -72,12 +67,11 @@ const MAX_RETRY_BUDGET = 10 * RETRY_COST;
  */
 export function createResilientCall(
   options: CallOptions,
-  dispatcher: Dispatcher,
+  dispatcher: FairDispatcher,
 ): (call: UpstreamCall) => Promise<RawResponse> {
-  const { timeoutMs, connections, now, clock, wait, random, observer, aborted } = options;
+  const { timeoutMs, now, clock, wait, random, observer, aborted } = options;
   const breaker = createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state));
   let retryBudget = MAX_RETRY_BUDGET;
-  let inFlight = 0;
 
   const reject = (route: Route, error: GatewayError): never => {
     observer.onRejected?.(route);
@@ -88,11 +82,10 @@ export function createResilientCall(
     return reject(route, new GatewayError('UPSTREAM_UNAVAILABLE', details));
   };
 
-  /** Null if the circuit breaker opened before the request was sent. */
   const makeAttempt = async (
     call: UpstreamCall,
     { permit, deadline, isRetry }: { permit: Permit; deadline: number; isRetry: boolean },
-  ): Promise<AttemptResult | null> => {
+  ): Promise<AttemptResult> => {
     const { route, method, template } = call;
     const begun = clock();
     const span = call.trace.startAttempt({ method, template, isRetry });
@@ -111,8 +104,7 @@ export function createResilientCall(
     const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
     call.onAttempt?.(attempt);
-    if (wasStoppedByCircuit(result)) return null;
-    observer.onAttempt?.(attempt);
+    if (rejectionOf(result) === null) observer.onAttempt?.(attempt);
     return result;
   };
 
@@ -142,11 +134,17 @@ export function createResilientCall(
   const makeAttempts = async (call: UpstreamCall): Promise<AttemptResult> => {
     const deadline = clock() + timeoutMs;
     const isRead = call.method === 'GET';
-    const permit = breaker.tryAcquire(isRead);
+    const permit = breaker.tryAcquire(isRead, call.caller);
     if (permit === null) return rejectWhileOpen(call.route);
     retryBudget = Math.min(MAX_RETRY_BUDGET, retryBudget + 1);
     const first = await makeAttempt(call, { permit, deadline, isRetry: false });
-    if (first === null) return rejectWhileOpen(call.route);
+    const rejection = rejectionOf(first);
+    if (rejection !== null) {
+      permit.record('ignored');
+      return rejection.reason === 'overloaded'
+        ? reject(call.route, rejection)
+        : rejectWhileOpen(call.route);
+    }
     const delayMs = retryDelay(call, first);
     const isRetried = delayMs !== null && delayMs < deadline - clock() && retryBudget >= RETRY_COST;
     if (permit.isTrial || !isRetried) return conclude(permit, call, first);
@@ -155,33 +153,30 @@ export function createResilientCall(
       wait(delayMs, signal),
     );
     const isInTime = isStillWanted && clock() < deadline;
-    const retryPermit = isInTime ? breaker.tryAcquire(isRead) : null;
+    const retryPermit = isInTime ? breaker.tryAcquire(isRead, call.caller) : null;
     const second =
       retryPermit && (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true }));
-    return second ? conclude(retryPermit, call, second) : conclude(permit, call, first);
+    if (!second) return conclude(permit, call, first);
+    if (rejectionOf(second) === null) return conclude(retryPermit, call, second);
+    retryPermit.record('ignored');
+    return conclude(permit, call, first);
   };
 
   return async (call) => {
-    if (inFlight === connections * CALLS_PER_CONNECTION)
-      return reject(call.route, new GatewayError('OVERLOADED', { message: TOO_MANY_CALLS }));
-    inFlight += 1;
-    try {
-      const result = await makeAttempts(call);
-      if ('error' in result) throw result.error;
-      return result.response;
-    } finally {
-      inFlight -= 1;
-    }
+    const result = await makeAttempts(call);
+    if ('error' in result) throw result.error;
+    return result.response;
   };
 }
 
-function wasStoppedByCircuit(result: AttemptResult): boolean {
+/** Why an attempt was not sent although the service may work; null if it was sent, or failed otherwise. */
+function rejectionOf(result: AttemptResult): NoResponseError | null {
   const error = 'error' in result ? result.error : undefined;
-  return error instanceof NoResponseError && error.reason === 'circuit-open';
+  const isRejection =
+    error instanceof NoResponseError &&
+    (error.reason === 'circuit-open' || error.reason === 'overloaded');
+  return isRejection ? error : null;
 }
-
-const TOO_MANY_CALLS =
-  'Too many calls to the service are in progress: this one was not sent. Try again shortly.';
 
 const CIRCUIT_OPEN =
   'The service has failed repeatedly, so the gateway sends nothing for a few seconds: this request was not sent. Try again after retryAfterSeconds.';

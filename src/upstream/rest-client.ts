@@ -5,6 +5,7 @@ import { createTickBarrier } from '../util/tick-barrier.ts';
 import { createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
+import { createFairDispatcher, LOGIN_CONNECTIONS, toCaller } from './fair-dispatcher.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
@@ -12,10 +13,12 @@ import { failureOf } from './status.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
-export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'connections' | 'now'> &
+export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
   Partial<Pick<CallOptions, 'clock' | 'wait' | 'random' | 'observer'>> & {
     /** Base URL of the service; its path is prepended to every path. */
     readonly url: URL;
+    /** The number of connections, without those for logins alone. */
+    readonly connections: number;
     /** The largest response body that is accepted, in bytes. */
     readonly maxBytes: number;
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
@@ -62,8 +65,8 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace. */
-  of(trace: Trace): Calls;
+  /** The calls of one GraphQL request, recorded in its trace. `address`: of its client, null if unknown. */
+  of(trace: Trace, address?: () => string | null): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
@@ -77,34 +80,39 @@ const MAX_BATCHED_BYTES = 65_536;
 const MIN_TURN_BYTES = 2 ** 20;
 
 /**
- * Creates a client with one pool of HTTP/1.1 connections to one origin. Redirects are never followed.
+ * Creates a client with HTTP/1.1 connections to one origin. Redirects are never followed.
  * Every call resolves with a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
   const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
   const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
-  const pool = new Pool(url.origin, {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    headersTimeout: 0, // sendRequest has a deadline for head and body
-    bodyTimeout: 0,
-    connect: (target, done) =>
-      connect(target, (...result) => {
-        const [, socket] = result;
-        // After a TLS alert Node also emits `end`, and undici would report only that.
-        socket?.on('error', () => socket.destroy());
-        done(...result);
-      }),
-  });
+  const createPool = (size: number) =>
+    new Pool(url.origin, {
+      connections: size,
+      pipelining: 1,
+      allowH2: false,
+      headersTimeout: 0, // sendRequest has a deadline for head and body
+      bodyTimeout: 0,
+      connect: (target, done) =>
+        connect(target, (...result) => {
+          const [, socket] = result;
+          // After a TLS alert Node also emits `end`, and undici would report only that.
+          socket?.on('error', () => socket.destroy());
+          done(...result);
+        }),
+    });
+  const pools = { ordinary: createPool(connections), login: createPool(LOGIN_CONNECTIONS) };
+  const all = Object.values(pools);
   const destroyed = Promise.withResolvers<void>();
   const shutdown = new AbortController();
   const basePath = url.pathname.replace(/\/+$/, '');
 
   const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
   const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
-  const send = createResilientCall({ ...defaults, ...options, aborted: shutdown.signal }, pool);
+  const dispatcher = createFairDispatcher(pools, connections);
+  const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
+  const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
   const turns = createTurns();
   const call = async (
@@ -130,7 +138,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
-    of: (trace) => {
+    of: (trace, address = () => null) => {
       const group = {
         hasVerdict: false,
         hasResponse: false,
@@ -143,17 +151,18 @@ export function createRestClient(options: RestClientOptions): RestClient {
         unauthenticated: {
           post: (route, path, object, accepted) => {
             const headers = { 'content-type': 'application/json' };
-            const body = JSON.stringify(object);
-            return call(path, { ...shared, method: 'POST', route, headers, body }, accepted);
+            const caller = `address ${address() ?? 'unknown'}` as const;
+            const request = { ...shared, method: 'POST', route, caller, headers } as const;
+            return call(path, { ...request, body: JSON.stringify(object) }, accepted);
           },
         },
         authorized: (authorization) => {
-          const headers = { authorization };
+          const caller = toCaller(authorization);
+          const ofCaller = { ...shared, caller, headers: { authorization } };
           return {
             get: (route, path, { signal, prefix } = {}) =>
-              call(path, { ...shared, method: 'GET', route, headers, signal, prefix }, 'json'),
-            delete: (route, path) =>
-              call(path, { ...shared, method: 'DELETE', route, headers }, 'text'),
+              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'json'),
+            delete: (route, path) => call(path, { ...ofCaller, method: 'DELETE', route }, 'text'),
           };
         },
       };
@@ -161,9 +170,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
     follow: (link, from) => followLink(link, from, url),
     abort: () => {
       shutdown.abort();
-      void pool.destroy().then(destroyed.resolve);
+      void Promise.all(all.map((pool) => pool.destroy())).then(() => destroyed.resolve());
     },
-    // `close` rejects if the pool was destroyed, when there is nothing left to close.
-    [Symbol.asyncDispose]: () => Promise.race([destroyed.promise, pool.close().catch(() => {})]),
+    [Symbol.asyncDispose]: async () => {
+      await dispatcher.whenSent();
+      // `close` rejects if the pool was destroyed, when there is nothing left to close.
+      const closed = Promise.all(all.map((pool) => pool.close().catch(() => {})));
+      await Promise.race([destroyed.promise, closed]);
+    },
   };
 }

@@ -1,4 +1,9 @@
-import type { ErrorCode, FailureReason } from '../errors.ts';
+import {
+  type ErrorCode,
+  type FailureDetails,
+  type FailureReason,
+  GatewayError,
+} from '../errors.ts';
 
 /** What a status outside 2xx means to the caller, to retries and to the circuit breaker. */
 export type FailureStatus = {
@@ -12,6 +17,9 @@ export type FailureStatus = {
   /** Whether the circuit breaker counts it as a failure of the service. */
   readonly countsAgainstService: boolean;
 };
+
+/** What a request does. It decides whether the client may repeat the request. */
+export type Operation = 'read' | 'login' | 'deletion';
 
 const NEVER = { retryable: 'none', repeat: false, countsAgainstService: false } as const;
 
@@ -51,3 +59,20 @@ export function failureOf(status: number): FailureStatus | null {
   if (status < 400) return REDIRECT;
   return FAILURE_BY_STATUS[status] ?? REJECTED;
 }
+
+/** The error of an operation whose response has this meaning. `details` take precedence. */
+export function toStatusError(
+  { code, reason, retryable }: FailureStatus,
+  operation: Operation,
+  details: FailureDetails,
+): GatewayError {
+  return new GatewayError(code, {
+    ...(code === 'UNAUTHENTICATED' && operation === 'login' && { message: WRONG_CREDENTIAL }),
+    ...(reason !== undefined && { reason }),
+    retryable: retryable === 'all' || (operation === 'read' && retryable === 'reads'),
+    ...details,
+  });
+}
+
+const WRONG_CREDENTIAL =
+  'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.';

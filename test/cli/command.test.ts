@@ -438,7 +438,9 @@ describe('keytrail serve', () => {
     });
     const [, url = ''] = await process.until(GRAPHQL);
     const hanging = Promise.allSettled(
-      Array.from({ length: 50 }, () => query(url, '{ audit { totalCount } }', 't')),
+      Array.from({ length: 50 }, (_, caller) =>
+        query(url, '{ audit { totalCount } }', `t${caller}`),
+      ),
     );
     await expect.poll(() => service.seen.length, { timeout: 5000 }).toBe(50);
     process.child.kill(signal);

@@ -98,18 +98,22 @@ describe('SIGTERM', () => {
 const POLL = { interval: 5, timeout: 10_000 };
 const BODY = '{"query": "{ audit { totalCount } }"}';
 const RESPONSE_BODY = '{"data":{"audit":{"totalCount":0}}}';
-const REQUEST = [
-  'POST /graphql HTTP/1.1',
-  'host: a',
-  `authorization: Bearer ${CANARY.accessToken}`,
-  'content-type: application/json',
-  `content-length: ${BODY.length}`,
-  '',
-  BODY,
-].join('\r\n');
+/** With a token of its own: one token never has all connections to the service. */
+const requestOf = (client: number) =>
+  [
+    'POST /graphql HTTP/1.1',
+    'host: a',
+    `authorization: Bearer ${CANARY.accessToken}${client}`,
+    'content-type: application/json',
+    `content-length: ${BODY.length}`,
+    '',
+    BODY,
+  ].join('\r\n');
 
 /** A client with one keep-alive connection; a repeating one sends a request after each response but the first. */
-async function startClient(url: string, isRepeating: boolean) {
+async function startClient(url: string, number: number) {
+  const request = requestOf(number);
+  const isRepeating = number % 3 === 0;
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let received = '';
@@ -120,10 +124,10 @@ async function startClient(url: string, isRepeating: boolean) {
   socket.on('data', (chunk) => {
     received += chunk;
     if (isRepeating && received.endsWith(RESPONSE_BODY) && responses().length > 1)
-      socket.write(REQUEST);
+      socket.write(request);
   });
   await once(socket, 'connect');
-  const ask = () => void socket.write(REQUEST);
+  const ask = () => void socket.write(request);
   ask();
   return { ask, responses, closed, received: () => received };
 }
@@ -142,7 +146,7 @@ async function startFifty(settings: Readonly<Record<string, string>>) {
   const environment = { SHUTDOWN_TIMEOUT_MS: '600000', ...settings };
   const process = stack.use(await startProduction(service.url, environment));
   const clients = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => startClient(process.url, index % 3 === 0)),
+    Array.from({ length: 50 }, (_, number) => startClient(process.url, number)),
   );
   const counts = () => new Set(clients.map(({ responses }) => responses().length));
   await expect.poll(counts, POLL).toEqual(new Set([1]));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CANARY, withCanaries } from '../helpers/canary.ts';
-import { OPERATIONS, run, runFaultCase } from '../helpers/fault-bench.ts';
+import { type FaultBench, OPERATIONS, run, runFaultCase } from '../helpers/fault-bench.ts';
 import type { Handler } from '../helpers/service.ts';
 
 /** Writes bytes to the socket, for responses that Node's HTTP server cannot send. */
@@ -34,6 +34,16 @@ function stream(total: number, onSent: (bytes: number) => void): Handler {
   };
 }
 
+/** A login or a deletion may have been carried out, so its code differs from that of a read. */
+async function expectUnread(bench: FaultBench, reason: string): Promise<void> {
+  for (const operation of OPERATIONS) {
+    const { code, errors } = await run(bench, operation);
+    expect(code).toBe(operation === 'audit' ? 'UPSTREAM_BAD_RESPONSE' : 'OUTCOME_UNKNOWN');
+    expect(errors[0]?.extensions).toMatchObject({ reason, retryable: false });
+  }
+  expect(bench.seen()).toHaveLength(OPERATIONS.length);
+}
+
 describe('a response', () => {
   it('A33: that is an HTML page is UPSTREAM_BAD_RESPONSE, and its text is nowhere', () => {
     const body = `<html><h1>${CANARY.upstreamBody}.internal:8443</h1></html>`;
@@ -49,14 +59,29 @@ describe('a response', () => {
 
   it.each([
     ['with a Content-Length', `${HEAD}content-length: 100\r\n\r\n${CUT}`],
-    ['without one', `${HEAD}connection: close\r\n\r\n${CUT}`],
     ['in the middle of a chunk', `${HEAD}transfer-encoding: chunked\r\n\r\n70\r\n${CUT}`],
-  ])('A34: truncated %s is UPSTREAM_BAD_RESPONSE', (_, text) =>
-    runFaultCase(bytes(text), async (bench) => {
+  ])('A34: truncated %s is TRUNCATED, and sent once', (_, text) =>
+    runFaultCase(bytes(text), (bench) => expectUnread(bench, 'TRUNCATED')),
+  );
+
+  it('A34: truncated without a Content-Length is NOT_JSON: the end of the connection is its end', () =>
+    runFaultCase(bytes(`${HEAD}connection: close\r\n\r\n${CUT}`), async (bench) => {
       for (const operation of OPERATIONS) {
-        expect((await run(bench, operation)).code).toBe('UPSTREAM_BAD_RESPONSE');
+        const { code, errors } = await run(bench, operation);
+        expect(code).toBe('UPSTREAM_BAD_RESPONSE');
+        expect(errors[0]?.extensions).toMatchObject({ retryable: false });
       }
-    }),
+      expect(bench.seen()).toHaveLength(OPERATIONS.length);
+    }));
+
+  it.each([
+    ['that is compressed', 'CONTENT_ENCODING', `${HEAD}content-encoding: br\r\n\r\n`],
+    ['that announces 2 MB', 'TOO_LARGE', `${HEAD}content-length: 2000000\r\n\r\n`],
+    ['that has 2 MB', 'TOO_LARGE', `${HEAD}\r\n${'x'.repeat(2_000_000)}`],
+    ['with two lengths', 'NOT_HTTP', `${HEAD}content-length: 2\r\ncontent-length: 2\r\n\r\n[]`],
+    ['of another protocol', 'NOT_HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ])('%s is %s, and sent once', (_, reason, text) =>
+    runFaultCase(bytes(text), (bench) => expectUnread(bench, reason)),
   );
 
   it.each([

@@ -157,9 +157,7 @@ describe('a 2xx response', () => {
     { data: { success: false } },
     { error: 'x' },
     { errors: [{}] },
-    { type: 'about:blank', status: 404 },
     { status: 'not_found' },
-    { code: 404, message: 'x' },
     { code: 'KEY_NOT_FOUND' },
     { errorCode: 'E17' },
     { errorMessage: 'x' },
@@ -170,16 +168,19 @@ describe('a 2xx response', () => {
     { data: { id: 'k', deleted: false } },
     { result: { request_id: 'r', status: 'failed' } },
     { client: { client_id: 'k', status: 'failed' } },
-    { data: { clientId: 'k', statusCode: 409 } },
     { status: 'not_deleted' },
     { status: 40_401 },
-    { meta: { success: false, code: 404 }, data: null },
+    { code: '40101', success: false },
+    { status: 500 },
+    { code: 504 },
+    { status: 401, code: 404 },
+    { status: 401, statusCode: 500 },
+    { status: '401 Unauthorized', success: false },
     { error: 'The key could not be deleted successfully' },
     { error: 'Unable to delete: no success' },
     { data: { client_id: 'k', status: 'not_found' } },
     { data: { clientId: 'k', status: 'notDeleted' } },
     { result: { id: 'k', status: 'forbidden' } },
-    { id: 'k', status: '404' },
     { deleted: 'not yet' },
     { success: 'notPossible' },
     { result: 'not supported' },
@@ -195,6 +196,39 @@ describe('a 2xx response', () => {
       reason: 'SAYS_IT_FAILED',
       upstream: { status: 200 },
     });
+  });
+
+  it.each<readonly [string, object, string]>([
+    ['deleteApiKey', { type: 'about:blank', status: 404 }, 'NOT_FOUND'],
+    ['deleteApiKey', { code: 404, message: 'x' }, 'NOT_FOUND'],
+    ['deleteApiKey', { data: { clientId: 'k', statusCode: 409 } }, 'CONFLICT'],
+    ['deleteApiKey', { meta: { success: false, code: 404 }, data: null }, 'NOT_FOUND'],
+    ['deleteApiKey', { id: 'k', status: '404' }, 'NOT_FOUND'],
+    ['deleteApiKey', { status: 401, error: { code: 401 } }, 'UNAUTHENTICATED'],
+    ['deleteApiKey', { httpStatus: '403' }, 'FORBIDDEN'],
+    ['deleteApiKey', { statusCode: 429 }, 'RATE_LIMITED'],
+    ['deleteApiKey', { code: 408 }, 'UPSTREAM_ERROR'],
+    ['login', { success: false, code: 401 }, 'UNAUTHENTICATED'],
+    ['login', { error: { code: 429 } }, 'RATE_LIMITED'],
+    ['login', { status: 400, message: 'x' }, 'BAD_USER_INPUT'],
+    ['audit', { code: 401, message: 'x' }, 'UNAUTHENTICATED'],
+    ['audit', { status: '403', items: [], error: 'x' }, 'FORBIDDEN'],
+    ['audit', { code: 425 }, 'UPSTREAM_ERROR'],
+  ])('to %s with body %j fails with %s, as if that were its status', async (name, body, code) => {
+    const send = OPERATIONS[name] ?? expect.fail();
+    await using service = await startService({ status: 202, body });
+    await using gateway = gatewayOver(service.url);
+    const { errors } = await send(gateway);
+    const status = JSON.stringify(body).match(/4\d\d/)?.[0];
+    await using real = await startService({ status: Number(status) });
+    await using other = gatewayOver(real.url);
+    const [expected] = (await send(other)).errors ?? [];
+    expect(errors?.[0]?.message).toBe(expected?.message);
+    expect(errors?.[0]?.extensions).toEqual({
+      ...{ code, retryable: expected?.extensions.retryable, reason: 'SAYS_IT_FAILED' },
+      ...{ upstream: { status: 202 }, requestId: expect.any(String) },
+    });
+    expect(service.seen).toHaveLength(1);
   });
 
   it.each([

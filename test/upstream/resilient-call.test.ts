@@ -30,10 +30,11 @@ const OK: ServiceResponse = { body: { access_token: 'a', items: [] } };
 const OK_BYTES = `HTTP/1.1 200 OK\r\ncontent-length: 31\r\n\r\n{"access_token":"a","items":[]}`;
 
 /** A gateway with a clock that the test sets, and the events that its observer received. */
-function observed(url: string, upstream: Overrides['upstream'] = {}) {
+function observed(url: string, upstream: Overrides['upstream'] = {}, trustedProxies = 0) {
   const events: string[] = [];
   const time = { ms: 0 };
   const gateway = gatewayOver(url, {
+    trustedProxies,
     upstream: {
       random: () => 0,
       clock: () => time.ms,
@@ -411,6 +412,14 @@ describe('the circuit breaker', () => {
     for (const [, send] of ALL) expect(codeOf(await send(bed.gateway))).toBe('');
     expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'audit 2xx', 'closed']);
     expect(bed.received()).toBe(5);
+    bed.current.response = { status: 503 };
+    bed.time.ms += 30_000; // the logins have succeeded
+    await repeat(2 * FAILURES, bed.gateway, DELETE);
+    await DELETE(bed.gateway);
+    expect(bed.events.at(-1)).toBe('secrets rejected');
+    bed.time.ms += 4000;
+    bed.current.response = OK;
+    expect(codeOf(await READ(bed.gateway))).toBe(''); // a trial request of the caller of the last one
   });
 
   it('rejects everything else while the trial request is in progress', async () => {
@@ -443,13 +452,43 @@ describe('the circuit breaker', () => {
     bed.current.response = null;
     const hanging = READ(bed.gateway);
     await until(() => bed.received() === 1);
-    bed.time.ms += 4000;
+    bed.time.ms += 5000;
     bed.current.response = OK;
     expect(codeOf(await READ(bed.gateway))).toBe('');
     expect(codeOf(await LOG_IN(bed.gateway))).toBe('');
     bed.gateway.abort();
     await hanging;
   });
+
+  it.each(['fails', 'hangs'])(
+    'sends the next trial request for another caller if one %s, and a second later for any',
+    async (how) => {
+      await using bed = await opened();
+      const trial = (token: string) => ask(bed.gateway, AuditDocument, {}, { token });
+      bed.time.ms += 4000;
+      bed.current.response = how === 'fails' ? { status: 503 } : null;
+      const first = trial('slow');
+      await until(() => bed.received() === 1);
+      if (how === 'fails') await first;
+      bed.time.ms += 4000;
+      const { errors } = await trial('slow');
+      expect(errors?.[0]?.extensions).toMatchObject({
+        code: 'UPSTREAM_UNAVAILABLE',
+        retryAfterSeconds: 1,
+      });
+      bed.current.response = { status: 503 };
+      expect(codeOf(await trial('other'))).toBe('UPSTREAM_ERROR');
+      bed.time.ms += 4999;
+      expect(codeOf(await trial('other'))).toBe('UPSTREAM_UNAVAILABLE');
+      bed.time.ms += 1;
+      bed.current.response = OK;
+      expect(codeOf(await trial('other'))).toBe('');
+      expect(codeOf(await trial('slow'))).toBe('');
+      expect(bed.received()).toBe(4);
+      bed.gateway.abort();
+      await first;
+    },
+  );
 
   it('closes after a successful trial request whose client has disconnected', async () => {
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
@@ -539,6 +578,115 @@ describe('the circuit breaker', () => {
     expect(events.at(-1)).toBe('secrets 5xx');
     expect(events.filter((event) => event === 'open')).toHaveLength(1);
     expect(codeOf(await READ(gateway))).toBe('');
+  });
+});
+
+/** Failures of some callers, over a service that serves all others. */
+async function startUnlike(fails: (caller: string) => boolean) {
+  const service = await startService(({ headers, body, method }) => {
+    const caller = method === 'POST' ? body : String(headers.authorization);
+    return fails(caller) ? { status: 503 } : OK;
+  });
+  const { gateway, events, time } = observed(service.url, {}, 1);
+  return {
+    ...{ events, time },
+    /** Sends deletions of one caller, one after the other. */
+    send: async (token: string, count: number) => {
+      for (let call = 0; call < count; call += 1)
+        await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token });
+    },
+    logIn: async (clientId: string, address: string, count: number) => {
+      const variables = { clientId, credential: { clientSecret: 's' } };
+      for (let call = 0; call < count; call += 1)
+        await ask(gateway, LoginDocument, variables, { headers: { 'x-forwarded-for': address } });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await gateway[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('failures of one caller', () => {
+  it('do not open the circuit if another caller has succeeded in the last 30 s', async () => {
+    await using bed = await startUnlike((caller) => caller === 'Bearer bad');
+    await bed.send('good', 1);
+    await bed.send('bad', 100);
+    bed.time.ms += 29_999;
+    await bed.send('bad', 100);
+    expect(bed.events).not.toContain('open');
+    await bed.send('good', 1);
+    bed.time.ms += 29_999;
+    await bed.send('bad', 100);
+    expect(bed.events).not.toContain('open');
+  });
+
+  it.each([
+    [1, 100],
+    [20, 20],
+  ])('do not open it after %i successes of another and %i of its own', async (good, own) => {
+    let isBad = false;
+    await using bed = await startUnlike((caller) => isBad && caller === 'Bearer bad');
+    await bed.send('good', good);
+    await bed.send('bad', own);
+    isBad = true;
+    await bed.send('bad', 100);
+    expect(bed.events).not.toContain('open');
+  });
+
+  it('do not open it if they time out together', async () => {
+    await using service = await startService(({ headers }) =>
+      headers.authorization === 'Bearer slow' ? new Promise(() => {}) : OK,
+    );
+    const { gateway, events } = observed(service.url, { timeoutMs: 250, connections: 64 });
+    await using _gateway = gateway;
+    expect(codeOf(await READ(gateway))).toBe('');
+    const slow: Operation = (over) => ask(over, AuditDocument, {}, { token: 'slow' });
+    expect(new Set(await repeat(24, gateway, slow))).toEqual(new Set(['UPSTREAM_TIMEOUT']));
+    expect(codeOf(await READ(gateway))).toBe('');
+    expect(events).not.toContain('open');
+  });
+
+  it('do not open it if they are logins of one client address', async () => {
+    await using bed = await startUnlike((caller) => caller.includes('bad'));
+    await bed.logIn('good', '192.0.2.1', 1);
+    await bed.logIn('bad', '192.0.2.2', 100);
+    expect(bed.events).not.toContain('open');
+  });
+
+  it('open it once the successes of the others are older than 30 s', async () => {
+    let isOut = false;
+    await using bed = await startUnlike(() => isOut);
+    for (let caller = 0; caller < 20; caller += 1) await bed.send(`good${caller}`, 2);
+    isOut = true;
+    await bed.send('last', 40);
+    expect(bed.events).not.toContain('open');
+    bed.time.ms += 30_000;
+    await bed.send('last', 20);
+    expect(bed.events.filter((event) => event === 'open')).toHaveLength(1);
+  });
+
+  it('open it with the failures of others, although these succeeded before', async () => {
+    let isOut = false;
+    await using bed = await startUnlike(() => isOut);
+    for (let round = 0; round < 10; round += 1)
+      for (const caller of ['a', 'b', 'c']) await bed.send(caller, 1);
+    isOut = true;
+    for (let round = 0; round < 7; round += 1)
+      for (const caller of ['a', 'b', 'c']) await bed.send(caller, 1);
+    expect(bed.events).toContain('open');
+  });
+
+  it('open it if each caller fails once', async () => {
+    let isOut = false;
+    await using bed = await startUnlike(() => isOut);
+    for (let caller = 0; caller < 40; caller += 1) await bed.send(`good${caller}`, 1);
+    isOut = true;
+    for (let caller = 0; caller < 11; caller += 1) {
+      expect(bed.events).not.toContain('open');
+      await bed.send(`bad${caller}`, 1);
+    }
+    expect(bed.events).toContain('open');
   });
 });
 

@@ -26,3 +26,15 @@ it('throws a bug that occurs while it scans a response, instead of UPSTREAM_BAD_
   };
   await expect(calls.get('audit', path`/api/v1/audit`, { prefix })).rejects.toBe(bug);
 });
+
+it('sends the calls that wait for a connection before it is disposed of', async () => {
+  await using service = await startService({ body: [] });
+  const client = createRestClient({
+    ...{ url: new URL(service.url), timeoutMs: 5000, connections: 1, maxBytes: 1000 },
+    now: Date.now,
+  });
+  const calls = client.of(NO_TRACE).authorized(parseBearer('Bearer t'));
+  const responses = [1, 2, 3].map(() => calls.get('audit', path`/api/v1/audit`));
+  await client[Symbol.asyncDispose]();
+  expect(await Promise.all(responses)).toHaveLength(3);
+});
