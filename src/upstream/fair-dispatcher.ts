@@ -89,18 +89,21 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
       else remove(sent, call);
       if (waiting > 0) sendWaiting();
     };
+    // Each method by name: with a spread of the handler, a small deletion takes 1/40 more CPU time.
     pools[slot].dispatch(request, {
-      ...handler,
-      onResponseEnd: (...event) => {
+      onRequestStart: handler.onRequestStart,
+      onResponseStart: handler.onResponseStart,
+      onResponseData: handler.onResponseData,
+      onResponseEnd: (controller, trailers) => {
         try {
-          handler.onResponseEnd(...event);
+          handler.onResponseEnd(controller, trailers);
         } finally {
           end();
         }
       },
-      onResponseError: (...event) => {
+      onResponseError: (controller, error) => {
         try {
-          handler.onResponseError(...event);
+          handler.onResponseError(controller, error);
         } finally {
           end();
         }
