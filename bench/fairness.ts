@@ -5,14 +5,15 @@ import { parseArgs } from 'node:util';
 import { type Client, createClient } from './resilience/client.ts';
 import { startMeasuredKeytrail } from './resilience/keytrail-process.ts';
 import { startServiceProcess } from './resilience/service.ts';
-import { quantile, toTable } from './results.ts';
+import { formatMegabytes, quantile, toTable } from './results.ts';
 
 // One token that does its worst beside ordinary callers: slow reads, timeouts, subscriptions, large responses that it
 // does not read, pipelined requests. Measures the throughput of the ordinary callers before and meanwhile, their logins,
 // readiness and the circuit breaker. Exits with 1 if they keep less than half of their throughput, a request or a login
 // fails, an ordinary caller gets no subscription, readiness is lost or the circuit opens.
 
-const CALLERS = 16;
+const CALLERS = 16; // with one read at a time, to which the service responds after 50 ms
+const REFUSED_MS = 1000; // the worst token waits after a failed request, as `retryAfterSeconds` asks
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '15' } } });
 const seconds = Number(values.seconds); // of each attack
 
@@ -40,8 +41,12 @@ const { origin, port } = new URL(keytrail.url);
 const repeat = (count: number, body: string) => async (over: AbortSignal) => {
   const worst = createClient(keytrail.url);
   const loop = async () => {
-    while (!over.aborted)
-      await worst.post({ id: 'worst', body, headers: WORST }, over).catch(() => wait(10));
+    while (!over.aborted) {
+      const { code } = await worst
+        .post({ id: 'worst', body, headers: WORST }, over)
+        .catch(() => ({ code: 'none' }));
+      if (code !== undefined) await wait(REFUSED_MS);
+    }
   };
   await Promise.all(Array.from({ length: count }, loop));
   await worst[Symbol.asyncDispose]();
@@ -177,7 +182,7 @@ const logged = () => keytrail.output.stdout.match(/circuit breaker open/g)?.leng
 await measure(5); // warm-up
 const usual = await measure(seconds);
 const perSecond = ({ requests }: typeof usual) => requests / seconds;
-const row = (name: string, one: typeof usual, subscribed: string, opened: number) => [
+const row = (name: string, one: typeof usual, subscribed: string, opened: number, rss = 0) => [
   name,
   perSecond(one).toFixed(0),
   (perSecond(one) / perSecond(usual)).toFixed(2),
@@ -187,6 +192,7 @@ const row = (name: string, one: typeof usual, subscribed: string, opened: number
   subscribed,
   one.notReady,
   opened,
+  rss > 0 ? formatMegabytes(rss) : '',
 ];
 const rows = [row('none', usual, '', 0)];
 let isFailed = false;
@@ -196,13 +202,14 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
   const attacking = attack(over.signal);
   await wait(3000); // until it has taken all that it can
   const one = await measure(seconds);
+  const { rss } = await keytrail.measure();
   const canSubscribe = await isSubscribed(client);
   over.abort();
   await attacking;
   const opened = logged() - before;
   isFailed ||= perSecond(one) < perSecond(usual) / 2 || one.failed > 0 || one.logins === 0;
   isFailed ||= !canSubscribe || one.notReady > 0 || opened > 0;
-  rows.push(row(name, one, canSubscribe ? 'yes' : 'no', opened));
+  rows.push(row(name, one, canSubscribe ? 'yes' : 'no', opened, rss));
   process.stderr.write(`${rows.at(-1)?.join(' | ')}\n`);
   await wait(11_000); // for what the attack has left to reach its deadline
 }
@@ -218,6 +225,7 @@ process.stdout.write(
       'subscribes',
       'not ready',
       'circuit opened',
+      'RSS, MB',
     ],
     ...rows,
   ]),

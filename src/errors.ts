@@ -124,7 +124,12 @@ export class GatewayError extends Error {
   readonly extensions: FailureExtensions;
 
   constructor(code: ErrorCode, details: FailureDetails = {}) {
+    // Nobody reads the stack trace of an expected failure. With 600 clients whose calls are rejected, traces took a third
+    // of the CPU: graphql-js formats each.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(details.message ?? FAILURES[code]);
+    Error.stackTraceLimit = stackTraceLimit;
     const { reason, retryAfterSeconds, upstreamStatus } = details;
     this.cause = details.cause;
     this.extensions = {

@@ -125,6 +125,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     }));
     return { body: { events: events.reverse() } };
   },
+  ordinary: async (normal) => {
+    await wait(50);
+    return normal;
+  },
   // One token that does several things, as its query parameters say.
   worst: async (normal, response, id, url) => {
     const name = new URL(url, 'http://service').searchParams.get('do') ?? '';

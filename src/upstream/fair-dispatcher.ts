@@ -13,9 +13,11 @@ export function toCaller(authorization: Bearer): Caller {
 export type ExchangeHandler = Required<
   Pick<
     Dispatcher.DispatchHandler,
-    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
+    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseError'
   >
 > & {
+  /** The response is complete. It must call `free` once: until then the slot is taken. */
+  onResponseEnd(free: () => void): void;
   /** Too many calls wait: this one will not be sent, and nothing else is called. */
   onOverload(): void;
 };
@@ -36,6 +38,8 @@ export type FairDispatcher = {
     handler: ExchangeHandler,
     caller: Caller,
   ): (() => void) | undefined;
+  /** Whether calls of other callers are in progress, or wait. */
+  hasOthers(caller: Caller): boolean;
   /** Resolves once no call waits. */
   whenSent(): Promise<void>;
 };
@@ -53,7 +57,8 @@ type Call = {
 };
 
 /**
- * Gives each call a slot: a connection for as long as its exchange takes, also if nobody waits for the rest of a response.
+ * Gives each call a slot: a connection for as long as its exchange takes, also if nobody waits for the rest of a response,
+ * and until a large response was parsed: so no more of them are in memory than there are slots.
  * A caller takes at most three quarters of the slots. If calls wait, callers with less than half of the slots come first,
  * in turns. No slot is free while a call that may take it waits. A login takes a slot for logins, or one like any call.
  * If too many calls wait, one of the caller with the most of them makes room for a caller with fewer.
@@ -94,13 +99,7 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
       onRequestStart: handler.onRequestStart,
       onResponseStart: handler.onResponseStart,
       onResponseData: handler.onResponseData,
-      onResponseEnd: (controller, trailers) => {
-        try {
-          handler.onResponseEnd(controller, trailers);
-        } finally {
-          end();
-        }
-      },
+      onResponseEnd: () => handler.onResponseEnd(end),
       onResponseError: (controller, error) => {
         try {
           handler.onResponseError(controller, error);
@@ -184,6 +183,8 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
       wait(call);
       return () => leave(call);
     },
+    hasOthers: (caller) =>
+      sent.some((call) => call.caller !== caller) || queues.size > Number(queues.has(caller)),
     whenSent: () =>
       new Promise((resolve) => {
         onNoneWaiting = resolve;

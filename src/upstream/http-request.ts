@@ -56,7 +56,12 @@ export type RawResponse = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   readonly partialBody?: PartialBody;
+  /** Of a large body: must be called once it is not needed any more, so that another call gets the slot. */
+  readonly release?: () => void;
 };
+
+/** Larger bodies are parsed one per iteration of the event loop: 1 MB takes about 10 ms. */
+export const LARGE_BYTES = 2 ** 20;
 
 /**
  * Why there is no response. Not sent: `circuit-open`, if the circuit breaker opened while the request waited for a
@@ -220,12 +225,14 @@ export function sendRequest(
           resolve({ ...response, body: EMPTY, partialBody });
           if (contentLength - size > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
         },
-        onResponseEnd() {
+        onResponseEnd(free) {
           const head = response;
-          if (isSettled || head === undefined) return;
+          if (isSettled || head === undefined) return free();
           const [only = EMPTY] = chunks;
-          const whole = chunks.length > 1 ? Buffer.concat(chunks) : only;
-          settle(() => resolve({ ...head, body: whole }));
+          const body = chunks.length > 1 ? Buffer.concat(chunks) : only;
+          const isLarge = body.length > LARGE_BYTES;
+          settle(() => resolve(isLarge ? { ...head, body, release: free } : { ...head, body }));
+          if (!isLarge) free();
         },
         onResponseError(_, error) {
           if (isSettled) return;

@@ -6,6 +6,7 @@ import { createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS, toCaller } from './fair-dispatcher.ts';
+import { LARGE_BYTES } from './http-request.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
@@ -76,9 +77,6 @@ export type RestClient = AsyncDisposable & {
 /** Responses up to this size wait for the tick barrier and are parsed together. Many large ones would need too much memory. */
 const MAX_BATCHED_BYTES = 65_536;
 
-/** Larger responses are parsed one per iteration of the event loop: 1 MB takes about 10 ms. */
-const MIN_TURN_BYTES = 2 ** 20;
-
 /**
  * Creates a client with HTTP/1.1 connections to one origin. Redirects are never followed.
  * Every call resolves with a 2xx response or throws a GatewayError.
@@ -114,7 +112,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
-  const turns = createTurns();
+  const turns = createTurns(options.clock ?? now);
   const call = async (
     path: Path,
     request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes' | 'onAttempt'>,
@@ -123,17 +121,21 @@ export function createRestClient(options: RestClientOptions): RestClient {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
     const onAttempt = request.trace.beginCall?.(request.method, path);
     const { template } = path;
+    const { caller } = request;
     const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
-    else if (length > MIN_TURN_BYTES) await turns();
     const failure = failureOf(response.status);
-    if (failure === null) {
+    if (failure !== null) throw toGatewayError(response, failure, request, now);
+    if (length <= LARGE_BYTES) return decodeResponse(response, kind);
+    try {
+      await turns(caller, () => dispatcher.hasOthers(caller));
       const decoded = decodeResponse(response, kind);
-      if (length > MIN_TURN_BYTES) await nextIteration(); // for the caller to use it
+      await nextIteration(); // for the caller to use it
       return decoded;
+    } finally {
+      response.release?.();
     }
-    throw toGatewayError(response, failure, request, now);
   };
 
   return {

@@ -402,7 +402,11 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
               { path, method: 'GET' },
               {
                 ...{ onRequestStart: none, onResponseStart: none, onResponseData: none },
-                ...{ onResponseEnd: none, onResponseError: none, onOverload },
+                ...{
+                  onResponseEnd: (free: () => void) => free(),
+                  onResponseError: none,
+                  onOverload,
+                },
               },
               caller,
             );

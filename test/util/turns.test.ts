@@ -1,20 +1,62 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
 import { createTurns } from '../../src/util/turns.ts';
 
-it('turns resume one caller per iteration of the event loop, in the order of the calls', async () => {
-  const turns = createTurns();
-  const resumed: number[] = [];
-  const callers = [1, 2, 3].map(async (caller) => {
-    await turns();
-    resumed.push(caller);
+const alone = () => false;
+
+/** Takes turns for these callers, and returns the order in which they had them. */
+async function takeTurns(callers: string, hasOthers = alone) {
+  const turns = createTurns(() => performance.now());
+  const order: string[] = [];
+  const taken = [...callers].map(async (caller) => {
+    await turns(caller, hasOthers);
+    order.push(caller);
   });
-  const counts: number[] = [];
-  while (resumed.length < 3) {
-    await nextIteration();
-    counts.push(resumed.length);
-  }
-  await Promise.all(callers);
-  expect(resumed).toEqual([1, 2, 3]);
-  expect(counts.every((count, at) => count - (counts[at - 1] ?? 0) <= 1)).toBe(true);
+  return { taken: Promise.all(taken), order };
+}
+
+describe('turns', () => {
+  it('resume one caller per iteration of the event loop', async () => {
+    const { taken, order } = await takeTurns('aaa');
+    const counts: number[] = [];
+    while (order.length < 3) {
+      await nextIteration();
+      counts.push(order.length);
+    }
+    await taken;
+    expect(counts.every((count, at) => count - (counts[at - 1] ?? 0) <= 1)).toBe(true);
+  });
+
+  it('go to one caller after the other', async () => {
+    const { taken, order } = await takeTurns('aaaabcb');
+    await taken;
+    expect(order.join('')).toBe('aabcaba'); // the first one begins at once
+  });
+
+  it('go on after a pause in which nobody waited', async () => {
+    const turns = createTurns(() => 0);
+    await turns('a', alone);
+    await wait(10);
+    await turns('a', alone);
+    await turns('b', alone);
+  });
+
+  it('are followed by a pause if others have requests in progress', async () => {
+    const turns = createTurns(() => performance.now());
+    let iterations = 0;
+    const first = turns('a', () => true).then(() => {
+      for (const end = performance.now() + 20; performance.now() < end; ); // works for 20 ms
+    });
+    const second = turns('a', () => true);
+    await first;
+    let isOver = false;
+    void second.then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await nextIteration();
+      iterations += 1;
+    }
+    expect(iterations).toBeGreaterThan(100); // of 60 ms. Without a pause there are four
+  });
 });
