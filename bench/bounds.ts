@@ -1,12 +1,15 @@
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
+import { encodeCheckpoint } from '../src/pagination/checkpoint.ts';
 import { keytrail, ROOT } from './peers.ts';
 import { PEER_CORE, pinThisProcess, type Running, start, startService } from './processes.ts';
 import { formatMegabytes, toTable } from './results.ts';
 
-// One request at every bound of what a client controls, against a trail of 20,000 records. Measures how long the event
+// One request at every bound of what a client controls, against a trail of 20,000 records, unless it says otherwise. Measures how long the event
 // loop was blocked, the CPU time and how much the memory grew. Exits with 1 if a request is above the targets.
 
 const MAX_TICK_MS = 250;
@@ -20,6 +23,14 @@ type Case = {
   readonly variables?: object;
   /** Bytes to send instead of a query. */
   readonly raw?: string;
+  /** The trail that the token names, see stub.ts. Default: 20,000 records. */
+  readonly token?: string;
+  /** The contract. Default: none. */
+  readonly contract?: object;
+  /** Subscribes instead, and disconnects after this number of seconds. */
+  readonly streamSeconds?: number;
+  /** Sent so many times at once, by different tokens. The memory is that of one. */
+  readonly copies?: number;
 };
 
 const aliases = (count: number, field: (index: number) => string) =>
@@ -148,6 +159,80 @@ const CASES: readonly Case[] = [
   },
 ];
 
+const TIMES_OF_TRAILS: readonly (readonly [
+  name: string,
+  token: string,
+  occurredAt: object | string,
+])[] = [
+  ['RFC 3339', '20000-1', '/occurred_at'],
+  ['RFC 2822', '20000-rfc2822', '/occurred_at'],
+  ['epoch', '20000-epoch', { at: '/occurred_at', as: 'epoch-seconds' }],
+  [
+    'ISO 8601 with a zone',
+    '20000-local',
+    { at: '/occurred_at', as: 'iso8601', zone: 'Europe/Berlin' },
+  ],
+  [
+    'pattern with a zone',
+    '20000-local',
+    { at: '/occurred_at', as: { pattern: 'yyyy-MM-dd HH:mm:ss' }, zone: 'America/New_York' },
+  ],
+];
+
+const FORGED = encodeCheckpoint({
+  known: Array.from({ length: 64 }, (_, at) => `${at}`.padEnd(22, 'x')),
+  isWhole: false,
+  order: 'oldest-first',
+  start: null,
+  selection: '',
+});
+
+/** 480 fields of an event: 104 events per payload. */
+const MANY_FIELDS = `{ ${aliases(48, (at) => ['id', 'action'][at % 2] ?? '')} ${repeat(430, 'id')} }`;
+const LONG_AGO = '2000-01-01T00:00:00Z';
+
+/** What {@link CASES} do in time and in streams. */
+const MORE: readonly Case[] = [
+  ...TIMES_OF_TRAILS.map(([name, token, occurredAt]) => ({
+    name: `times: ten conditions that match nothing, ${name}`,
+    token,
+    contract: { audit: { event: { occurredAt } } },
+    query: `{ ${aliases(10, (at) => `audit(filter: { until: "20${10 + at}-01-01T00:00:00Z" }) { totalCount nodes { id } }`)} }`,
+  })),
+  {
+    name: 'times: ten conditions that match all, 100,000 records of 80 bytes',
+    token: '100000-compact',
+    query: `{ ${aliases(10, (at) => `audit(first: 1, filter: { since: "20${10 + at}-01-01T00:00:00Z" }) { totalCount }`)} }`,
+  },
+  {
+    name: 'stream: first poll with 480 fields of each event',
+    query: `subscription { auditEvents(filter: { since: "${LONG_AGO}" }) { nodes ${MANY_FIELDS} checkpoint } }`,
+    streamSeconds: 5,
+  },
+  {
+    name: 'stream: first poll with 480 fields, 100,000 records of 80 bytes',
+    token: '100000-compact',
+    query: `subscription { auditEvents(filter: { since: "${LONG_AGO}" }) { nodes ${MANY_FIELDS} checkpoint } }`,
+    streamSeconds: 8,
+  },
+  {
+    name: 'stream: a forged checkpoint',
+    query: `subscription { auditEvents(after: "${FORGED}", every: 5) { nodes { id } checkpoint } }`,
+    streamSeconds: 5,
+  },
+  {
+    name: 'stream: 100 of them',
+    query: 'subscription { auditEvents(every: 5) { nodes { id } checkpoint } }',
+    streamSeconds: 20,
+    copies: 100,
+  },
+  {
+    name: 'pipelining: 30 responses of 6 MB after a stream',
+    raw: `${post(JSON.stringify({ query: 'subscription { auditEvents { checkpoint } }' }), 'accept: text/event-stream\r\n', 'keep-alive')}${post('{"query":"{ audit { raw } }"}', '', 'keep-alive').repeat(30)}`,
+    streamSeconds: 5,
+  },
+];
+
 function members(count: number): string {
   return Array.from({ length: count }, (_, at) => `"k${at}":1`).join();
 }
@@ -156,14 +241,26 @@ function headers(bytes: number): string {
   return post('{"query":"{__typename}"}', `x-a: ${long(bytes)}\r\n`);
 }
 
-function post(body: string, more = ''): string {
-  return `POST /graphql HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${more}authorization: Bearer 20000-1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+function post(body: string, more = '', connection = 'close'): string {
+  return `POST /graphql HTTP/1.1\r\nhost: a\r\nconnection: ${connection}\r\n${more}authorization: Bearer 20000-1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 async function send(port: string, bytes: string): Promise<string> {
   const socket = connect(Number(port), '127.0.0.1');
   socket.write(bytes);
   return text(socket);
+}
+
+/** Sends, and disconnects after a number of seconds. With `isRead` it reads meanwhile. */
+async function sendFor(port: string, bytes: string, seconds: number, isRead: boolean) {
+  const socket = connect(Number(port), '127.0.0.1');
+  let received = '';
+  if (isRead) socket.on('data', (chunk) => (received = received.slice(0, 1000) + chunk));
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await wait(1000 * seconds);
+  socket.destroy();
+  return received;
 }
 
 async function readLag(): Promise<number> {
@@ -175,10 +272,15 @@ async function readLag(): Promise<number> {
 const peak = (pid: number | undefined) =>
   Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 
-async function measureCase({ query, variables, raw }: Case) {
+async function measureCase(given: Case) {
+  const { query, variables, raw, token = '20000-1', contract, streamSeconds, copies = 1 } = given;
   const port = String(20_000 + Math.floor(Math.random() * 8_000));
   const command = peer.command(port, service.url);
-  const environment = { ...command.environment, METRICS_PORT };
+  const environment = {
+    ...command.environment,
+    METRICS_PORT,
+    ...(contract && { KEYTRAIL_CONTRACT: writeContract(contract) }),
+  };
   await using process: Running = start({ ...command, environment }, PEER_CORE, log);
   const small = post(
     '{"query":"{ audit(first: 10) { nodes { id action } pageInfo { endCursor } } }"}',
@@ -192,22 +294,37 @@ async function measureCase({ query, variables, raw }: Case) {
     await wait(20);
   }
   for (let warmUp = 0; warmUp < 500; warmUp += 1) await send(port, small);
-  const bytes =
-    raw ?? post(JSON.stringify({ query: await withCursors(port, query ?? ''), variables }));
+  const accept = streamSeconds === undefined ? '' : 'accept: text/event-stream\r\n';
+  const text = JSON.stringify({ query: await withCursors(port, query ?? ''), variables });
+  const bytes = (raw ?? post(text, accept)).replaceAll('Bearer 20000-1', `Bearer ${token}`);
+  const sendOnce = async () => {
+    if (streamSeconds === undefined) return send(port, bytes);
+    const isRead = raw === undefined;
+    const sending = Array.from({ length: copies }, (_, at) =>
+      sendFor(
+        port,
+        copies > 1 ? bytes.replace('-1\r\n', `-${at}\r\n`) : bytes,
+        streamSeconds,
+        isRead,
+      ),
+    );
+    return (await Promise.all(sending)).join('').slice(0, 5000);
+  };
   await wait(300);
   const cpuBefore = process.cpuMicros();
   const rssBefore = process.rssBytes();
   writeFileSync(`/proc/${process.child.pid}/clear_refs`, '5'); // resets VmHWM
   await readLag();
   // At the second time the document is compiled, at the third it runs on the fast path.
-  let response = await send(port, bytes);
-  const growth = peak(process.child.pid) - rssBefore; // of one request
-  for (let time = 1; time < TIMES; time += 1) response = await send(port, bytes);
+  let response = await sendOnce();
+  const growth = (peak(process.child.pid) - rssBefore) / copies; // of one request
+  const times = streamSeconds === undefined ? TIMES : 1;
+  for (let time = 1; time < times; time += 1) response = await sendOnce();
   const tickMs = await readLag();
   const code = /"code":"(\w+)"/.exec(response)?.[1] ?? '';
   return {
     tickMs,
-    cpuMs: (process.cpuMicros() - cpuBefore) / 1000 / TIMES,
+    cpuMs: (process.cpuMicros() - cpuBefore) / 1000 / times / copies,
     growth,
     outcome: `${/^HTTP\/1.1 (\d+)/.exec(response)?.[1]} ${code}`,
     bytes: response.length,
@@ -236,6 +353,13 @@ async function withCursors(port: string, query: string): Promise<string> {
   return query.replaceAll('$last$', after.slice(9));
 }
 
+function writeContract(contract: object): string {
+  const file = join(folder, 'contract.json');
+  writeFileSync(file, JSON.stringify(contract));
+  return file;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'keytrail-bounds-'));
 const log = openSync('/dev/null', 'w');
 pinThisProcess();
 await using service = await startService();
@@ -244,7 +368,7 @@ await peer.prepare?.();
 const wanted = process.argv.slice(2);
 const rows: string[][] = [];
 let isFailed = false;
-for (const each of CASES) {
+for (const each of [...CASES, ...MORE]) {
   if (wanted.length > 0 && !wanted.some((word) => each.name.includes(word))) continue;
   const { tickMs, cpuMs, growth, outcome, bytes } = await measureCase(each);
   const isOver = tickMs > MAX_TICK_MS || growth > MAX_GROWTH_BYTES;

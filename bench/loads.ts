@@ -59,3 +59,10 @@ export function makeTrail(length: number, first = length) {
     user_agent: AGENTS[index % AGENTS.length] ?? '',
   }));
 }
+
+/** Formats of times for {@link makeTrail}; each by name, as the token of a request has it. */
+export const TIME_FORMATS: Readonly<Record<string, (iso: string) => string | number>> = {
+  rfc2822: (iso) => new Date(iso).toUTCString(),
+  epoch: (iso) => Date.parse(iso) / 1000,
+  local: (iso) => iso.slice(0, 19).replace('T', ' '),
+};

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { LOADS, makeTrail, PAGES } from './loads.ts';
+import { LOADS, makeTrail, PAGES, TIME_FORMATS } from './loads.ts';
 
 /*
  * The REST service as a stub: HTTP/1.1 on bare sockets with prepared responses, a third of the CPU time of node:http.
  * It supports keep-alive and pipelining, but no request bodies. The token starts with the number of records of the
- * trail. Writes its URL to stdout.
+ * trail, and may name the format of its times. Writes its URL to stdout.
  */
 
 const DELETED = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n');
@@ -18,7 +18,22 @@ const TRAILS = new Map(
   ]),
 );
 
-const TOKEN = /\r\nauthorization: *bearer +(\d+)-/i;
+for (const [name, format] of Object.entries(TIME_FORMATS)) {
+  const events = makeTrail(20_000).map(({ occurred_at, ...event }) => ({
+    ...event,
+    occurred_at: format(occurred_at),
+  }));
+  TRAILS.set(`20000-${name}`, toResponse('200 OK', { events, total: events.length }));
+}
+
+const compact = makeTrail(100_000).map(({ id, occurred_at, action }) => ({
+  id,
+  occurred_at,
+  action,
+}));
+TRAILS.set('100000-compact', toResponse('200 OK', { events: compact }));
+
+const TOKEN = /\r\nauthorization: *bearer +(\d+-[a-z]\w+|\d+(?=-))/i;
 const READS = /^GET \/api\/v1\/audit[? ]/;
 const DELETES = /^DELETE \/api\/v1\/secrets\/bench-\d+ /;
 

@@ -68,7 +68,7 @@ export async function pollTail(
   if (order === null) return toPoll(reading, options, false);
   // The loader of the poll has the pages that were read already.
   const turned = { ...options, order };
-  return toPoll(await readList(fetchPage, turned, null, MAX_PAGES), turned, true);
+  return toPoll(await readList(fetchPage, turned, null, MAX_PAGES, false), turned, true);
 }
 
 /** Reads the list from where the checkpoint says or, if no known record is there, from its first page. */
@@ -156,7 +156,7 @@ async function readList(
     records.push({ event, digest: own, length: text.length, page: tokens.length });
     matcher.add(own);
   };
-  const recordsNeeded = mayBePartial && knownOrder === 'newest-first' ? USUAL_RECORDS : undefined;
+  const recordsNeeded = mayBePartial && knownOrder !== 'oldest-first' ? USUAL_RECORDS : undefined;
   const first = { token, position: null, recordsNeeded, maxPages, isLimit: isExhausted };
   const { pages, next } = await fetchPages(fetchPage, first, async ({ page, from, token }) => {
     let index = from;

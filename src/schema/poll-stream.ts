@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 
 /** The time of streams. */
@@ -109,7 +110,9 @@ export function createPollStream<Payload>({
       return this;
     },
     next: async () => {
-      if (items.length === 0) release();
+      // Executing a payload takes up to 50 ms, and one poll may have hundreds.
+      if (items.length > 0) await nextIteration();
+      else release();
       while (items.length === 0 && !isFailed && !signal.aborted) await pollOnce();
       const value = signal.aborted ? undefined : items.shift();
       if (value !== undefined) return { done: false, value };

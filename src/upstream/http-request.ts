@@ -220,6 +220,7 @@ export function sendRequest(
           }
           if (partialBody === undefined) return;
           isComplete = true;
+          if (isExempt) budget.hasResponse = false; // all of it may be requested after its beginning
           chunks.length = 0;
           signal?.removeEventListener('abort', disconnect); // the client has its response
           resolve({ ...response, body: EMPTY, partialBody });

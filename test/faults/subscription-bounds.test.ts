@@ -282,10 +282,14 @@ it('explain on a stream with `after` shows only the poll that found its first pa
 
 describe('a trail of 20,000 records without pages', () => {
   /** Sends it in chunks as long as the gateway reads. Counts the responses that it read to their end. */
-  async function startLong({ isAnnounced = true, isReversed = false } = {}) {
+  async function startLong({
+    isAnnounced = true,
+    isReversed = false,
+    maxBytesPerRequest = 2 ** 24,
+  } = {}) {
     let newest = 20_000;
     let whole = 0;
-    const live = await startLiveTrail({ upstream: { maxBytes: 2 ** 25 } });
+    const live = await startLiveTrail({ upstream: { maxBytes: 2 ** 25, maxBytesPerRequest } });
     live.respond(async (_, response) => {
       const numbers = isReversed ? range(1, newest) : range(newest, 1);
       // 12 MB: the buffers of the sockets do not hold it.
@@ -332,6 +336,16 @@ describe('a trail of 20,000 records without pages', () => {
     expect(long.whole()).toBe(1);
     expect(await receive(1)).toEqual(['r20504']);
     expect(long.whole()).toBe(0);
+  });
+
+  it('of more bytes than one request may read after its first response: all of it is read, too', async () => {
+    await using long = await startLong({ maxBytesPerRequest: 2 ** 20 });
+    await using stream = await subscribe(long.live.gateway);
+    await stream.nextBatch();
+    long.add(500);
+    const batch = (await next(long.live, stream))?.data?.auditEvents;
+    expect(batch).toMatchObject({ missed: false });
+    expect(batch?.nodes).toHaveLength(500);
   });
 
   it('that begins with its oldest record is read to its end', async () => {
