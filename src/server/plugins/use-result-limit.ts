@@ -54,11 +54,11 @@ const MUTATION_TOO_LARGE =
  */
 export function limitPayload(result: ExecutionResult, limits: ResultLimits): ExecutionResult {
   const { graphqlMaxBytes } = limits;
-  let excess = sizeUpTo(Number.POSITIVE_INFINITY, result.data) - graphqlMaxBytes;
-  if (excess <= 0) return result;
-  const fields = listFields(result.data).toSorted((one, other) => other.size - one.size);
+  if (sizeUpTo(graphqlMaxBytes, result.data) <= graphqlMaxBytes) return result;
+  const { fields, total } = measureFields(result.data);
   const errors = [...(result.errors ?? [])];
-  for (const { item, path, size } of fields) {
+  let excess = total - graphqlMaxBytes;
+  for (const { item, path, size } of fields.toSorted((one, other) => other.size - one.size)) {
     if (excess <= 0) break;
     item[String(path.at(-1))] = null;
     excess -= size - NULL_SIZE;
@@ -82,19 +82,32 @@ type ItemField = {
   readonly size: number;
 };
 
-function listFields(data: ExecutionResult['data']): readonly ItemField[] {
+/** Lists the large fields of all items. Aliases share their values: each is measured once. */
+function measureFields(data: ExecutionResult['data']) {
+  const sizes = new Map<unknown, number>();
+  const sizeOf = (value: unknown) => {
+    const size = sizes.get(value) ?? sizeUpTo(Number.POSITIVE_INFINITY, value);
+    sizes.set(value, size);
+    return size;
+  };
   const fields: ItemField[] = [];
+  let total = 2;
   for (const [root, payload] of Object.entries(data ?? {})) {
-    for (const [key, items] of Object.entries(Object(payload))) {
-      if (!Array.isArray(items)) continue;
-      for (const [index, item] of items.entries())
+    total += root.length + 6;
+    for (const [key, member] of Object.entries<unknown>(Object(payload))) {
+      const items = Array.isArray(member) ? member : [];
+      total += key.length + 4 + (Array.isArray(member) ? 2 : sizeOf(member));
+      for (const [index, item] of items.entries()) {
+        total += 3;
         for (const [name, value] of Object.entries<unknown>(item)) {
-          const size = sizeUpTo(Number.POSITIVE_INFINITY, value);
+          const size = sizeOf(value);
+          total += name.length + 4 + size;
           if (size > MIN_SIZE) fields.push({ item, path: [root, key, index, name], size });
         }
+      }
     }
   }
-  return fields;
+  return { fields, total };
 }
 
 /** Fields up to this size identify an item, and are never left out. */
