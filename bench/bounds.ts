@@ -29,7 +29,7 @@ type Case = {
   readonly contract?: object;
   /** Subscribes instead, and disconnects after this number of seconds. */
   readonly streamSeconds?: number;
-  /** Sent so many times at once, by different tokens. The memory is that of one. */
+  /** Number of copies that are sent at once, by different tokens. The memory is that of one. */
   readonly copies?: number;
 };
 

@@ -37,7 +37,7 @@ await using keytrail = await startMeasuredKeytrail(service.url);
 await using client = createClient(keytrail.url);
 const { origin, port } = new URL(keytrail.url);
 
-/** Repeats requests of the worst token, so many at a time, until the signal is aborted. */
+/** Repeats requests of the worst token, `count` at a time, until the signal is aborted. */
 const repeat = (count: number, body: string) => async (over: AbortSignal) => {
   const worst = createClient(keytrail.url);
   const loop = async () => {
