@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 
 /** Lets a caller wait for its turn. */
@@ -7,29 +8,36 @@ export type Turns = (
   hasOthers: () => boolean,
 ) => Promise<void>;
 
-/** How many times as long as a turn the pause after it is, and its maximum in milliseconds. */
+/** How many times as long as a turn the pause before the next one of the same caller is, and its maximum in milliseconds. */
 const PAUSE_FACTOR = 3;
 const MAX_PAUSE_MS = 500;
 
 /**
  * Creates turns for large pieces of work: one at a time, and the callers one after the other, whatever number of them one
- * caller has. If others have requests in progress, a pause follows. Without it, 100 large responses of one caller cut the
- * throughput of others to a quarter: each step of their requests waits for a turn.
+ * caller has. Between two turns of the same caller is a pause if others have requests in progress. Without it, 100 large
+ * responses of one caller cut the throughput of others to a quarter: each step of their requests waits for a turn.
  * @param clock monotonic time in milliseconds.
  */
 export function createTurns(clock: () => number): Turns {
   const waiting = new Map<string, Turn[]>(); // the first caller is the next
   let isRunning = false;
+  let last: string | undefined; // a digest: no token stays in memory
+  let mayRepeatAt = 0; // the last caller
   const run = async () => {
     isRunning = true;
     for (let turn = takeNext(waiting); turn !== undefined; turn = takeNext(waiting)) {
+      const pauseMs = mayRepeatAt - clock();
+      const caller = hash('sha256', turn.caller);
+      if (caller === last && pauseMs > 0 && turn.hasOthers())
+        await sleep(pauseMs, undefined, { ref: false });
       await nextIteration();
       const begun = clock();
       turn.begin();
       await nextIteration(); // a response is parsed
       await nextIteration(); // and used
-      const pauseMs = Math.min(PAUSE_FACTOR * (clock() - begun), MAX_PAUSE_MS);
-      if (turn.hasOthers()) await sleep(pauseMs, undefined, { ref: false });
+      const ended = clock();
+      last = caller;
+      mayRepeatAt = ended + Math.min(PAUSE_FACTOR * (ended - begun), MAX_PAUSE_MS);
     }
     isRunning = false;
   };
@@ -37,12 +45,16 @@ export function createTurns(clock: () => number): Turns {
     new Promise<void>((begin) => {
       const own = waiting.get(caller) ?? [];
       waiting.set(caller, own);
-      own.push({ begin, hasOthers });
+      own.push({ caller, begin, hasOthers });
       if (!isRunning) void run();
     });
 }
 
-type Turn = { readonly begin: () => void; readonly hasOthers: () => boolean };
+type Turn = {
+  readonly caller: string;
+  readonly begin: () => void;
+  readonly hasOthers: () => boolean;
+};
 
 function takeNext(waiting: Map<string, Turn[]>): Turn | undefined {
   const [next] = waiting;
