@@ -45,7 +45,7 @@ export function createBuilder() {
 
   builder.scalarType('JSON', {
     description:
-      'Any JSON value, as the service sent it. Integers beyond 2^53 are strings, so that no digit is lost.',
+      'Any JSON value of the service. An integer beyond 2^53 is a string, so that no digit is lost. Any other number has the precision of a double (IEEE 754).',
     serialize: (value) => value,
     parseValue: () => {
       throw new TypeError('JSON is for output only');
