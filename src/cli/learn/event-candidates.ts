@@ -66,7 +66,11 @@ function isWord(text: string): boolean {
   return text.split(/\s+/).length < 3 && !/^(?:true|false)$/i.test(text);
 }
 
-/** Names of flags that are true for a success. */
+/** Names of flags that are true for a failure of the action, and of nothing else. */
+const FAILURE_FLAGS =
+  /^(?:is |has |was |did )?(?:failure|failed|fail|error|errored|denied|blocked|rejected|refused|unsuccessful)(?: flag| indicator)?$/;
+
+/** The same for a success. */
 const SUCCESS_FLAGS =
   /^(?:is |was |has )?(?:ok|okay|passed|allowed|granted|permitted|authorized|success|successful|succeeded)(?: flag| indicator)?$/;
 
@@ -130,7 +134,7 @@ export function suggestOutcome(candidates: readonly Candidate[]): readonly Sugge
     (field) => isSuccessFlag(field) && field.values.every((value) => typeof value === 'boolean'),
   );
   const flags = own.flatMap((field) => {
-    const isFailure = isFailureFlag(field.pointer);
+    const isFailure = FAILURE_FLAGS.test(field.meaning.words);
     const map =
       isFailure || (isSuccessFlag(field) && !successFlags.includes(field))
         ? mapFlag(field.texts, isFailure ? ['SUCCESS', 'FAILURE'] : ['FAILURE', 'SUCCESS'])

@@ -12,7 +12,12 @@ import { connect } from '../live-service.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A response, and its name in the report. */
-export type NamedResponse = { readonly name: string; readonly response: UpstreamResponse };
+export type NamedResponse = {
+  readonly name: string;
+  readonly response: UpstreamResponse;
+  /** Whether it is that of the request for the audit trail. */
+  readonly isRequested?: boolean;
+};
 
 /**
  * Loads the saved responses that the command line names, or else requests the audit trail from the service.
@@ -24,7 +29,13 @@ export async function loadResponses(
 ): Promise<readonly NamedResponse[]> {
   const { from, headers: headersFile } = commandLine;
   if (from.length === 0 && headersFile === undefined)
-    return [{ name: 'the response', response: await fetchTrail(runtime, commandLine) }];
+    return [
+      {
+        name: 'the response',
+        response: await fetchTrail(runtime, commandLine),
+        isRequested: true,
+      },
+    ];
   // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
   loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn, environment: {} });
   if (headersFile === undefined)
