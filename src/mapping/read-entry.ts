@@ -29,15 +29,33 @@ export function listEntries(part: unknown, name = ''): readonly RecordEntry[] {
 /** How an entry reads some records: a value of at least one; only values that are not understood; only null; or nothing. */
 export type EntryState = 'read' | 'unread' | 'null' | 'nothing';
 
-/** Determines how an entry reads the items of a page. Usually the first item decides. */
-export function stateOfEntry(
-  { item, length }: Pick<ListPage, 'item' | 'length'>,
-  { name, pointers, isJoined }: RecordEntry,
-): EntryState {
-  for (let index = 0; index < length; index += 1)
-    if (readMember(item(index), name) != null) return 'read';
+/** Items of a page. */
+type Items = Pick<ListPage, 'item' | 'length'>;
+
+/** Determines how an entry reads some items. Usually the first one decides. */
+export function stateOfEntry(items: Items, entry: RecordEntry): EntryState {
+  return hasValue(items, entry, 0, items.length) ? 'read' : stateWithoutValue(items, entry);
+}
+
+/** Whether a value of an entry is understood in an item of a range. */
+export function hasValue(
+  { item }: Items,
+  { name }: RecordEntry,
+  from: number,
+  to: number,
+): boolean {
+  for (let index = from; index < to; index += 1)
+    if (readMember(item(index), name) != null) return true;
+  return false;
+}
+
+/** Determines the same from a sample, if no value of the entry is understood. */
+export function stateWithoutValue(
+  { item, length }: Items,
+  { pointers, isJoined }: RecordEntry,
+): Exclude<EntryState, 'read'> {
   const states = pointers.map((pointer) => {
-    let state: EntryState = 'nothing';
+    let state: 'null' | 'nothing' = 'nothing';
     for (let index = 0; index < Math.min(length, SAMPLE_SIZE); index += 1) {
       const found = tracePointer(pointer, item(index).raw);
       if (isValue(found)) return 'unread';

@@ -29,10 +29,12 @@ export type ConnectionArguments<Item extends ListItem> = {
   /** Default: all items. */
   readonly where?: ItemSelector<Item> | undefined;
   /**
-   * Called with the pages that were fetched, and whether they are the first. It throws if `where` cannot decide about
+   * Called with the pages that were fetched, and whether they are the first. It rejects if `where` cannot decide about
    * their items.
    */
-  readonly require?: ((pages: readonly ListPage<Item>[], isStart: boolean) => void) | undefined;
+  readonly require?:
+    | ((pages: readonly ListPage<Item>[], isStart: boolean) => Promise<void>)
+    | undefined;
   /** Called with the number of items that were selected of each page of the service. It may throw. */
   readonly admit?: (items: number) => void;
 };
@@ -76,7 +78,7 @@ export async function resolveConnection<Item extends ListItem>(
     });
     return selected.length < size;
   });
-  require?.(pages.map(({ page }) => page), position === null);
+  await require?.(pages.map(({ page }) => page), position === null);
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
   const toCursor = (edge: Edge<Item> | undefined) => edge && encodeCursor(edge);

@@ -125,7 +125,6 @@ function subscribe(
   const isSinceForwarded = since !== null && forwarded.some(({ name }) => name === names?.since);
 
   const toPayloads = (found: Poll): readonly AuditEventBatch[] => {
-    require(found.pages, false); // that there is nothing new says nothing
     const isFirst = previous === null;
     if (found.events.length === 0 && !found.missed && !isFirst) return [];
     const payloads: AuditEventBatch[] = [];
@@ -167,6 +166,7 @@ function subscribe(
       const list = listAudit({ ...context, authorized: pages }, parameters, PREFIX);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
+      await require(found.pages, false); // that there is nothing new says nothing
       checkpoint = found.checkpointAfter(found.events.length);
       idlePolls = found.isIdle ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;

@@ -1,11 +1,14 @@
+import { completeAudit } from '../../inference/complete-contract.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { usedPointers } from '../../inference/event-fields.ts';
 import { FIRST_WEAK_PATTERN, LIST_NAMES } from '../../inference/vocabulary.ts';
+import { readAuditPage } from '../../mapping/audit-page.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../../mapping/time.ts';
 import { isObject } from '../../mapping/values.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
 import { type Candidate, listCandidates } from './candidates.ts';
 import { VERBS } from './names.ts';
 
@@ -25,11 +28,15 @@ const OPAQUE = /^(?=.*\d)[\w+/=.~:|-]{12,}$/;
  * Of any other, no value is shown.
  */
 export function isCertainlyTrail(
-  body: unknown,
-  events: readonly AuditEvent[],
-  { records, event }: AuditContract,
+  response: UpstreamResponse,
+  audit: AuditContract,
   configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
 ): boolean {
+  const { body } = response;
+  const { records, event } = audit;
+  const { length, item } = readAuditPage(completeAudit(response, audit), response);
+  const sample = { length: Math.min(length, SAMPLE_SIZE) };
+  const events = Array.from(sample, (_, index) => item(index));
   if (events.length === 0) return true;
   if (isObject(body) && isObject(body['log']) && records === '/log/entries') return false; // a HAR
   const around = listEnvelopeFields(body, records).filter(({ kinds }) => kinds.size === 0);

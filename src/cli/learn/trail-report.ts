@@ -11,6 +11,7 @@ import type {
 } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
+import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
 import { wrap } from '../wrap.ts';
@@ -41,11 +42,11 @@ export function reportTrail(
   audit: AuditContract,
   configured: ConfiguredEvent,
 ): readonly string[] {
-  const trails = responses.map(({ name, response, isRequested }) => {
+  const trails = responses.map(({ name, response, isRequested = false }) => {
     const trail = readAuditPage(completeAudit(response, audit), response);
     const length = Math.min(trail.length, SAMPLE_SIZE);
     const events = Array.from({ length }, (_, index) => trail.item(index));
-    const isCertain = isRequested || isCertainlyTrail(response.body, events, audit, configured);
+    const isCertain = isRequested || isCertainlyTrail(response, audit, configured);
     return { name, trail, events, isCertain };
   });
   const uncertain = trails.find(({ isCertain }) => !isCertain);
@@ -78,7 +79,7 @@ export function reportTrail(
         show,
       ),
     ),
-    ...wrapLines(describeNext(pages, audit)),
+    ...wrapLines(describeNext(pages, audit, responses[0]?.url)),
   ];
 }
 
@@ -214,20 +215,41 @@ function describeSource(source: Source): string {
   return ` (${[source].flat().join(', ')})`;
 }
 
-/** Names what to set if the service has more pages that Keytrail cannot request. No response contains it. */
+/** Names what to set if the service has more pages, which Keytrail cannot request or may lose records of. */
 function describeNext(
   trails: readonly AuditPage[],
-  { paging: { style } }: AuditContract,
+  { paging }: AuditContract,
+  url: URL | undefined,
 ): readonly string[] {
-  const missing = trails.flatMap((trail) => {
-    const next = trail.next();
-    return next !== null && 'missing' in next ? [next.missing] : [];
-  });
-  return [...new Set(missing)].map((entry) => {
+  const { style, next, position, follow, inclusive, last } = paging;
+  const lines = trails.flatMap((trail): string | readonly string[] => {
+    const found = trail.next();
+    if (found === null || 'isPartial' in found || 'value' in found) return [];
+    if ('link' in found) return follow === 'query' ? [] : describeLink(found.link, next, url);
+    const entry = found.missing;
     if (entry.endsWith('.parameter'))
-      return `  The service has more pages, in the style "${style}". To request them, set ${entry} to the name of its query parameter.`;
+      return `  The service has more pages, in the style "${style}". To request them, set ${entry} to the name of its query parameter${/^(?:page|offset)$/.test(style) && position === null ? `, and ${START}` : '.'}`;
     if (entry.endsWith('.style'))
-      return `  The service has more pages. To request them, set ${entry} to page, offset or last-id, and audit.paging.parameter to the name of its query parameter.`;
+      return `  The service has more pages. To request them, set ${entry} to page, offset or last-id, and audit.paging.parameter to the name of its query parameter; for page and offset also ${START}`;
     return `  The service has more pages. To request them, set or correct ${entry}.`;
   });
+  const isLossy = style === 'last-value' && inclusive === null;
+  const loss = `  Records are lost if ${[last].flat().join(', ')} is the same in the last record of a page and the first of the next one. If the query parameter can include the value, set audit.paging.inclusive to true; if not, to false.`;
+  return [...new Set(isLossy ? [...lines, loss] : lines)];
+}
+
+const START =
+  'audit.paging.start to the number of its first page, or its first offset: 0 or 1. No response shows it, so check that the second page follows the first without a gap.';
+
+/** Says that a link may not lead to the same host and path, if it is not known to. */
+function describeLink(link: string, source: Source, url: URL | undefined): readonly string[] {
+  const base = url ?? URL.parse('/', link) ?? new URL('http://localhost');
+  const place = describeSource(source).replace(/^ \(|\)$/g, '') || 'the header Link';
+  const other = `the link at ${place} leads to another host or path`;
+  const advice = 'set audit.paging.follow to "query"';
+  if (followLink(link, path`/api/v1/audit`, base) === null)
+    return [`  The service has more pages, but ${other}: ${advice}.`];
+  return url === undefined && URL.canParse(link)
+    ? [`  If ${other} than UPSTREAM_URL, ${advice}.`]
+    : [];
 }
