@@ -292,10 +292,11 @@ describe('C1: a configured entry that leads to values, none of which is understo
     [{ refreshToken: '/none', tokenType: '/never' }, null, null],
     [{ expires: { at: '/never', as: 'seconds' } }, null, null],
     [{ expires: { at: '/zero', as: 'iso8601' } }, null, null],
+    [{ expires: { at: '/minus', as: 'seconds' } }, null, null],
   ] as const)('is drift in a login that succeeds: %j', async (login, entry, kind) => {
     const body = { token: 'CANARY', until: 'in an hour', renewal: { token: 'CANARY' } };
     await using service = await startService({
-      body: { ...body, never: null, zero: '0001-01-01T00:00:00Z' },
+      body: { ...body, never: null, zero: '0001-01-01T00:00:00Z', minus: -1 },
     });
     await using gateway = gatewayOver(service.url, { contract: { login } });
     const { data } = await ask(
@@ -389,6 +390,11 @@ describe('C2: two facts in one text', () => {
       { actor: { type: 'API key' }, outcome: 'FAILURE', ipAddress: '192.0.2.1', action: 'y' },
       { actor: { type: 'user' }, outcome: 'SUCCESS', userAgent: 'FR', action: 'gin' },
     ]);
+  });
+
+  it('once more in part 2 is no reason to fail', async () => {
+    const records = both({ performed_by: 'apikey:team:ci-bot' });
+    expect(await read(records, SPLIT(':'), READ('actor: "nobody"'))).toMatchObject({ nodes: [] });
   });
 
   it('is drift of part 1 if no value has the separator', async () => {
@@ -785,6 +791,12 @@ const LOGINS: readonly (readonly [name: string, body: unknown])[] = [
   ['an opaque text', { result: C, events: [{ at: TIME, action: 'login', by: C }] }],
   ['MFA', { factors: [{ factorId: C, provider: C, otp: C }], stateToken: C }],
   ['devices', { items: [{ device: C, secret: C, registered: TIME, status: 'ok' }], uid: C }],
+  ['actions without times', { data: [{ action: 'login', x: C }] }],
+  [
+    'one action of many',
+    { data: [{ at: TIME, action: 'login' }, { at: TIME, x: C }, ...both({ at: TIME, x: C })] },
+  ],
+  ['words like outcomes', { data: [{ q: 'nok' }, { q: `grant_${C}` }, { x: C }] }],
   ['numbered sessions', { s1: { key: C, at: TIME }, s2: { key: C, at: TIME } }],
   [
     'a HAR',
@@ -794,8 +806,17 @@ const LOGINS: readonly (readonly [name: string, body: unknown])[] = [
         entries: [
           {
             startedDateTime: TIME,
+            _id: 1,
+            action: 'login',
             request: { method: 'POST', url: C, postData: { text: C } },
             response: { status: 200, content: { text: JSON.stringify({ t: C }) } },
+          },
+          {
+            startedDateTime: TIME,
+            _id: 2,
+            request: { method: 'GET', url: C },
+            response: { status: 200, content: { text: C } },
+            action: 'read',
           },
         ],
       },
@@ -917,6 +938,15 @@ describe('C7: learn', () => {
     await using service = await startService({ body: [{ nr: 1, colour: 'red' }] });
     const { stderr } = await runFor(service.url, ['learn']);
     expect(stderr).toContain('/colour  red');
+  });
+
+  it.each([
+    ['validity', '31.12.2026 10:00', '16 characters'],
+    ['session_ttl_in_hours', 918_273, '6 characters'],
+  ])('suggests an expiry by its length: %s', async (name, value, length) => {
+    const { stderr } = await learn({ access_token: C, [name]: value });
+    expect(stderr).toContain(`(${length})`);
+    expect(stderr).not.toContain(String(value));
   });
 
   it('says why it shows lengths only', async () => {

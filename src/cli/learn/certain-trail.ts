@@ -24,7 +24,7 @@ const OPAQUE = /^(?=.*\d)[\w+/=.~:|-]{12,}$/;
 
 /**
  * Whether a response is certainly a page of the audit trail, and not that of a login with a list of objects: its records
- * have times and actions, or times, outcomes and no opaque text; and no name around them is one that a login may have.
+ * have times and actions, or times, IDs, outcomes and no opaque text; and no name around them is one that a login may have.
  * Of any other, no value is shown.
  */
 export function isCertainlyTrail(
@@ -49,14 +49,14 @@ export function isCertainlyTrail(
   const raw = events.map((one) => one.raw);
   const fields = listCandidates(raw, () => false);
   const isMost = (count: number) => count * 2 >= events.length;
-  const countOf = (name: 'occurredAt' | 'action' | 'outcome') =>
+  const countOf = (name: 'id' | 'occurredAt' | 'action' | 'outcome') =>
     events.filter((one) => one[name] !== null).length;
   const hasTimes =
     isMost(countOf('occurredAt')) ||
     fields.some((field) => isTime(field) && isMost(field.texts.length));
   if (!hasTimes) return false;
   const isPlain = fields.every(({ texts }) => texts.every((text) => !isOpaque(text)));
-  if (isPlain && events.length > 1 && countOf('outcome') > 0) return true;
+  if (isPlain && events.length > 1 && countOf('id') > 1 && countOf('outcome') > 0) return true;
   if (!isMost(countOf('action'))) return false;
   if (configured.action !== undefined) return true;
   const actions = usedPointers(event.action, raw);
