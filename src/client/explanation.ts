@@ -1,7 +1,10 @@
 type Source = string | { readonly header: string };
 
 /** How an entry of the contract was read: where, by whom, in how many records, and why it is null in the others. */
-export type ExplainedEntry = Readonly<Partial<Record<'as' | 'by' | 'found' | 'why', string>>> & {
+export type ExplainedEntry = Readonly<
+  Partial<Record<'as' | 'split' | 'by' | 'found' | 'why', string>>
+> & {
+  readonly part?: 1 | 2;
   readonly at: Source | readonly Source[] | null;
 };
 

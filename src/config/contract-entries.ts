@@ -32,26 +32,76 @@ const withoutProto = z
   .unknown()
   .refine((map) => !Object.hasOwn(Object(map), '__proto__'), 'must not have the key __proto__');
 
-/** Pointers, or pointers and a text for each value. */
-const mapped = <Text extends z.ZodType<string>>(text: Text, example: string) =>
+/** The separator of a text that holds two facts, and which of them is read. */
+const part = {
+  split: z
+    .string('must be a text such as ":"')
+    .min(1, 'must be a text such as ":"')
+    .describe(
+      'Separates two facts in one text, such as ":" in "user:ann". The first occurrence counts.',
+    ),
+  part: z
+    .union([z.literal(1), z.literal(2)], 'must be 1 or 2')
+    .describe(
+      '1: the text before the separator, or null without one. 2: the text after it, or the whole text.',
+    ),
+};
+const at = pointers.describe('Where the value is.');
+/** Pointers of a text, or of one of two facts in it. */
+export const text = z.union(
+  [...POINTERS, z.strictObject({ at, ...part })],
+  'must be an RFC 6901 pointer, a list of them, {"at": pointer, "split": ":", "part": 2} or null',
+);
+
+/** Pointers, or pointers and a text for each value or for a part of it. */
+const mapped = <Text extends z.ZodType<string>>(
+  text: Text,
+  otherwise: z.ZodType<'keep' | undefined>,
+  example: string,
+) =>
   z.union(
     [
       ...POINTERS,
-      z.strictObject({
-        at: pointers.describe('Where the value is.'),
-        map: withoutProto
-          .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
-          .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
-          .meta({ minProperties: 1 })
-          .describe(
-            'A text for each value; the keys for true, 0 and 403 are "true", "0" and "403". Any other value gives null.',
-          ),
-      }),
+      z
+        .strictObject({
+          ...{ at, split: part.split.optional(), part: part.part.optional() },
+          map: withoutProto
+            .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
+            .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
+            .meta({ minProperties: 1 })
+            .describe(
+              'A text for each value; the keys for true, 0 and 403 are "true", "0" and "403". Any other value gives null.',
+            )
+            .optional(),
+          else: otherwise,
+        })
+        .superRefine((entry, context) => {
+          const require = (name: 'map' | 'split' | 'part', reason = '') => {
+            if (entry[name] !== undefined) return;
+            context.addIssue({ code: 'custom', path: [name], message: `must be set${reason}` });
+          };
+          if (entry.part !== undefined) require('split', ', because part is');
+          else if (entry.split !== undefined) require('part', ', because split is');
+          else require('map', `, such as ${example}; or split and part`);
+          if (entry.else !== undefined && entry.split !== undefined)
+            require('map', ', because else is');
+        })
+        .meta({
+          anyOf: [{ required: ['map'] }, { required: ['split'] }],
+          dependencies: { split: ['part'], part: ['split'], else: ['map'] },
+        }),
     ],
     `must be an RFC 6901 pointer, a list of them, {"at": pointer, "map": ${example}} or null`,
   );
-/** Pointers of a text, or with a map a text for each value. */
-export const mappedText = mapped(z.string('must be a text'), '{"D": "key.delete"}');
+/** Pointers of a text, or of a part of it, or with a map a text for each value. */
+export const mappedText = mapped(
+  z.string('must be a text'),
+  z
+    .literal('keep', 'must be "keep"')
+    .describe('"keep": a value that is not in the map stays as it is.')
+    .optional(),
+  '{"D": "key.delete"}',
+);
 /** Whether a party is an API key: true, a list of types that are, or null. */
 export const apiKey = z.union(
   [z.literal(true), z.array(z.string().min(1)).min(1), z.null()],
@@ -60,6 +110,10 @@ export const apiKey = z.union(
 /** Pointers of an outcome, or with a map an outcome for each value. A flag that is true for a failure needs a map. */
 export const outcome = mapped(
   z.enum(['SUCCESS', 'FAILURE']),
+  z
+    .never('is only for texts: list each value in the map, as SUCCESS or FAILURE')
+    .describe('Only for texts, not for an outcome.')
+    .optional(),
   '{"A": "SUCCESS", "D": "FAILURE"}',
 ).superRefine((entry, context) => {
   const isList = Array.isArray(entry);
@@ -77,7 +131,7 @@ const pattern = z.strictObject({
     .string('must be a text such as "dd.MM.yyyy HH:mm:ss"')
     .refine(
       (text) => compileTimePattern(text) !== null,
-      'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d), an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
+      'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d) and, unless it is a date alone, an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
     )
     .describe(
       'Letters of Unicode TR35, such as "dd.MM.yyyy HH:mm:ss". Two letters need two digits, one letter has no leading zero. Other letters are in single quotes.',
@@ -170,7 +224,7 @@ export const moreFlag = pointers.superRefine((entry, context) => {
 
 /** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
 const FAILURE_FLAG =
-  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)$/;
+  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)(?: flag| indicator)?$/;
 
 /** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
 export function isFailureFlag(pointer: string): boolean {

@@ -44,7 +44,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'audit.event.occurredAt':
     'Where the time of the event is: pointers, or {"at": pointers, "as": format, "zone": zone of times without one}.',
   'audit.event.action':
-    'Where the action is: pointers, or {"at": pointers, "map": {"value": "text"}}.',
+    'Where the action is: pointers, or {"at": pointers, "map": {"value": "text"}, "else": "keep"}, or with "split" and "part".',
   'audit.event.outcome':
     'Where the outcome is: pointers of a success flag or of words such as ok and denied, or {"at": pointers, "map": {"value": "SUCCESS" or "FAILURE"}}.',
   'audit.event.actor': 'Who did it.',
@@ -57,7 +57,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 function describeParty(role: string): Readonly<Record<string, string>> {
   return {
-    [`audit.event.${role}.identifier`]: `Where the identifier of the ${role} is.`,
+    [`audit.event.${role}.identifier`]: `Where the identifier of the ${role} is: pointers, or {"at": pointers, "split": ":", "part": 2} for one of two facts in a text.`,
     [`audit.event.${role}.name`]: `Where the name of the ${role} is, or its e-mail address.`,
     [`audit.event.${role}.type`]: `Where the type of the ${role} is: pointers, or {"at": pointers, "map": {"value": "text"}}.`,
     [`audit.event.${role}.apiKey`]: `Whether the ${role} is an API key, with its client ID as identifier: true, or the types that are. Default: the types that say so, such as api_key.`,

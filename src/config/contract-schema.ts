@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { type ConfiguredContract, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
+import { findClosestName } from '../util/closest-name.ts';
+import { findJsonError } from '../util/json-error.ts';
 import {
   apiKey,
   expires,
@@ -10,6 +12,7 @@ import {
   pointer,
   pointers,
   source,
+  text,
 } from './contract-entries.ts';
 
 /** An object in which every key is optional and no other is allowed. */
@@ -32,7 +35,7 @@ function checkLastValue(
 
 /** The name of a query parameter. */
 const parameter = z.string().min(1).nullable();
-const party = section({ identifier: pointers, name: pointers, type: mappedText, apiKey });
+const party = section({ identifier: text, name: text, type: mappedText, apiKey });
 
 const list = {
   records: pointer
@@ -82,8 +85,8 @@ export const contractSchema: z.ZodType<ConfiguredContract> = section({
       outcome,
       actor: party,
       target: party,
-      ipAddress: pointers,
-      userAgent: pointers,
+      ipAddress: text,
+      userAgent: text,
     }),
   }),
 });
@@ -99,10 +102,17 @@ export function parseContract(text: string): ParsedContract {
   try {
     json = JSON.parse(text);
   } catch {
-    return { problems: ['the file is not valid JSON.'] };
+    const { line, column, mistake } = findJsonError(text) ?? { line: 1, column: 1, mistake: null };
+    const place = `the file is not valid JSON: see line ${line}, column ${column}.`;
+    return { problems: [mistake === null ? place : `${place} ${MISTAKES[mistake]}`] };
   }
   return checkContract(json);
 }
+
+const MISTAKES = {
+  comma: 'Remove the comma before it.',
+  comment: 'JSON has no comments: remove it.',
+} as const;
 
 /** Checks a contract that is already parsed. */
 export function checkContract(value: unknown): ParsedContract {
@@ -117,11 +127,45 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[] = []):
   const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : [];
   if (closest.length > 0) return closest.flatMap((inner) => describe(inner, names));
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${path}/${key} is not an entry of a contract.`);
+    return issue.keys.map(
+      (key) => `${path}/${key} is not an entry of a contract.${hintAt(names, key)}`,
+    );
   const entry = path || 'the top level';
   if (issue.code === 'invalid_value')
     return [`${entry} must be one of ${issue.values.join(', ')}.`];
   return [`${entry}: ${issue.message}.`];
+}
+
+/** The entry that was most likely meant: the nearest name in the same part, else the same name in another. */
+function hintAt(names: readonly PropertyKey[], key: string): string {
+  const own = names.reduce<readonly unknown[]>(
+    (schemas, name) => schemas.flatMap((schema) => membersOf(schema).get(String(name)) ?? []),
+    [contractSchema],
+  );
+  const meant =
+    findClosestName(
+      key,
+      own.flatMap((schema) => [...membersOf(schema).keys()]),
+    ) ?? listEntries(contractSchema).find((path) => path.endsWith(`/${key}`));
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+}
+
+/** The members of an object in a schema, or of those among which a union chooses. */
+function membersOf(schema: unknown): ReadonlyMap<string, unknown> {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return membersOf(schema.unwrap());
+  if (schema instanceof z.ZodUnion)
+    return new Map(schema.options.flatMap((option) => [...membersOf(option)]));
+  return new Map(schema instanceof z.ZodObject ? Object.entries(schema.shape) : []);
+}
+
+/** Pointers of all entries in a schema, those of a part before those within it. */
+function listEntries(schema: unknown): readonly string[] {
+  const members = [...membersOf(schema)];
+  const nested = members.flatMap(([name, member]) =>
+    listEntries(member).map((path) => `/${name}${path}`),
+  );
+  return [...members.map(([name]) => `/${name}`), ...nested];
 }
 
 type Issues = readonly z.core.$ZodIssue[];

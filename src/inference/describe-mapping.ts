@@ -32,6 +32,8 @@ export const ENTRY_REASONS = {
   none: 'the contract says that there is none',
 } as const;
 
+const NO_FORMAT = { as: undefined, split: undefined, part: undefined };
+
 /**
  * Describes the entries of a completed contract, some of which are functions: where each was found, whether the
  * contract or inference did, in how many of the events it has a value, and why it is null in the others. The result has
@@ -50,7 +52,8 @@ export function describeMapping(
     const sources = [next, more, position, pages].flat().filter((source) => source !== null);
     return { style, ...describeMapping({ at: sources }, Object(configured).style) };
   }
-  const { at, as } = isObject(entry) && 'at' in entry ? entry : { at: entry, as: undefined };
+  const { at, as, split, part } =
+    isObject(entry) && 'at' in entry ? entry : { ...NO_FORMAT, at: entry };
   if (isObject(at) && !('header' in at)) {
     const described = pointerMembers(at).map(([name, part]) => {
       const given = Object(configured)[name];
@@ -67,14 +70,14 @@ export function describeMapping(
     return { at, why: Object.entries(NULL_REASONS).find(([key]) => keys.includes(key))?.[1] };
   }
   const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
-  if (field === undefined || events.length === 0) return { at, as, by };
+  if (field === undefined || events.length === 0) return { at, as, split, part, by };
   const records = events.map(({ raw }) => raw);
   const [first = at, ...others] = usedPointers(entry, records);
   const unread = events.filter((event) => field.read(event) === null);
   const hasValue = ({ raw }: AuditEvent) =>
     readPointers(at).some((pointer) => (compilePointer(pointer)(raw) ?? '') !== '');
   return {
-    ...{ at: others.length === 0 ? first : [first, ...others], as, by },
+    ...{ at: others.length === 0 ? first : [first, ...others], as, split, part, by },
     found: `${events.length - unread.length} of ${events.length}`,
     why: unread.length > 0 ? ENTRY_REASONS[unread.some(hasValue) ? 'unread' : by] : undefined,
   };

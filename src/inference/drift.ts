@@ -1,8 +1,9 @@
-import type { Pointers, Source } from '../mapping/contract.ts';
-import type { PointerReader } from '../mapping/json-pointer.ts';
+import type { DeepPartial, LoginContract, Source } from '../mapping/contract.ts';
 import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { compilePointers, pointerMembers, readSource } from '../mapping/read-source.ts';
-import { isObject } from '../mapping/values.ts';
+import type { LoginTokens } from '../mapping/login.ts';
+import { type EntryState, isValue, listEntries, stateOfEntry } from '../mapping/read-entry.ts';
+import { isAbsent, readSource } from '../mapping/read-source.ts';
+import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 
@@ -14,40 +15,59 @@ type ConfiguredList = {
   readonly names: Readonly<Record<'total' | 'record', string>>;
 };
 
+/** Names of configured entries that lead to nothing in a response, or to values none of which is understood. */
+export type Drift = Readonly<Record<'nothing' | 'unread', readonly string[]>>;
+
 /**
- * Finds drift: configured entries that resolve to nothing, although the response has records. The contract is wrong, or
- * the service has changed.
- * @returns names of entries, such as `audit.event.actor.name`.
+ * Finds drift: configured entries that read nothing, although the response has records. The contract is wrong, or the
+ * service has changed.
  */
 export function findDrift(
   response: UpstreamResponse,
-  page: ListPage,
+  { item, length, isPartial }: ListPage,
   { total, record, names }: ConfiguredList,
-): readonly string[] {
-  if (page.length === 0 || (record === undefined && total == null)) return [];
-  const length = Math.min(page.length, SAMPLE_SIZE);
-  const sample = Array.from({ length }, (_, index) => page.item(index).raw);
-  const isMissing = (read: PointerReader) => sample.every((one) => read(one) == null);
-  const missing = readersOf(record ?? {}).filter(([, read]) => isMissing(read));
-  const isTotalMissing =
-    !response.isPartial && total != null && readSource(total, response) === null;
-  const entries = [...new Set(missing.map(([entry]) => `${names.record}.${entry}`))];
-  return isTotalMissing ? [names.total, ...entries] : entries;
+): Drift {
+  if (length === 0 || (record === undefined && total == null)) return toDrift([]);
+  const sample = { item, length: Math.min(length, SAMPLE_SIZE) };
+  const states = entriesOf(record ?? {}).map(
+    (entry) => [`${names.record}.${entry.name}`, stateOfEntry(sample, entry)] as const,
+  );
+  if (isPartial || total == null) return toDrift(states);
+  return toDrift([[names.total, stateOfSource(total, response, isCount)], ...states]);
 }
 
-const readersOf = memoizeByObject((record: object) =>
-  listEntries(record).map(([entry, pointers]) => [entry, compilePointers(pointers)] as const),
-);
+/** The same of a login. A response without a refresh token is usual: the one before is still valid. */
+export function findLoginDrift(
+  response: UpstreamResponse,
+  { refreshToken, tokenType, expires }: DeepPartial<LoginContract> = {},
+  tokens: LoginTokens,
+): Drift {
+  const isText = (value: unknown) => typeof value === 'string';
+  const isSet = (value: unknown) => !/^(?:0|-.*|0001-01-01.*)$/.test(String(value)); // means "never"
+  const isExpiry = (value: unknown) => tokens.expiresAt !== null || !isSet(value);
+  const states: readonly (readonly [string, EntryState])[] = [
+    ['login.refreshToken', stateOfSource(refreshToken, response, isText)],
+    ['login.tokenType', stateOfSource(tokenType, response, isText)],
+    ['login.expires', stateOfSource(expires?.at, response, isExpiry)],
+  ];
+  return toDrift(
+    states.filter(([name, state]) => name !== 'login.refreshToken' || state === 'unread'),
+  );
+}
 
-/** Lists the entries of a part of the contract, with their full names. */
-function listEntries(part: unknown, name = ''): readonly (readonly [string, Pointers])[] {
-  // All pointers of joined texts must resolve; of a list without `join`, one is sufficient.
-  if (isObject(part) && 'join' in part && Array.isArray(part['at']))
-    return part['at'].flatMap((pointer) => listEntries(pointer, name));
-  if (isObject(part) && 'at' in part) return listEntries(part['at'], name);
-  if (isObject(part))
-    return pointerMembers(part).flatMap(([key, value]) =>
-      listEntries(value, name === '' ? key : `${name}.${key}`),
-    );
-  return typeof part === 'string' || Array.isArray(part) ? [[name, part]] : [];
+const entriesOf = memoizeByObject((record: object) => listEntries(record));
+
+function stateOfSource(
+  source: Source = null,
+  response: UpstreamResponse,
+  isUnderstood: (value: unknown) => boolean,
+): EntryState {
+  const value = readSource(source, response);
+  if (isValue(value)) return isUnderstood(value) ? 'read' : 'unread';
+  return source !== null && isAbsent(source, response) ? 'nothing' : 'null';
+}
+
+function toDrift(states: readonly (readonly [name: string, EntryState])[]): Drift {
+  const of = (state: EntryState) => states.flatMap(([name, one]) => (one === state ? [name] : []));
+  return { nothing: of('nothing'), unread: of('unread') };
 }

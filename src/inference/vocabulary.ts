@@ -58,7 +58,7 @@ export const EVENT_FIELDS = {
   ],
   outcome: [
     /^(?!.*(?:response status|status code)$)(?:action |event |operation |response |request )?(?:outcome|result|success|successful|succeeded|response|is success|is successful|status|state|disposition|decision)(?: (?:status|state|type|code|result|value|name|flag))?$/,
-    /\b(?:outcome|result|success|successful|succeeded)$/,
+    /^(?!.*\b(?:not|fail(?:ed|ure)?|error)\b).*\b(?:outcome|result|success|successful|succeeded)$/,
     /\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|process|job|task|audit|completion|final|overall|attempt) status$/,
     // The last pattern is that of HTTP statuses, because words say more.
     /^(?:(?:action|event|operation|request) )?status code$|\b(?:http|response) status(?: code)?$/,

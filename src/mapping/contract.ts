@@ -13,10 +13,22 @@ export type Source = Pointers | { readonly header: string };
 /** Format of an expiry: a lifetime, the `exp` claim of a JWT (RFC 7519, section 4.1.4), or an instant. */
 export type ExpiryFormat = 'seconds' | 'milliseconds' | 'jwt' | TimeFormat;
 
-/** Pointers of a field, and the text for each of its values. A value that is not in the map is null. */
-export type Mapped<Text extends string = string> = {
+/** Pointers of a text that holds two facts, and which one to read: 1 is before the first separator, 2 after it. */
+export type Split = {
   readonly at: Pointers;
-  readonly map: Readonly<Record<string, Text>>;
+  /** The separator. A text without it has only part 2. */
+  readonly split: string;
+  readonly part: 1 | 2;
+};
+
+/** Pointers of a field, with the text for each of its values, or of a part of it, or both. */
+export type Mapped<Text extends string = string> = Pick<Split, 'at'> & {
+  readonly [Name in 'split' | 'part']?: Split[Name] | undefined;
+} & {
+  /** A value that is not in the map is null. */
+  readonly map?: Readonly<Record<string, Text>> | undefined;
+  /** `keep`: a value that is not in the map stays as it is. */
+  readonly else?: 'keep' | undefined;
 };
 
 /** Maps the response of a login. */
@@ -29,8 +41,8 @@ export type LoginContract = {
 
 /** Maps the actor or the target of a record. Pointers are relative to the record. */
 export type PartyContract = {
-  readonly identifier: Pointers;
-  readonly name: Pointers;
+  readonly identifier: Pointers | Split;
+  readonly name: Pointers | Split;
   readonly type: Pointers | Mapped;
   /** Whether the party is an API key: always, or if it has one of these types. Null: never. */
   readonly apiKey?: true | readonly string[] | null;
@@ -51,11 +63,11 @@ export type EventContract = {
   /** Without `as`, the format is detected from each value. */
   readonly occurredAt: Pointers | FormattedTime;
   readonly action: Pointers | Mapped;
-  readonly outcome: Pointers | Mapped<EventOutcome>;
+  readonly outcome: Pointers | Omit<Mapped<EventOutcome>, 'else'>;
   readonly actor: PartyContract;
   readonly target: PartyContract;
-  readonly ipAddress: Pointers;
-  readonly userAgent: Pointers;
+  readonly ipAddress: Pointers | Split;
+  readonly userAgent: Pointers | Split;
 };
 
 /** Every style of pagination. */

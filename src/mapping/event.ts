@@ -9,9 +9,10 @@ import type {
 } from './contract.ts';
 import type { PointerReader } from './json-pointer.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
+import { listEntries, type RecordEntry } from './read-entry.ts';
 import { compilePointers, isPointers } from './read-source.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
-import { isObject, toText } from './values.ts';
+import { toText } from './values.ts';
 
 /** The actor or the target of an event. */
 export type Party = Readonly<Record<PartyPart, string | null>> & {
@@ -32,10 +33,9 @@ export class AuditEvent {
     this.#read = read;
   }
 
-  /** Whether a field was found in the records, or is configured. A time must also have a known format, unless it is null. */
-  isReadable(field: FilterField): boolean {
-    if (!this.#read.isLocated(field)) return false;
-    return field !== 'occurredAt' || this.occurredAt !== null || this.#read.time(this.raw) == null;
+  /** The entries that a filter needs for a field, as configured or found in the records. */
+  entriesOf(field: FilterField): readonly RecordEntry[] {
+    return this.#read.entriesOf(field);
   }
 
   get id(): string | null {
@@ -89,11 +89,9 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
     userAgent: compileLazily(contract.userAgent, compileValue),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
-    /** The time as the service sent it. */
-    time: compileLazily(contract.occurredAt, (entry) =>
-      compilePointers(isPointers(entry) ? entry : entry.at),
-    ),
-    isLocated: (field: FilterField) => isLocated(contract[field]),
+    /** Without types, which no filter compares. */
+    entriesOf: (field: FilterField) =>
+      listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
   };
 }
 
@@ -123,13 +121,6 @@ function compileIsApiKey(entry: PartyContract['apiKey']): (type: string | null) 
   return (type) => entry === true || (type !== null && types.has(type));
 }
 
-/** Whether an entry has a pointer; of a party, its identifier or its name. */
-function isLocated(entry: unknown): boolean {
-  if (typeof entry === 'function') return isLocated(entry());
-  if (!isObject(entry)) return entry != null;
-  return isLocated(entry['at']) || isLocated(entry['identifier']) || isLocated(entry['name']);
-}
-
 /** Compiles an entry when it is first used: only then it is inferred, if it is not configured. */
 function compileLazily<Entry extends string | object | true | null | undefined, Input, Value>(
   entry: Entry | (() => Entry),
@@ -142,14 +133,28 @@ function compileLazily<Entry extends string | object | true | null | undefined, 
   };
 }
 
-/** Reads a value, or the text for it in the map of the entry. */
+/** Reads a value, or a part of it, or the text for it in the map of the entry. */
 function compileValue(entry: Pointers | Mapped): PointerReader {
   if (isPointers(entry)) return compilePointers(entry);
-  const read = compilePointers(entry.at);
+  const read = compilePart(entry);
+  if (entry.map === undefined) return read;
   const texts = new Map(Object.entries(entry.map));
   return (record) => {
     const value = read(record);
-    return typeof value === 'object' ? null : texts.get(String(value));
+    if (value == null || typeof value === 'object') return null;
+    return texts.get(String(value)) ?? (entry.else === 'keep' ? String(value) : null);
+  };
+}
+
+/** Reads the value at the pointers or, with a separator, one part of it. An empty part is null. */
+function compilePart({ at, split, part }: Mapped): PointerReader {
+  const read = compilePointers(at);
+  if (split === undefined) return read;
+  return (record) => {
+    const text = toText(read(record)) ?? '';
+    const index = text.indexOf(split);
+    const end = index < 0 ? 0 : index + split.length;
+    return (part === 1 ? text.slice(0, Math.max(0, index)) : text.slice(end)) || null;
   };
 }
 

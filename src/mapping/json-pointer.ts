@@ -39,8 +39,7 @@ function compileToCode(pointer: string): PointerReader | null {
 
 /** Returns a function that resolves a JSON pointer; `undefined` if there is nothing. Not cached, for pointers of clients. */
 export function interpretPointer(pointer: string): PointerReader {
-  const escaped = pointer.split('/').slice(1);
-  const tokens = escaped.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const tokens = tokensOf(pointer);
   return (value) => {
     let found = value;
     for (const token of tokens) {
@@ -49,6 +48,29 @@ export function interpretPointer(pointer: string): PointerReader {
     }
     return found;
   };
+}
+
+/**
+ * Resolves a JSON pointer as far as possible: what it leads to, or the text, number or list that it cannot pass. Null if
+ * it cannot pass a null or an empty value, `undefined` if a member is absent.
+ */
+export function tracePointer(pointer: string, value: unknown): unknown {
+  let found = value;
+  for (const token of tokensOf(pointer)) {
+    const member = getMember(found, token);
+    if (member === undefined) {
+      const isAbsent =
+        isObject(found) || (Array.isArray(found) && found.length > 0 && INDEX.test(token));
+      return isAbsent ? undefined : found || null;
+    }
+    found = member;
+  }
+  return found;
+}
+
+function tokensOf(pointer: string): readonly string[] {
+  const escaped = pointer.split('/').slice(1);
+  return escaped.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Reads own members only, so that `__proto__` and `length` are keys like any other. */

@@ -118,13 +118,13 @@ export function parseIso(text: string): Instant | null {
 
 /**
  * Compiles a notation into a function that parses a time. A time without a zone is null if there is no `zone`, or if
- * its clocks skip it or show it twice.
+ * its clocks skip it or show it twice. A date alone is the first instant of that day, which is not always midnight.
  */
 export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
   const toUtc = zone === undefined ? () => null : compileTimeZone(zone);
-  const parseLocal = (iso: string | null) => {
+  const parseLocal = (iso: string | null, isDate = false) => {
     const asUtc = parseIso(`${iso}Z`);
-    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc));
+    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc), isDate);
     return millis === null ? null : toInstant(millis);
   };
   if (typeof as === 'string')
@@ -132,7 +132,7 @@ export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
   const pattern = compileTimePattern(as.pattern);
   return (value: unknown) => {
     const iso = pattern?.toIso(toText(value) ?? '') ?? null;
-    return iso === null ? null : (parseIso(iso) ?? parseLocal(iso));
+    return iso === null ? null : (parseIso(iso) ?? parseLocal(iso, pattern?.isDate));
   };
 });
 

@@ -49,7 +49,7 @@ export function createMetrics(): Metrics {
   const refused = new Counter(metric('logins_refused_total', 'Rate-limited logins.', 'by'));
   const fallback = new Gauge(metric('login_limit_fallback', '1 if the login count is not shared.'));
   const drift = new Counter(
-    metric('contract_drift_total', 'Responses in which an entry matched nothing.', 'entry'),
+    metric('contract_drift_total', 'Responses in which an entry read nothing.', 'entry'),
   );
   const setBreakerState = (current: string) => {
     for (const state of ['closed', 'open', 'half-open']) {

@@ -43,7 +43,7 @@ export type GatewayObserver = {
   onSubscription(change: 1 | -1): void;
   /** A payload of a subscription was sent. */
   onPayload(): void;
-  /** Entries of the contract that matched nothing in a response. */
+  /** Entries of the contract that read nothing of a response. */
   onDrift(entries: readonly string[]): void;
   readonly upstream: Partial<UpstreamObserver>;
   readonly login: LoginRateLimitObserver;

@@ -10,8 +10,8 @@ export type Reporter = {
   request(record: CompletedRequest): void;
   /** A request started (1) or completed (-1). */
   inFlight(change: 1 | -1): void;
-  /** Entries of the contract matched nothing in a response. */
-  drift(entries: readonly string[]): void;
+  /** Entries of the contract led to nothing in a response, or to values none of which was understood. */
+  drift(entries: Readonly<Record<'nothing' | 'unread', readonly string[]>>): void;
   /** The login rate limit lost Redis (true), or has it back (false). */
   fallback(isFallback: boolean): void;
   /** The circuit breaker changed its state. Logged at the start and the end of an outage only. */
@@ -84,11 +84,15 @@ export function createReporter(options: ReporterOptions): Reporter {
     },
     request,
     inFlight: (change) => observer.onInFlight?.(change),
-    drift: (entries) => {
-      observer.onDrift?.(entries);
-      for (const entry of entries) driftCounts.set(entry, (driftCounts.get(entry) ?? 0) + 1);
-      const responses = Object.fromEntries(entries.map((entry) => [entry, driftCounts.get(entry)]));
-      write('warn', { responses }, 'contract entries matched nothing in a response');
+    drift: (drift) => {
+      for (const [kind, message] of DRIFT) {
+        const entries = drift[kind];
+        if (entries.length === 0) continue;
+        observer.onDrift?.(entries);
+        for (const entry of entries) driftCounts.set(entry, (driftCounts.get(entry) ?? 0) + 1);
+        const counts = entries.map((entry) => [entry, driftCounts.get(entry)]);
+        write('warn', { responses: Object.fromEntries(counts) }, message);
+      }
     },
     fallback: (isFallback) => {
       observer.login?.onFallback?.(isFallback);
@@ -106,6 +110,11 @@ export function createReporter(options: ReporterOptions): Reporter {
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
 }
+
+const DRIFT = [
+  ['nothing', 'contract entries matched nothing in a response'],
+  ['unread', 'contract entries lead to values, none of which is understood, in a response'],
+] as const;
 
 const CIRCUIT_OPEN =
   'circuit breaker open: calls are rejected for a few seconds; check the service';

@@ -28,8 +28,13 @@ export type ConnectionArguments<Item extends ListItem> = {
   readonly after?: string | null | undefined;
   /** Default: all items. */
   readonly where?: ItemSelector<Item> | undefined;
-  /** Called with the pages that were fetched. It throws if `where` cannot decide about their items. */
-  readonly require?: ((pages: readonly ListPage<Item>[]) => void) | undefined;
+  /**
+   * Called with the pages that were fetched, and whether they are the first. It rejects if `where` cannot decide about
+   * their items.
+   */
+  readonly require?:
+    | ((pages: readonly ListPage<Item>[], isStart: boolean) => Promise<void>)
+    | undefined;
   /** Called with the number of items that were selected of each page of the service. It may throw. */
   readonly admit?: (items: number) => void;
 };
@@ -73,7 +78,7 @@ export async function resolveConnection<Item extends ListItem>(
     });
     return selected.length < size;
   });
-  require?.(pages.map(({ page }) => page));
+  await require?.(pages.map(({ page }) => page), position === null);
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
   const toCursor = (edge: Edge<Item> | undefined) => edge && encodeCursor(edge);

@@ -1,6 +1,5 @@
-import { GatewayError } from '../errors.ts';
 import type { AuditContract, DeepPartial } from '../mapping/contract.ts';
-import type { AuditEvent, FilterField, Party } from '../mapping/event.ts';
+import type { AuditEvent, Party } from '../mapping/event.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { EventOutcome } from '../mapping/outcome.ts';
 import type { Instant } from '../mapping/time.ts';
@@ -42,53 +41,6 @@ export function matchesFilter(filter: EventFilter): (event: AuditEvent) => boole
     actions: filter.actions == null ? null : new Set(filter.actions),
   };
   return (event) => matches(conditions, event);
-}
-
-/** The field of an event that each condition needs. */
-const FIELDS = {
-  since: 'occurredAt',
-  until: 'occurredAt',
-  actions: 'action',
-  actor: 'actor',
-  target: 'target',
-  outcome: 'outcome',
-} as const satisfies Readonly<Record<keyof EventFilter, FilterField>>;
-
-/**
- * Requires that the fields of a filter can be read in one of the pages: otherwise no event would meet it, whatever the
- * records contain.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason FIELD_UNREAD.
- */
-export function requireFilterFields(filter: EventFilter) {
-  const conditions = Object.keys(FIELDS) as readonly (keyof EventFilter)[]; // Object.keys() returns string[]
-  const fields = conditions.flatMap((name) => (filter[name] == null ? [] : [FIELDS[name]]));
-  return (pages: readonly ListPage<AuditEvent>[]): void => {
-    for (const field of fields) requireField(pages, [field]);
-  };
-}
-
-/** The same for events of a party: their actor or target can be read. */
-export function requirePartyFields(pages: readonly ListPage<AuditEvent>[]): void {
-  requireField(pages, ['actor', 'target']);
-}
-
-function requireField(
-  pages: readonly ListPage<AuditEvent>[],
-  fields: readonly [FilterField, ...FilterField[]],
-): void {
-  const filled = pages.filter(({ length }) => length > 0);
-  const isReadable = fields.some((field) => filled.some((page) => isFieldReadable(page, field)));
-  if (filled.length === 0 || isReadable) return;
-  throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
-    reason: 'FIELD_UNREAD',
-    message: `The filter needs \`${fields[0]}\`, which Keytrail cannot read in these records: set or correct \`audit.event.${fields[0]}\` in the contract (KEYTRAIL_CONTRACT). \`keytrail learn\` suggests entries.`,
-  });
-}
-
-/** Usually the first item decides. */
-function isFieldReadable({ item, length }: ListPage<AuditEvent>, field: FilterField): boolean {
-  for (let index = 0; index < length; index += 1) if (item(index).isReadable(field)) return true;
-  return false;
 }
 
 function selectWhere<Item extends ListItem>(
@@ -149,7 +101,8 @@ function matches(
   );
 }
 
-function isNamed(identifierOrName: string, party: Party | null): boolean {
+/** Whether a party has this identifier or name. */
+export function isNamed(identifierOrName: string, party: Party | null): boolean {
   return party?.identifier === identifierOrName || party?.name === identifierOrName;
 }
 

@@ -1,6 +1,7 @@
 import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
+import { requirePartyFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
-import { requirePartyFields, selectEventsOfParty } from '../pagination/select-events.ts';
+import { selectEventsOfParty } from '../pagination/select-events.ts';
 import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';
@@ -25,7 +26,7 @@ export function addApiKey(builder: Builder): void {
           const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));
           const where = selectEventsOfParty(clientId);
           const admit = (items: number) => context.admitValues(items, countFields(info));
-          const require = requirePartyFields;
+          const require = requirePartyFields(clientId);
           return resolveConnection(trail, { first, after, where, require, admit });
         },
       }),

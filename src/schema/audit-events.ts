@@ -5,7 +5,8 @@ import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from '../paginati
 import { digest } from '../pagination/digest.ts';
 import { type Poll, pollTail } from '../pagination/poll-tail.ts';
 import type { TailEvent } from '../pagination/read-list.ts';
-import { matchesFilter, requireFilterFields } from '../pagination/select-events.ts';
+import { requireFilterFields } from '../pagination/require-fields.ts';
+import { matchesFilter } from '../pagination/select-events.ts';
 import type { QueryParameter } from '../upstream/path.ts';
 import { listAudit, readTrailArguments, type TrailArguments, trailArguments } from './audit.ts';
 import { type Builder, UPSTREAM_CODES } from './builder.ts';
@@ -124,7 +125,6 @@ function subscribe(
   const isSinceForwarded = since !== null && forwarded.some(({ name }) => name === names?.since);
 
   const toPayloads = (found: Poll): readonly AuditEventBatch[] => {
-    require(found.pages);
     const isFirst = previous === null;
     if (found.events.length === 0 && !found.missed && !isFirst) return [];
     const payloads: AuditEventBatch[] = [];
@@ -166,6 +166,7 @@ function subscribe(
       const list = listAudit({ ...context, authorized: pages }, parameters, PREFIX);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
+      await require(found.pages, false); // that there is nothing new says nothing
       checkpoint = found.checkpointAfter(found.events.length);
       idlePolls = found.isIdle ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;

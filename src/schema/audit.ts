@@ -4,11 +4,11 @@ import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
 import { readAuditPage } from '../mapping/audit-page.ts';
 import type { Party } from '../mapping/event.ts';
+import { requireFilterFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {
   type EventFilter,
   filterParameters,
-  requireFilterFields,
   selectMatchingEvents,
 } from '../pagination/select-events.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';

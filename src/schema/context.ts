@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { Drift } from '../inference/drift.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
@@ -65,8 +66,8 @@ export type SharedServices = {
   /** Counts a login by client ID, and by IP address if that is known. Throws RATE_LIMITED if there were too many. */
   readonly admitLogin: (clientId: string, address: string | null) => Promise<void>;
   readonly contract: ConfiguredContract;
-  /** Reports entries of the contract that were not found in a response. */
-  readonly reportDrift: (entries: readonly string[]) => void;
+  /** Reports entries of the contract that read nothing of a response. */
+  readonly reportDrift: (drift: Drift) => void;
   readonly now: () => Date;
   readonly stream: Pick<Stream, 'timers' | 'maxPayloadLength'> & {
     /** Gives a slot to the stream of a token; null is none that is well-formed. */
@@ -135,11 +136,7 @@ export function createContext(
       const message = `The request has more than ${MAX_ENTITY_FIELDS} fields of entities. Split it.`;
       throw new GatewayError('OPERATION_TOO_COMPLEX', { message });
     },
-    contract,
-    reportDrift: (entries) => {
-      if (entries.length > 0) reportDrift(entries);
-    },
-    now,
+    ...{ contract, reportDrift, now },
     release,
     stream: {
       timers: stream.timers,

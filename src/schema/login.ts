@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { findLoginDrift } from '../inference/drift.ts';
 import { completeLogin } from '../inference/login.ts';
 import { type LoginTokens, readLogin, requiresJson } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
@@ -61,7 +62,8 @@ export function addLogin(builder: Builder): void {
         }),
       },
       resolve: async (_, { clientId, credential }, context) => {
-        const { admitLogin, admitValues, unauthenticated, contract, now, recorder } = context;
+        const { admitLogin, admitValues, unauthenticated, contract, now, recorder, reportDrift } =
+          context;
         await admitLogin(clientId);
         admitValues(1, FIELDS_OF_PAYLOAD);
         const response = await unauthenticated.post(
@@ -72,7 +74,9 @@ export function addLogin(builder: Builder): void {
         );
         const completed = completeLogin(response, contract.login);
         recorder?.addLogin(completed);
-        return readLogin(completed, response, now());
+        const tokens = readLogin(completed, response, now());
+        reportDrift(findLoginDrift(response, contract.login, tokens));
+        return tokens;
       },
     }),
   );

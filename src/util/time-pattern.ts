@@ -1,6 +1,8 @@
 /** Reads texts in the format of a pattern. */
 export type TimePattern = {
   readonly hasZone: boolean;
+  /** Whether it ends after the day. The time is then 00:00. */
+  readonly isDate: boolean;
   /** Converts a text to ISO 8601, with a zone if the pattern has one. Null for a text in another format. */
   readonly toIso: (text: string) => string | null;
 };
@@ -60,8 +62,9 @@ function fieldOf(token: string): Field | undefined {
 /** A quoted text, in which `''` is a quote; a field; any other character. */
 const TOKENS = /'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']/g;
 
-/** Parts without which a time is not known to the minute. */
-const REQUIRED = ['year', 'month', 'day', 'hour', 'minute'];
+/** Parts without which a date is not known, or a time to the minute. */
+const DATE = ['year', 'month', 'day'];
+const TIME = ['hour', 'minute'];
 
 /**
  * Compiles a pattern such as `yyyyMMddHHmmss`. Null if it has a letter that is no field, or a part twice; if it lacks a
@@ -75,15 +78,16 @@ export function compileTimePattern(pattern: string): TimePattern | null {
     (token, index) =>
       /^[MdHhms]$/.test(token) && /^(?:MM?$|[ydHhmsS])/.test(tokens[index + 1] ?? ''),
   );
+  const isDate = !parts.some((part) => /^(?:hour|half|minute|second|fraction)$/.test(part ?? ''));
   const isValid =
     tokens.join('') === pattern && // else a quote is not closed
     new Set([...parts, undefined]).size > parts.length &&
-    REQUIRED.every((part) => parts.includes(part)) &&
+    (isDate ? DATE : [...DATE, ...TIME]).every((part) => parts.includes(part)) &&
     parts.includes('half') === letters.some((token) => token.startsWith('h'));
   if (!isValid || isAmbiguous) return null;
   const matches = new RegExp(`^${tokens.map(toSource).join('')}$`);
   return {
-    hasZone: parts.includes('zone'),
+    ...{ hasZone: parts.includes('zone'), isDate },
     toIso: (text) => toIso(matches.exec(text)?.groups),
   };
 }
@@ -98,7 +102,8 @@ function toSource(token: string): string {
 
 /** Joins the parts. Null if there are none, or if the weekday is not that of the date. */
 function toIso(parts: Readonly<Record<string, string>> = {}): string | null {
-  const { year, month, day, weekday, hour, half, minute, second = 0, fraction = 0 } = parts;
+  const { year, month, day, weekday, half } = parts;
+  const { hour = 0, minute = 0, second = 0, fraction = 0 } = parts;
   if (year === undefined || month === undefined) return null;
   const pad = (part: unknown) => String(part).padStart(2, '0');
   const months = /\d/.test(month) ? month : indexIn(MONTHS, month) + 1;

@@ -1,8 +1,9 @@
 /**
  * Finds the instant at which the clocks of a zone show a time; both in milliseconds, the time as if it was in UTC. Null
- * if they skip it or show it twice, as in nights in which they are changed.
+ * if they skip it or show it twice, as in nights in which they are changed. With `isDate` the time is a midnight, and the
+ * result the first instant of that day; null if the zone has no such day.
  */
-export type TimeZone = (local: number) => number | null;
+export type TimeZone = (local: number, isDate?: boolean) => number | null;
 
 const DAY = 86_400_000;
 
@@ -19,12 +20,23 @@ export function compileTimeZone(timeZone: string): TimeZone {
     const offset = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
     return (sign === '-' ? -1000 : 1000) * offset;
   };
-  return (local) => {
+  const firstInstantOf = (midnight: number, before: number, after: number) => {
+    let [last, first] = [before, after];
+    while (first - last > 1000) {
+      const between = 1000 * Math.floor((first + last) / 2000);
+      if (between + offsetAt(between) < midnight) last = between;
+      else first = between;
+    }
+    return first + offsetAt(first) < midnight + DAY ? first : null;
+  };
+  return (local, isDate = false) => {
     // No offset exceeds 14 hours: the change that could affect this time is between these two.
     const offsets = new Set([offsetAt(local - DAY), offsetAt(local + DAY)]);
     const instants = [...offsets].map((offset) => local - offset);
-    const [instant = null, second] = instants.filter((one) => one + offsetAt(one) === local);
-    return second === undefined ? instant : null;
+    const shown = instants.filter((one) => one + offsetAt(one) === local);
+    if (!isDate) return shown.length === 1 ? (shown[0] ?? null) : null;
+    if (shown.length > 0) return Math.min(...shown);
+    return firstInstantOf(local, Math.min(...instants), Math.max(...instants));
   };
 }
 

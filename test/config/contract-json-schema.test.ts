@@ -27,10 +27,10 @@ const FULL: unknown = {
     event: {
       id: '/id',
       occurredAt: { at: ['/date', '/time'], join: 'T', as: 'iso8601', zone: 'Europe/Berlin' },
-      action: { at: '/op', map: { D: 'delete' } },
+      action: { at: '/op', split: '.', part: 2, map: { D: 'delete' }, else: 'keep' },
       outcome: { at: ['/failed', '/status'], map: { true: 'FAILURE', A: 'SUCCESS' } },
       actor: {
-        identifier: '/who',
+        identifier: { at: '/who', split: ':', part: 2 },
         name: null,
         type: { at: '/kind', map: { 1: 'user' } },
         apiKey: true,
@@ -44,7 +44,7 @@ const FULL: unknown = {
 
 /** What a JSON Schema cannot express, by the messages of these problems. */
 const NOT_EXPRESSIBLE =
-  /must be a time zone: |is only for iso8601|must be set|must have a year|needs a list of pointers|has the name of a flag/;
+  /must be a time zone: |is only for iso8601|zone: must be set|last: must be set|must have a year|needs a list of pointers|has the name of a flag/;
 
 /** Paths of all members of a value. */
 function pathsOf(value: unknown): readonly (readonly string[])[] {
@@ -106,6 +106,14 @@ describe('the JSON Schema of the contract', () => {
     { audit: { event: { outcome: { at: '/a', map: { A: 'OK' } } } } },
     { audit: { event: { outcome: { at: '/a', map: {} } } } },
     { audit: { event: { action: { at: '/a', map: { A: 1 } } } } },
+    { audit: { event: { outcome: { at: '/a', map: { A: 'SUCCESS' }, else: 'keep' } } } },
+    { audit: { event: { action: { at: '/a', map: { A: 'b' }, else: 'drop' } } } },
+    { audit: { event: { action: { at: '/a', else: 'keep' } } } },
+    { audit: { event: { action: { at: '/a', split: ':' } } } },
+    { audit: { event: { action: { at: '/a', part: 1 } } } },
+    { audit: { event: { action: { at: '/a', split: ':', part: 1, else: 'keep' } } } },
+    { audit: { event: { actor: { identifier: { at: '/a', split: ':', part: 0 } } } } },
+    { audit: { event: { actor: { name: { at: '/a', split: '', part: 1 } } } } },
     { audit: { event: { actor: { apiKey: false } } } },
     { audit: { event: { actor: { apiKey: 'api_key' } } } },
     { audit: { event: { target: { apiKey: [] } } } },

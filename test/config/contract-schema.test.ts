@@ -38,7 +38,7 @@ describe('a contract', () => {
     ],
     [
       '{"audit": {"event": {"action": {"at": "a", "mapp": {}}}}}',
-      ['/audit/event/action/at: ', '/audit/event/action/map: ', '/audit/event/action/mapp is not'],
+      ['/audit/event/action/at: ', '/audit/event/action/mapp is not', '/audit/event/action/map: '],
     ],
     [
       '{"audit": {"event": {"actor": {"type": {"at": "/a", "map": {}}}}}}',

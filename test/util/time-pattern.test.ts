@@ -60,7 +60,9 @@ describe('a pattern', () => {
   it.each([
     '',
     'HH:mm',
-    'yyyy-MM-dd',
+    'yyyy-MM',
+    'yyyy-MM-dd ss',
+    'yyyy-MM-dd a',
     'yyyy-MM-dd HH',
     'yyyy-MM-dd hh:mm', // morning or afternoon
     'yyyy-MM-dd HH:mm a',

@@ -66,12 +66,43 @@ function isWord(text: string): boolean {
   return text.split(/\s+/).length < 3 && !/^(?:true|false)$/i.test(text);
 }
 
-/** Names of flags that are true for a failure, and of nothing else. */
+/** Names of flags that are true for a failure of the action, and of nothing else. */
 const FAILURE_FLAGS =
-  /^(?:is |has |was )?(?:failure|failed|fail|error|errored|denied|blocked|rejected|refused)$/;
+  /^(?:is |has |was |did )?(?:failure|failed|fail|error|errored|denied|blocked|rejected|refused|unsuccessful)(?: flag| indicator)?$/;
 
 /** The same for a success. */
-const SUCCESS_FLAGS = /^(?:is |was )?(?:ok|okay|passed|allowed|granted|permitted|authorized)$/;
+const SUCCESS_FLAGS =
+  /^(?:is |was |has )?(?:ok|okay|passed|allowed|granted|permitted|authorized|success|successful|succeeded)(?: flag| indicator)?$/;
+
+/** Words for a failure: in a field with such a name, "yes" is none. */
+const FAILURE_NAMES =
+  /\b(?:not|fail\w*|error\w*|exception|den(?:y|ied|ial)|block\w*|reject\w*|refus\w*|forbidden|abort\w*|invalid|unsuccess\w*|unauthori\w*)\b/;
+
+/** How services write flags: the word for false, and that for true. */
+const FLAGS = ['n y', 'f t', 'no yes', 'false true', 'off on', '0 1'].map((pair) =>
+  pair.split(' '),
+);
+
+/** A map of the values of a flag, in their case; null if they are not those of a flag. */
+function mapFlag(
+  texts: readonly string[],
+  outcomes: readonly [ifFalse: EventOutcome, ifTrue: EventOutcome],
+): Readonly<Record<string, EventOutcome>> | null {
+  const pair = FLAGS.find((words) => texts.every((text) => words.includes(text.toLowerCase())));
+  const [first = ''] = texts;
+  if (pair === undefined || first === '') return null;
+  const isUpper = first === first.toUpperCase();
+  const start = (word: string) =>
+    first[0] === first[0]?.toLowerCase() ? word[0] : word[0]?.toUpperCase();
+  const inCase = pair.map((word) =>
+    isUpper ? word.toUpperCase() : `${start(word)}${word.slice(1)}`,
+  );
+  const entries = [...inCase, ...texts].map((text) => {
+    const outcome = outcomes[text.toLowerCase() === pair[0] ? 0 : 1];
+    return [text, outcome] as const;
+  });
+  return Object.fromEntries(entries);
+}
 
 /** Abbreviations that mean success or failure wherever they are. */
 const ABBREVIATIONS = /^(?:succ|err|nok|ko)$/i;
@@ -86,8 +117,8 @@ const FAILURE_WORDS =
 const MAX_OUTCOMES = 8;
 
 /**
- * Suggests words for success and failure under any name, flags that are true for a failure, and fields with the name of
- * an outcome some of whose values are clear.
+ * Suggests words for success and failure under any name, flags with the name of a success or a failure, and fields with
+ * the name of an outcome some of whose values are clear.
  */
 export function suggestOutcome(candidates: readonly Candidate[]): readonly Suggestion[] {
   const own = candidates.filter(({ meaning }) => !meaning.isExcluded && !meaning.isInParty);
@@ -98,26 +129,35 @@ export function suggestOutcome(candidates: readonly Candidate[]): readonly Sugge
         (value) => typeof value === 'string' && isWord(value) && parseOutcome(value) !== null,
       ),
   );
-  const flags = own.filter(
-    ({ meaning, values }) =>
-      FAILURE_FLAGS.test(meaning.words) && values.every((value) => typeof value === 'boolean'),
-  );
+  const isSuccessFlag = ({ meaning }: Candidate) => SUCCESS_FLAGS.test(meaning.words);
   const successFlags = own.filter(
-    ({ meaning, values }) =>
-      SUCCESS_FLAGS.test(meaning.words) && values.every((value) => typeof value === 'boolean'),
+    (field) => isSuccessFlag(field) && field.values.every((value) => typeof value === 'boolean'),
   );
-  const abbreviated = own.filter(
+  const flags = own.flatMap((field) => {
+    const isFailure = FAILURE_FLAGS.test(field.meaning.words);
+    const map =
+      isFailure || (isSuccessFlag(field) && !successFlags.includes(field))
+        ? mapFlag(field.texts, isFailure ? ['SUCCESS', 'FAILURE'] : ['FAILURE', 'SUCCESS'])
+        : null;
+    return map === null ? [] : [toMapSuggestion(field, map)];
+  });
+  // Whether "yes" is a success depends on the name.
+  const clear = own.filter(
+    ({ meaning, texts }) =>
+      !FAILURE_NAMES.test(meaning.words) || mapFlag(texts, ['FAILURE', 'SUCCESS']) === null,
+  );
+  const abbreviated = clear.filter(
     ({ texts }) =>
       texts.some((text) => ABBREVIATIONS.test(text)) &&
       texts.every((text) => ABBREVIATIONS.test(text) || (isWord(text) && parseOutcome(text))),
   );
-  const named = own.filter(
+  const named = clear.filter(
     ({ meaning, texts }) =>
       meaning.ranks.outcome >= 0 && new Set(texts).size <= MAX_OUTCOMES && texts.every(isWord),
   );
   return [
     ...[...words, ...successFlags].map((field) => toSuggestion('outcome', field)),
-    ...flags.map((field) => toMapSuggestion(field, { false: 'SUCCESS', true: 'FAILURE' })),
+    ...flags,
     ...[...abbreviated, ...named]
       .map((field) => toMapSuggestion(field, guessOutcomes(field.texts)))
       .filter(({ contract: { outcome } }) => Object.keys(Object(outcome).map).length > 0),

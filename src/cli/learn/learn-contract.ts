@@ -9,6 +9,7 @@ import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
+import { isCertainlyTrail } from './certain-trail.ts';
 
 /** A page of the audit trail, or the response to a login; null if it is neither. */
 export type ResponseKind = 'audit' | 'login' | null;
@@ -27,15 +28,24 @@ export function learnContract(
   responses: readonly UpstreamResponse[],
   configured: ConfiguredContract = {},
 ): Learned {
-  const completed = responses.map((response) => completeContract(response, configured));
-  const kinds = responses.map((response, index) =>
-    kindOf(response, completed[index] ?? null, configured),
+  const found = responses.map((response) => {
+    const completed = completeContract(response, configured);
+    return { response, ...completed, kind: kindOf(response, completed, configured) };
+  });
+  const lists = found.filter(({ kind }) => kind === 'audit');
+  const certain = lists.filter(
+    ({ response, sample, audit }) =>
+      sample.length > 0 && isCertainlyTrail(response, audit, configured.audit?.event),
   );
-  const select = (kind: ResponseKind) => completed.filter((_, index) => kinds[index] === kind);
-  const trails = select('audit');
-  const trail = trails.find(({ audit }) => audit.paging.style !== 'none') ?? trails[0];
-  const [login] = select('login');
-  const records = trails.flatMap(({ sample }) => sample);
+  const candidates = certain.length > 0 ? certain : lists;
+  const trail = candidates.find(({ audit }) => audit.paging.style !== 'none') ?? candidates[0];
+  // A response whose list is elsewhere is not of the trail.
+  const pages = lists.filter(
+    ({ response }) => recordsAt(trail?.audit.records ?? null, response.body) !== null,
+  );
+  const kinds = found.map((one) => (one.kind !== 'audit' || pages.includes(one) ? one.kind : null));
+  const login = found.find(({ kind }) => kind === 'login');
+  const records = pages.flatMap(({ sample }) => sample);
   const event = fillGaps<AuditContract['event']>(configured.audit?.event, inferEvent(records));
   const contract = {
     ...(login && { login: login.login }),
@@ -52,11 +62,9 @@ type Completed = ReturnType<typeof completeContract>;
  */
 function kindOf(
   response: UpstreamResponse,
-  completed: Completed | null,
+  { login, audit }: Completed,
   configured: ConfiguredContract,
 ): ResponseKind {
-  if (completed === null) return null;
-  const { login, audit } = completed;
   const hasToken = typeof readSource(login.accessToken, response) === 'string';
   const hasRecords = recordsAt(audit.records, response.body) !== null;
   if (hasToken && (configured.login?.accessToken !== undefined || !hasRecords)) return 'login';

@@ -1,6 +1,6 @@
 import { isObject } from '../../mapping/values.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
-import { showValue } from './show-value.ts';
+import { type ShowValue, showLength } from './show-value.ts';
 
 /** Columns of the report, and those before a ready line. */
 const WIDTH = 100;
@@ -22,7 +22,10 @@ export type ReadyLine = {
  * Formats lines that are a complete contract each, so that they can be copied. Example values follow: in the same line if
  * they fit in 100 columns, else in the next one.
  */
-export function formatReadyLines(lines: readonly ReadyLine[]): readonly string[] {
+export function formatReadyLines(
+  lines: readonly ReadyLine[],
+  showValue: ShowValue = showLength,
+): readonly string[] {
   const texts = lines.map(({ contract }) => formatContract(contract));
   const lengths = texts.map((text) => text.length);
   const column = Math.max(0, ...lengths.filter((length) => length <= MAX_LENGTH));

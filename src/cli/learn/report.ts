@@ -19,7 +19,7 @@ export function formatReport(
   configured: ConfiguredContract,
 ): string {
   const of = (kind: ResponseKind) => responses.filter((_, index) => kinds[index] === kind);
-  const trails = of('audit').map(({ response }) => response);
+  const trails = of('audit');
   // learnContract() completes the part of each kind that there is.
   const { audit, login } = contract as { audit: AuditContract; login: LoginContract };
   const lines = [

@@ -12,7 +12,14 @@ import { connect } from '../live-service.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A response, and its name in the report. */
-export type NamedResponse = { readonly name: string; readonly response: UpstreamResponse };
+export type NamedResponse = {
+  readonly name: string;
+  readonly response: UpstreamResponse;
+  /** Whether it is that of the request for the audit trail. */
+  readonly isRequested?: boolean;
+  /** The base URL of the service, if it is known. */
+  readonly url?: URL | undefined;
+};
 
 /**
  * Loads the saved responses that the command line names, or else requests the audit trail from the service.
@@ -24,11 +31,15 @@ export async function loadResponses(
 ): Promise<readonly NamedResponse[]> {
   const { from, headers: headersFile } = commandLine;
   if (from.length === 0 && headersFile === undefined)
-    return [{ name: 'the response', response: await fetchTrail(runtime, commandLine) }];
+    return [await fetchTrail(runtime, commandLine)];
   // Saved responses need no settings from the environment. Wrong options are reported nevertheless.
-  loadSettings({ ...runtime, ...commandLine, ...COMMANDS.learn, environment: {} });
+  const { config } = loadSettings({
+    ...{ ...runtime, ...commandLine, ...COMMANDS.learn },
+    environment: {},
+  });
+  const url = config.UPSTREAM_URL;
   if (headersFile === undefined)
-    return from.map((file) => ({ name: file, response: loadSaved(runtime, '--from', file) }));
+    return from.map((file) => ({ name: file, response: loadSaved(runtime, '--from', file), url }));
   const [file, ...others] = from;
   if (others.length > 0)
     throw new ConfigError(['--headers describes one response: give one file with --from.']);
@@ -43,7 +54,7 @@ export async function loadResponses(
     ]);
   const response =
     file === undefined ? { ...head, body: undefined } : loadSaved(runtime, '--from', file, head);
-  return [{ name: file ?? headersFile, response }];
+  return [{ name: file ?? headersFile, response, url }];
 }
 
 const NO_HEADERS: Head = { status: 200, headers: {} };
@@ -112,7 +123,8 @@ const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: |$)/;
 /** A header (RFC 9110, section 5): a name and a value, without the spaces around it. */
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/;
 
-async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<UpstreamResponse> {
+async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<NamedResponse> {
   await using service = connect(runtime, commandLine, 'learn');
-  return await service.get(path`/api/v1/audit`);
+  const response = await service.get(path`/api/v1/audit`);
+  return { name: 'the response', response, isRequested: true, url: service.url };
 }

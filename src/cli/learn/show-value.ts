@@ -10,19 +10,33 @@ const SECRET_VALUES = /^(?:ey[\w-]{8,}\.[\w-]+\.|(?:bearer|basic|token) \S{8,})/
 
 /** Whether a field holds a credential, judged by its pointer and a value. */
 export function isSecret(pointer: string, value: unknown): boolean {
+  return SECRET_NAMES.test(wordsOf(pointer)) || SECRET_VALUES.test(String(value));
+}
+
+/** The words of the last key that says what a value is. */
+function wordsOf(pointer: string): string {
   const [key = '', parent = ''] = pointer
     .split('/')
     .filter((token) => !/^\d*$/.test(token))
     .toReversed();
-  const { words } = splitMemberName(/^(?:value|key|raw|text)$/i.test(key) ? parent : key);
-  return SECRET_NAMES.test(words) || SECRET_VALUES.test(String(value));
+  return splitMemberName(/^(?:value|key|raw|text)$/i.test(key) ? parent : key).words;
 }
 
-/** Formats a value of a field for the report: escaped, cut, and only the length of a credential. */
-export function showValue(pointer: string, value: unknown, width: number): string {
-  const text = String(value);
-  return cut(isSecret(pointer, value) ? describeLength(text) : text, width);
-}
+/** Names of what may be a credential in a record, or a text about one. */
+const MAYBE_SECRET_NAMES =
+  /(?:^| )(?:session|(?:session )?sid|\w*sess ?id|jsessionid|session id|ticket|hash|salt|signature|nonce|csrf|xsrf|assertion|(?:auth|authentication|client|consumer|master|shared) key|(?:recovery|backup|auth|authorization) code)$/;
+
+/** Formats a value of the field at a pointer for the report, in a number of columns. */
+export type ShowValue = (pointer: string, value: unknown, width: number) => string;
+
+/** Formats a value of a trail: escaped, cut, and only the length of what may be a credential. */
+export const showValue: ShowValue = (pointer, value, width) => {
+  const isHidden = isSecret(pointer, value) || MAYBE_SECRET_NAMES.test(wordsOf(pointer));
+  return isHidden ? showLength(pointer, value, width) : cut(String(value), width);
+};
+
+/** Formats a value of a response that may be that of a login: only its length. */
+export const showLength: ShowValue = (_, value, width) => cut(describeLength(String(value)), width);
 
 /** The length of a text that must not be shown. */
 export function describeLength(text: string): string {

@@ -2,6 +2,7 @@ import { profileFields } from '../../inference/profile-fields.ts';
 import type { LoginContract, Source } from '../../mapping/contract.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
+import { describeLength } from './show-value.ts';
 import { detectFormats } from './time-candidates.ts';
 
 /** A text of a response to a login: a field of the body, or a header. */
@@ -95,7 +96,7 @@ export function suggestExpiry({ body }: UpstreamResponse): readonly LoginSuggest
         .filter((format) => format !== null)
         .map((format) => ({
           contract: { expires: { at: pointer, ...format } },
-          note: String(value),
+          note: describeLength(String(value)),
         }));
     })
     .slice(0, MAX_SUGGESTIONS);

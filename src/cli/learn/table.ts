@@ -1,7 +1,7 @@
 import { EVENT_FIELDS, usedPointers } from '../../inference/event-fields.ts';
 import type { EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { cut, showValue } from './show-value.ts';
+import { cut, type ShowValue } from './show-value.ts';
 
 /** Columns of the report, of the pointers at most, and of a value. */
 const WIDTH = 100;
@@ -15,6 +15,7 @@ const VALUE = 24;
 export function formatTable(
   events: readonly AuditEvent[],
   contract: EventContract,
+  showValue: ShowValue,
 ): readonly string[] {
   const records = events.map(({ raw }) => raw);
   const rows = EVENT_FIELDS.map(({ name, read, entryOf }) => {

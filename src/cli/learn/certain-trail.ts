@@ -1,0 +1,87 @@
+import { completeAudit } from '../../inference/complete-contract.ts';
+import { listEnvelopeFields } from '../../inference/envelope.ts';
+import { usedPointers } from '../../inference/event-fields.ts';
+import { FIRST_WEAK_PATTERN, LIST_NAMES } from '../../inference/vocabulary.ts';
+import { readAuditPage } from '../../mapping/audit-page.ts';
+import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
+import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
+import { splitMemberName } from '../../mapping/member-names.ts';
+import { isLocalTime, parseTime } from '../../mapping/time.ts';
+import { isObject } from '../../mapping/values.ts';
+import type { UpstreamResponse } from '../../upstream/types.ts';
+import { type Candidate, listCandidates } from './candidates.ts';
+import { VERBS } from './names.ts';
+
+/** Words in the names of what surrounds a list in the response to a login. */
+const LOGIN_WORDS =
+  /\b(?:token|session|sid|\w*sessid|jsessionid|ticket|secret|password|passwd|passphrase|pwd|credential|jwt|bearer|cookie|otp|pin|hash|salt|signature|nonce|csrf|xsrf|saml|assertion|log ?[io]n|sign ?in|auth\w*|key|user|account|profile|role|permission|scope|grant|entitlement|expir\w*|refresh|access|identity)\b/;
+
+/** Names of opaque texts that are no credentials. */
+const REQUEST_WORDS =
+  /\b(?:request|trace|correlation|span|transaction|query|etag|version|checksum)\b/;
+
+const OPAQUE = /^(?=.*\d)[\w+/=.~:|-]{12,}$/;
+
+/**
+ * Whether a response is certainly a page of the audit trail, and not that of a login with a list of objects: its records
+ * have times and actions, or times, IDs, outcomes and no opaque text; and no name around them is one that a login may have.
+ * Of any other, no value is shown.
+ */
+export function isCertainlyTrail(
+  response: UpstreamResponse,
+  audit: AuditContract,
+  configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
+): boolean {
+  const { body } = response;
+  const { records, event } = audit;
+  const { length, item } = readAuditPage(completeAudit(response, audit), response);
+  const sample = { length: Math.min(length, SAMPLE_SIZE) };
+  const events = Array.from(sample, (_, index) => item(index));
+  if (events.length === 0) return true;
+  if (isObject(body) && isObject(body['log']) && records === '/log/entries') return false; // a HAR
+  const around = listEnvelopeFields(body, records).filter(({ kinds }) => kinds.size === 0);
+  const isOfLogin = around.some(
+    ({ pointer, value }) =>
+      LOGIN_WORDS.test(wordsOf(pointer)) ||
+      (isOpaque(String(value)) && !REQUEST_WORDS.test(wordsOf(pointer))),
+  );
+  if (isOfLogin || LOGIN_WORDS.test(wordsOf(records ?? ''))) return false;
+  const raw = events.map((one) => one.raw);
+  const fields = listCandidates(raw, () => false);
+  const isMost = (count: number) => count * 2 >= events.length;
+  const countOf = (name: 'id' | 'occurredAt' | 'action' | 'outcome') =>
+    events.filter((one) => one[name] !== null).length;
+  const hasTimes =
+    isMost(countOf('occurredAt')) ||
+    fields.some((field) => isTime(field) && isMost(field.texts.length));
+  if (!hasTimes) return false;
+  const isPlain = fields.every(({ texts }) => texts.every((text) => !isOpaque(text)));
+  if (isPlain && events.length > 1 && countOf('id') > 1 && countOf('outcome') > 0) return true;
+  if (!isMost(countOf('action'))) return false;
+  if (configured.action !== undefined) return true;
+  const actions = usedPointers(event.action, raw);
+  const isNamed = fields.some(
+    ({ pointer, meaning: { ranks } }) =>
+      actions.includes(pointer) && ranks.action >= 0 && ranks.action < FIRST_WEAK_PATTERN.action,
+  );
+  const verbs = events.filter(({ action }) => VERBS.test(action?.replace(/[_\W]+/g, ' ') ?? ''));
+  const list = wordsOf(records?.replace(/^.*\//, '/') ?? '');
+  return isNamed || (isMost(verbs.length) && LIST_NAMES.strong.test(list));
+}
+
+function isOpaque(text: string): boolean {
+  return OPAQUE.test(text) && parseTime(text) === null;
+}
+
+function wordsOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .map((token) => splitMemberName(token).words)
+    .join(' ');
+}
+
+function isTime({ meaning, values }: Candidate): boolean {
+  const { ranks, isOtherTime, isExcluded } = meaning;
+  if (ranks.occurredAt < 0 || isOtherTime || isExcluded) return false;
+  return values.every((value) => parseTime(value) !== null || isLocalTime(String(value)));
+}
