@@ -67,19 +67,24 @@ function parse(cursor: string): unknown {
 export function toTokenParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
-  return preceding ? [parameter, value, preceding.pages, preceding.records] : [parameter, value];
+  if (preceding === undefined) return [parameter, value];
+  const { pages, records, empty } = preceding;
+  return [parameter, value, empty ? [pages, empty] : pages, records];
 }
 
 /** The token of these parts; null for none. Undefined if they are not those of a token. */
 export function fromTokenParts(parts: readonly unknown[]): PageToken | null | undefined {
-  const [first, value, pages, records] = parts;
+  const [first, value, counts, records] = parts;
   if (parts.length === 0) return null;
   if (typeof first !== 'string' || parts.length > 4) return undefined;
   if (parts.length === 1) return { link: first };
   if (typeof value !== 'string') return undefined;
   if (parts.length === 2) return { parameter: first, value };
-  const isCounted = isIndex(pages) && isIndex(records);
-  return isCounted ? { parameter: first, value, preceding: { pages, records } } : undefined;
+  const [pages, empty, ...others]: readonly unknown[] = [counts].flat();
+  if (!isIndex(pages) || !isIndex(records) || others.length > 0) return undefined;
+  if (!Array.isArray(counts)) return { parameter: first, value, preceding: { pages, records } };
+  const isPart = isIndex(empty) && empty > 0 && empty <= pages;
+  return isPart ? { parameter: first, value, preceding: { pages, records, empty } } : undefined;
 }
 
 function isIndex(value: unknown): value is number {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { Source } from '../mapping/contract.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
@@ -73,6 +74,8 @@ export async function fetchPages<Item extends ListItem>(
     const isOverlap = wanted === null && from > 0;
     if (wanted === null && (await isUnordered(previous?.page, page, from)))
       throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
+    if (page.isAfterHole(token))
+      throw toPagingError({ missing: `${page.entryNames.paging}.start`, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {
       page,
@@ -170,13 +173,33 @@ function parameterEntry(token: PageToken | null, { entryNames: { paging } }: Lis
 }
 
 /** The error for a next page that cannot be requested. */
-export function toPagingError({ missing, reason }: MissingPage): GatewayError {
+export function toPagingError(page: MissingPage): GatewayError {
+  const { missing, reason, announcedBy = [], linkAt = null } = page;
   const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
+  const nulls = announcedBy.map((entry) => `\`${entry}: null\``).join(' and ');
+  const hint = nulls && ` If there are none that the caller may read, set ${nulls}.`;
   const message =
-    reason === undefined
-      ? `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).`
-      : `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`;
+    reason !== undefined
+      ? `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`
+      : linkAt !== null
+        ? `The service has more records, but ${describeForeignLink(linkAt, missing)} in the contract (KEYTRAIL_CONTRACT), or another style in \`${missing.replace(/\.follow$/, '')}\`.`
+        : `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).${hint}`;
   return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
+}
+
+/** Pointers that name members. Others may have keys that are data, which no message contains. */
+const NAMES = /^(?:\/[a-z_@$][a-z_@$: .-]*\d?)+$/i;
+
+/** Says what a link to the next page leads to, and what to set. */
+export function describeForeignLink(at: Source, entry: string): string {
+  const [pointer] = [at].flat();
+  const place =
+    typeof pointer === 'string'
+      ? NAMES.test(pointer)
+        ? `the link at \`${pointer}\``
+        : 'the link to the next page'
+      : `the link in the header \`${pointer?.header}\``;
+  return `${place} leads to another host or path: set \`${entry}\` to \`query\``;
 }
 
 /**
