@@ -88,7 +88,7 @@ const headerKindsOf = memoize((name): ReadonlySet<EnvelopeKind> => {
 });
 
 /** Headers whose value may be a JSON object, such as `x-pagination`. */
-const JSON_HEADER = /pag(?:e|inat)|meta|cursor|result|list|total|count/;
+const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
 
 /** Lists the headers that describe the list, and the members of those that hold a JSON object. */
 function listHeaders({ headers }: UpstreamResponse): readonly SourceField[] {
@@ -177,7 +177,7 @@ export function inferEnvelope(
   const last = isTrueOf('last') ?? (hasNext ? undefined : isTrueOf('done'));
   // A number next to a cursor may be that of the last record.
   const isLast = last !== undefined && !(hasNext && isCount(last.value));
-  // Each page may be a part of a list that links or cursors lead through, and an estimate says nothing about its end.
+  // An estimate says nothing about the end of a list that links or cursors lead through.
   const isFollowed = /^(?:cursor|next-link|link-header)$/.test(style);
   const isCountedBehind = (read: PageCounts) =>
     hasPages
@@ -186,7 +186,8 @@ export function inferEnvelope(
   const flagAt = (read: PageCounts | null) => {
     if (flag !== null) return flag ? 'more' : 'end';
     if (configured.more === null) return null;
-    return isNotLast || (isPart && !(isFollowed && read === null)) ? 'more' : null;
+    // Without counts the page was requested by a link or a cursor: each may be a part, the last one too.
+    return isNotLast || (isPart && read !== null) ? 'more' : null;
   };
   return {
     total: isInexact ? null : total,

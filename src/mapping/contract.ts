@@ -151,9 +151,10 @@ export type Range = {
   readonly total: number | null;
 };
 
-/** Numbers of pages and of records, and how many of the pages had none. */
+/** Numbers of pages and of records, how many of the pages had none, and the records of the largest page if they differ. */
 export type PageCounts = Readonly<Record<'pages' | 'records', number>> & {
   readonly empty?: number;
+  readonly largest?: number;
 };
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */

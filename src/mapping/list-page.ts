@@ -6,6 +6,7 @@ import { compilePointer } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import {
   type Announcement,
+  announcersOf,
   countRead,
   type EntryNames,
   FIRST_PAGE,
@@ -46,6 +47,8 @@ export type ListPage<Item extends ListItem = ListItem> = {
   next(token?: PageToken | null): NextPage;
   /** What a flag or a count of the response says about further pages. */
   announces(token?: PageToken | null): Announcement;
+  /** The entries from which it is known that there are more records. */
+  announcedBy(token?: PageToken | null): readonly string[];
   /** Where a link to the next page is. */
   linkAt(): Source;
   /** Whether the response shows that records between the page before this one and this one were skipped. */
@@ -127,6 +130,7 @@ export function readListPage<Item extends ListItem>(
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(response, factsFor(token))),
     announces: (token) => readAnnouncement(response, factsFor(token)),
+    announcedBy: (token) => announcersOf(response, factsFor(token)),
     linkAt: () => {
       const { style, next } = facts().paging;
       return style === 'link-header' ? { header: 'link' } : next;

@@ -77,7 +77,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const next = readByStyle(response, page, read, isMore);
   const missing = (entry: string) => ({
     missing: entry,
-    announcedBy: announcersOf(response, page, read),
+    announcedBy: announcersOf(response, page),
   });
   if (next !== null)
     return 'missing' in next && next.reason === undefined ? missing(next.missing) : next;
@@ -128,11 +128,8 @@ function isBehind(
 }
 
 /** The entries of what says that there are more. */
-function announcersOf(
-  response: UpstreamResponse,
-  page: PageFacts,
-  read: PageCounts | null,
-): readonly string[] {
+export function announcersOf(response: UpstreamResponse, page: PageFacts): readonly string[] {
+  const read = countRead(response, page);
   const { paging, total } = page.entryNames;
   const [isTotal, isPages] = isBehind(response, page, read);
   const isFlag = readFlag(response, page) === 'more';
@@ -147,7 +144,7 @@ function announcersOf(
 
 /**
  * Whether records between this page and the one before it were skipped: the response says where the page begins, and
- * that is a whole page too far.
+ * that is a whole page too far. Less than that may be what the service has filtered.
  */
 export function isAfterHole({ paging, request, announcements, total }: PageFacts): boolean {
   const { range, size: stated } = announcements;
@@ -156,13 +153,18 @@ export function isAfterHole({ paging, request, announcements, total }: PageFacts
   if (paging.style !== 'page' || preceding === undefined || offset === null) return false;
   // An offset beyond the total is another number, such as the time of the first record.
   if (range === null && (total === null || offset >= total)) return false;
-  const { pages, records, empty = 0 } = preceding;
+  const { pages } = preceding;
   const isRangeFull = range !== null && range.end < (range.total ?? 0);
-  const usual = records / (pages - empty);
-  const size =
-    stated ?? (isRangeFull ? range.end - range.start : offset % usual === 0 ? usual : null);
+  const size = stated ?? (isRangeFull ? range.end - range.start : 0);
   // Offsets may start at 0 or at 1.
-  return size !== null && size > 0 && offset > pages * size + Math.max(1, size - 1);
+  if (size > 0) return offset > pages * size + Math.max(1, size - 1);
+  // Without its size, the first page may have been full: the second one then begins where the third would.
+  return pages === 1 && [0, 1].includes(offset - 2 * usualSize(preceding));
+}
+
+/** The number of records of the largest page; NaN if all were empty. */
+function usualSize({ pages, records, empty = 0, largest }: PageCounts): number {
+  return largest ?? (pages > empty ? records / (pages - empty) : Number.NaN);
 }
 
 /** Number of pages and of records that were read up to this page; null if that is unknown. An empty page is not counted. */
@@ -170,8 +172,10 @@ export function countRead(response: UpstreamResponse, page: PageFacts): PageCoun
   const { token } = page.request;
   const preceding = token === null ? countSkipped(response, page) : (token.preceding ?? null);
   if (preceding === null || page.length === 0) return preceding;
-  const { pages, records } = preceding;
-  return { ...preceding, pages: pages + 1, records: records + page.length };
+  const { pages, records, empty = 0 } = preceding;
+  const read = { ...preceding, pages: pages + 1, records: records + page.length };
+  const largest = Math.max(page.length, pages > empty ? usualSize(preceding) : 0);
+  return largest * (pages + 1 - empty) === read.records ? read : { ...read, largest };
 }
 
 /** Counts what precedes the first page that was read: the client may have requested a later one by `parameters`. */
@@ -282,6 +286,8 @@ function readCounted(
   if (isLast && !isMore) return null;
   const announcedPages = pageCount === null ? countPages(page, read) : Number(pageCount);
   if (isEmpty && (style !== 'page' || !(read.pages + 1 < announcedPages))) return null;
+  // Of a list with empty pages, the number of the records is not expected to be that of the total.
+  if (!isEmpty && read.empty && read.pages >= announcedPages) return { missing: entryNames.paging };
   if (isLastNumber) return { missing: `${entryNames.paging}.pages` };
   if (parameter === null) return { missing: `${entryNames.paging}.parameter` };
   const current = readPosition(response, page);
@@ -300,10 +306,9 @@ function countPages(
   { request, paging, announcements, total }: PageFacts,
   read: PageCounts,
 ): number {
-  const filled = read.pages - (read.empty ?? 0);
-  const size =
-    announcements.size ??
-    (filled > 0 ? read.records / filled : Number(requestedSize(request, paging) ?? Number.NaN));
+  const usual = usualSize(read);
+  const requested = Number(requestedSize(request, paging) ?? Number.NaN);
+  const size = announcements.size ?? (Number.isNaN(usual) ? requested : usual);
   return total === null || size === 0 ? Number.NaN : Math.ceil(total / size);
 }
 

@@ -68,8 +68,9 @@ export function toTokenParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
   if (preceding === undefined) return [parameter, value];
-  const { pages, records, empty } = preceding;
-  return [parameter, value, empty ? [pages, empty] : pages, records];
+  const { pages, records, empty, largest } = preceding;
+  const isEven = empty === undefined && largest === undefined;
+  return [parameter, value, isEven ? pages : [pages, empty, largest], records];
 }
 
 /** The token of these parts; null for none. Undefined if they are not those of a token. */
@@ -80,11 +81,16 @@ export function fromTokenParts(parts: readonly unknown[]): PageToken | null | un
   if (parts.length === 1) return { link: first };
   if (typeof value !== 'string') return undefined;
   if (parts.length === 2) return { parameter: first, value };
-  const [pages, empty, ...others]: readonly unknown[] = [counts].flat();
+  const [pages, empty, largest, ...others]: readonly unknown[] = [counts].flat();
   if (!isIndex(pages) || !isIndex(records) || others.length > 0) return undefined;
-  if (!Array.isArray(counts)) return { parameter: first, value, preceding: { pages, records } };
-  const isPart = isIndex(empty) && empty > 0 && empty <= pages;
-  return isPart ? { parameter: first, value, preceding: { pages, records, empty } } : undefined;
+  const isCount = (count: unknown) => count == null || isIndex(count);
+  if (!isCount(empty) || !isCount(largest)) return undefined;
+  const preceding = {
+    ...{ pages, records },
+    ...(isIndex(empty) && { empty }),
+    ...(isIndex(largest) && { largest }),
+  };
+  return { parameter: first, value, preceding };
 }
 
 function isIndex(value: unknown): value is number {

@@ -140,7 +140,9 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   }
   if (!isRequested) return following;
   // Some services return a cursor on the last page as well.
-  return isNumbered || page.announces(token) === 'more' ? problem : null;
+  if (!isNumbered && page.announces(token) !== 'more') return null;
+  if (page.length > 0) return problem;
+  return { missing: `${page.entryNames.paging}.next`, announcedBy: page.announcedBy(token) };
 }
 
 /** The last page with records. Pages without records, as filters and permissions leave them, may come between others. */
