@@ -173,12 +173,15 @@ export function inferEnvelope(
     length > 0 && (range === null ? status === 206 : range.end < (range.total ?? Infinity));
   const isTrueOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === true);
   const isFalseOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === false);
-  const isNotLast = (isFalseOf('last') ?? isFalseOf('done') ?? isTrueOf('partial')) !== undefined;
+  // PHP and SQL write false as 0. With 1, a number under the name `last` is no flag.
+  const notLast =
+    isFalseOf('last') ??
+    isFalseOf('done') ??
+    find('last', ({ value, kinds }) => length > 0 && !kinds.has('pages') && String(value) === '0');
+  const isNotLast = notLast !== undefined || isTrueOf('partial') !== undefined;
   const last = isTrueOf('last') ?? (hasNext ? undefined : isTrueOf('done'));
   // A number next to a cursor may be that of the last record.
   const isLast = last !== undefined && !(hasNext && isCount(last.value));
-  // An estimate says nothing about the end of a list that links or cursors lead through.
-  const isFollowed = /^(?:cursor|next-link|link-header)$/.test(style);
   const isCountedBehind = (read: PageCounts) =>
     hasPages
       ? numberAt(pages) > read.pages
@@ -209,7 +212,7 @@ export function inferEnvelope(
       says: (read) => {
         const flagged = flagAt(read);
         if (flagged !== null) return flagged;
-        const isUncounted = isInexact && length > 0 && !isFollowed;
+        const isUncounted = isInexact && length > 0 && style === 'none';
         const isMore =
           (configuredTotal !== null && numberAt(remaining) > 0) ||
           (read !== null && (isUncounted || isCountedBehind(read)));
@@ -217,6 +220,7 @@ export function inferEnvelope(
         return isLast && configured.more !== null ? 'end' : null;
       },
       hasNext: configured.next !== null && hasNext,
+      isInexact,
       hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),
       isBare: Array.isArray(body) || Object.keys(Object(body)).length === 1,
       remaining: configuredTotal === null ? null : remaining,
@@ -241,7 +245,7 @@ function findNextHeader({ headers }: UpstreamResponse): Source {
 
 /** Reads a flag. A cursor may be 1, "0" or "t" as well, so these are flags only under the name of one. */
 function flagOf({ value, kinds }: SourceField): boolean | null {
-  const isLetter = kinds.has('last') && !kinds.has('pages') && String(value) !== '1';
+  const isLetter = kinds.has('last') && !isCount(value);
   return kinds.has('flag') || isLetter || isWordFlag(value) ? toFlag(value) : null;
 }
 

@@ -185,9 +185,9 @@ export const ENVELOPE_FIELDS = {
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
   /** Flags that are false on every page but the last. */
-  last: /\b(?:last|final|no more)(?: page)?$|\b(?:end|eof|exhausted)$|\bend of \w+$/,
+  last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$/,
   /** The same, but they may be true of a query that has ended while pages of its result remain. */
-  done: /\b(?:done|complete|completed|finished)(?: page)?$/,
+  done: /\b(?:done|complete|completed|finished|end)(?: page)?$/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   /** Flags that say only if they are true that there are more. */
   partial: /\b(?:partial|incomplete)\b/,

@@ -131,6 +131,8 @@ export type Announcements = {
   flag(read: PageCounts | null): 'more' | 'end' | null;
   /** Whether there is a link to a next page, or a cursor. */
   readonly hasNext: boolean;
+  /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */
+  readonly isInexact: boolean;
   /** Whether a count of records is above 0. */
   readonly hasCount: boolean;
   /** Whether the body is only a list, or an object with no other member. */

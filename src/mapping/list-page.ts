@@ -166,7 +166,9 @@ function isEmptyPage(
   { records: pointer, announcements }: LazyListContract,
   { body, status }: UpstreamResponse,
 ): boolean {
-  if (!COMPLETE.test(String(status)) || announcements().hasCount) return false;
+  const { hasCount, hasNext } = announcements();
+  const mayBeEmpty = COMPLETE.test(String(status)) || (status === 206 && hasNext);
+  if (!mayBeEmpty || hasCount) return false;
   if (body === null) return true;
   let value: unknown = pointer === null ? undefined : body;
   for (const token of (pointer ?? '').split('/*', 1).join().split('/').slice(1)) {

@@ -84,8 +84,11 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   // A configured `next` that is null says that this is the last page. One that is absent may be misspelt.
   const hasOtherNext =
     request.token === null &&
-    (style === 'none' || style === 'link-header' || (hasNext && isAbsent(paging.next, response))) &&
-    announcements.hasNext;
+    announcements.hasNext &&
+    (length === 0 ||
+      style === 'none' ||
+      style === 'link-header' ||
+      (hasNext && isAbsent(paging.next, response)));
   const isFull = style === 'none' && isOfRequestedSize(page);
   // A total next to an empty first page counts something else.
   const isCounted = length > 0 || request.token !== null || readFlag(response, page) === 'more';
@@ -138,8 +141,10 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
     ...(isTotal ? [total] : []),
     ...(isPages ? [`${paging}.pages`] : []),
   ];
+  if (found.length > 0) return found;
   // The number of remaining records, or an estimate.
-  return found.length === 0 && page.announcements.says(read) === 'more' ? [total] : found;
+  if (page.announcements.isInexact || page.announcements.says(read) === 'more') return [total];
+  return page.announcements.hasNext ? [`${paging}.next`] : [];
 }
 
 /**
@@ -274,14 +279,15 @@ function readCounted(
   read: PageCounts | null,
   isMore: boolean,
 ): NextPage {
-  const { paging, request, total, length, entryNames } = page;
+  const { paging, request, announcements, total, length, entryNames } = page;
   const { style, pages, parameter } = paging;
   const { token } = request;
   // The token was a link or a cursor, and this response has none: it is the last page, whatever its counts say.
   if (read === null) return null;
   const isEmpty = length === 0;
   const pageCount = readSource(pages, response);
-  const isLastNumber = pageCount !== null && read.pages >= Number(pageCount);
+  const isCounted = isEmpty || !announcements.isInexact;
+  const isLastNumber = pageCount !== null && isCounted && read.pages >= Number(pageCount);
   const isLast = pageCount === null ? total !== null && read.records >= total : isLastNumber;
   if (isLast && !isMore) return null;
   const announcedPages = pageCount === null ? countPages(page, read) : Number(pageCount);

@@ -118,11 +118,8 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   const previous = lastFilled(pages.slice(0, -1));
   const { page, token, repeats } = last;
   const following = page.next(token);
-  if (page.length === 0 && page.announces(token) !== 'more') {
-    // A configured flag may be wrong, so a cursor leads on for a while. It is obeyed if only empty pages follow.
-    const isEnd = pages.length === MAX_PAGES && page.announces(token) === 'end';
-    if (isEnd || isTotalReached(pages, page.total())) return null;
-  }
+  if (page.length === 0 && page.announces(token) !== 'more' && isTotalReached(pages, page.total()))
+    return null;
   const isRequested =
     following !== null && pages.some((one) => isSameRequest(one.token, following));
   const isNumbered = token?.preceding !== undefined;

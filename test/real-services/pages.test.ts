@@ -230,21 +230,6 @@ describe('P1: a page without records', () => {
     expect(service.seen).toHaveLength(20);
   });
 
-  it('with ever new cursors ends after ten of them if the configured flag is false', async () => {
-    let count = 0;
-    await using service = await startService(() => {
-      count += 1;
-      return {
-        body: { events: count === 1 ? records(1) : [], again: false, next_cursor: `c${count}` },
-      };
-    });
-    const paging = { parameter: 'at', more: '/again' };
-    await using gateway = gatewayOver(service.url, { contract: { audit: { paging } } });
-    const { page } = await request(gateway);
-    expect(page).toMatchObject({ nodes: [{ id: 'r1' }], pageInfo: { hasNextPage: false } });
-    expect(service.seen).toHaveLength(10);
-  });
-
   it('is an error with the entry to set where its cursor cannot be requested', async () => {
     const { read, end, message } = await walk({ '': { body: { events: [], next_cursor: 'a' } } });
     expect(read).toMatchObject([{ nodes: [], totalCount: null, pageInfo: { hasNextPage: true } }]);
