@@ -169,8 +169,10 @@ export function inferEnvelope(
   const next = { cursor, 'next-link': link };
   const position = { page, offset };
   const hasPages = pages !== null && configured.pages !== null;
-  const isPart =
-    length > 0 && (range === null ? status === 206 : range.end < (range.total ?? Infinity));
+  const isPart = length > 0 && range !== null && range.end < (range.total ?? 0);
+  // Of pages that follow one another, each may be a part, the last one too.
+  const isCounted = (total !== null && !isInexact) || hasPages;
+  const maybePart = (range === null ? status === 206 : range.total === null) && !isCounted;
   const isTrueOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === true);
   const isFalseOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === false);
   // PHP and SQL write false as 0. With 1, a number under the name `last` is no flag.
@@ -186,12 +188,9 @@ export function inferEnvelope(
     hasPages
       ? numberAt(pages) > read.pages
       : configuredTotal !== null && !isInexact && numberAt(total) > read.records;
-  const flagAt = (read: PageCounts | null) => {
-    if (flag !== null) return flag ? 'more' : 'end';
-    if (configured.more === null) return null;
-    // Without counts the page was requested by a link or a cursor: each may be a part, the last one too.
-    return isNotLast || (isPart && read !== null) ? 'more' : null;
-  };
+  const said = flag === null ? isNotLast || isPart : flag;
+  const flagged =
+    configured.more === null || (flag === null && !said) ? null : said ? 'more' : 'end';
   return {
     total: isInexact ? null : total,
     paging: {
@@ -208,17 +207,19 @@ export function inferEnvelope(
       inclusive: null,
     },
     announcements: {
-      flag: flagAt,
+      flag: flagged,
       says: (read) => {
-        const flagged = flagAt(read);
         if (flagged !== null) return flagged;
-        const isUncounted = isInexact && length > 0 && style === 'none';
-        const isMore =
-          (configuredTotal !== null && numberAt(remaining) > 0) ||
-          (read !== null && (isUncounted || isCountedBehind(read)));
-        if (isMore) return 'more';
+        const hasRemaining = configuredTotal !== null && numberAt(remaining) > 0;
+        if (hasRemaining || (read !== null && isCountedBehind(read))) return 'more';
         return isLast && configured.more !== null ? 'end' : null;
       },
+      firstOfMore:
+        length > 0 && maybePart && configured.more !== null
+          ? 'more'
+          : length > 0 && isInexact && style === 'none'
+            ? 'total'
+            : null,
       hasNext: configured.next !== null && hasNext,
       isInexact,
       hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),

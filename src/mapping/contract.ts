@@ -127,8 +127,13 @@ export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
 export type Announcements = {
   /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
   says(read: PageCounts | null): 'more' | 'end' | null;
-  /** By a flag, or the status or range of a partial response. */
-  flag(read: PageCounts | null): 'more' | 'end' | null;
+  /** By a flag, or the range of a partial response. */
+  readonly flag: 'more' | 'end' | null;
+  /**
+   * Whether a first page is probably not the last, and the entry that denies it: the response is a part of an unknown
+   * whole, or the total is a lower bound.
+   */
+  readonly firstOfMore: 'more' | 'total' | null;
   /** Whether there is a link to a next page, or a cursor. */
   readonly hasNext: boolean;
   /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */

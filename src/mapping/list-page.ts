@@ -79,7 +79,11 @@ export function readListPage<Item extends ListItem>(
   const found = recordsAt(contract.records, body);
   const isAbsent = found === null || body === null;
   if (isAbsent) throwOnSoftFailure(response, 'read');
-  const records = isAbsent ? (isEmptyPage(contract, response) ? [] : null) : found;
+  const records = isAbsent
+    ? isEmptyPage(contract, response, request.token === null)
+      ? []
+      : null
+    : found;
   if (records === null) {
     const problem =
       contract.records === null
@@ -165,10 +169,11 @@ const NOTHING_WRONG =
 function isEmptyPage(
   { records: pointer, announcements }: LazyListContract,
   { body, status }: UpstreamResponse,
+  isFirst: boolean,
 ): boolean {
-  const { hasCount, hasNext } = announcements();
-  const mayBeEmpty = COMPLETE.test(String(status)) || (status === 206 && hasNext);
-  if (!mayBeEmpty || hasCount) return false;
+  const { hasCount, hasNext, says } = announcements();
+  const isNotEnd = hasNext || !isFirst || says({ pages: 1, records: 0 }) === 'more';
+  if (hasCount || !(COMPLETE.test(String(status)) || (status === 206 && isNotEnd))) return false;
   if (body === null) return true;
   let value: unknown = pointer === null ? undefined : body;
   for (const token of (pointer ?? '').split('/*', 1).join().split('/').slice(1)) {

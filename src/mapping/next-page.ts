@@ -108,7 +108,11 @@ export function readAnnouncement(response: UpstreamResponse, page: PageFacts): A
   // Counts show that a page was skipped, whatever a flag says.
   const isSkipped = page.request.token !== null && isBehind(response, page, read).includes(true);
   if (flag === 'more' || said === 'more' || isSkipped) return 'more';
-  return flag ?? said;
+  return flag ?? said ?? (isFirstOfMore(page) ? 'more' : null);
+}
+
+function isFirstOfMore({ request, announcements }: PageFacts): boolean {
+  return request.token === null && announcements.firstOfMore !== null;
 }
 
 /** What a flag says, that of the contract or another one. */
@@ -116,7 +120,7 @@ function readFlag(response: UpstreamResponse, page: PageFacts): Announcement {
   const { paging, announcements } = page;
   const flag = toFlag(readSource(paging.more, response));
   if (flag === true) return 'more';
-  return announcements.flag(countRead(response, page)) ?? (flag === null ? null : 'end');
+  return announcements.flag ?? (flag === null ? null : 'end');
 }
 
 /** Whether the total, and whether the number of pages, is larger than what was read. */
@@ -135,7 +139,8 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   const read = countRead(response, page);
   const { paging, total } = page.entryNames;
   const [isTotal, isPages] = isBehind(response, page, read);
-  const isFlag = readFlag(response, page) === 'more';
+  const { firstOfMore, hasNext, isInexact, says } = page.announcements;
+  const isFlag = readFlag(response, page) === 'more' || firstOfMore === 'more';
   const found = [
     ...(isFlag ? [`${paging}.more`] : []),
     ...(isTotal ? [total] : []),
@@ -143,8 +148,8 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   ];
   if (found.length > 0) return found;
   // The number of remaining records, or an estimate.
-  if (page.announcements.isInexact || page.announcements.says(read) === 'more') return [total];
-  return page.announcements.hasNext ? [`${paging}.next`] : [];
+  if (isInexact || says(read) === 'more') return [total];
+  return hasNext ? [`${paging}.next`] : [];
 }
 
 /**
@@ -293,7 +298,8 @@ function readCounted(
   const announcedPages = pageCount === null ? countPages(page, read) : Number(pageCount);
   if (isEmpty && (style !== 'page' || !(read.pages + 1 < announcedPages))) return null;
   // Of a list with empty pages, the number of the records is not expected to be that of the total.
-  if (!isEmpty && read.empty && read.pages >= announcedPages) return { missing: entryNames.paging };
+  if (!isEmpty && isCounted && read.empty && read.pages >= announcedPages)
+    return { missing: entryNames.paging };
   if (isLastNumber) return { missing: `${entryNames.paging}.pages` };
   if (parameter === null) return { missing: `${entryNames.paging}.parameter` };
   const current = readPosition(response, page);

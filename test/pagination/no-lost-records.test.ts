@@ -254,7 +254,7 @@ describe('a trail in pages', () => {
         // A list that is left out next to a count may have another name.
         !(leavesOut && (total !== 'no' || partial === 'header')),
     );
-    await fc.assert(fc.asyncProperty(readable, sizes, check), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(readable, sizes, check), { numRuns: 1000 });
   }, 90_000);
 
   it('with any wrong contract is read whole, fails, or has a next page', async () => {
