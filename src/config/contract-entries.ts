@@ -18,8 +18,10 @@ export const pointers = z.union(
 const header = z.strictObject({
   header: z
     .string('must be the name of a header')
-    .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header')
-    .describe('The name of a response header.'),
+    .regex(/^[\w!#$%&'*+.^`|~-]+(?:\/(?:[^~/]|~[01])*)*$/, 'must be the name of a header')
+    .describe(
+      'The name of a response header, or with a pointer a part of its JSON: x-pagination/total.',
+    ),
 });
 /** Pointers of a field, or a header; or null. */
 export const source = z.union(

@@ -73,7 +73,7 @@ export function completeList(
   return {
     records: pointer,
     sample: list.slice(0, SAMPLE_SIZE),
-    total: () => (total === undefined ? envelope().total : total),
+    total: () => envelope().total,
     paging: () => fillGaps<PagingContract>(paging, envelope().paging),
     announcements: () => envelope().announcements,
   };

@@ -7,8 +7,9 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
-import { readSource } from '../mapping/read-source.ts';
-import { isCount } from '../mapping/values.ts';
+import { splitMemberName } from '../mapping/member-names.ts';
+import { CONTENT_RANGE, parseHeader, readRange, readSource } from '../mapping/read-source.ts';
+import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { readLinkHeader } from '../util/link-header.ts';
 import { memoize } from '../util/memoize.ts';
@@ -26,6 +27,9 @@ export type EnvelopeField = {
   readonly kinds: ReadonlySet<EnvelopeKind>;
 };
 
+/** A field of the envelope, or a header, and where it is. */
+type SourceField = Pick<EnvelopeField, 'value' | 'kinds'> & { readonly source: Source };
+
 /** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
 export function listEnvelopeFields(
   body: unknown,
@@ -34,13 +38,20 @@ export function listEnvelopeFields(
   const parent = `${parentOf(records ?? '')}/`;
   const distanceFromRecords = ({ pointer }: EnvelopeField) => Number(!pointer.startsWith(parent));
   const [list = ''] = (records ?? '').split('/*', 1);
-  return profileFields([body], { exclude: list })
-    .map(({ pointer, path, values: [value] }) => {
-      // Words are singular, but `pages` is a number of pages, not a page number.
-      const kinds = kindsOf(/pages$/i.test(pointer) ? `${path} count` : path);
-      return { pointer, value, kinds };
-    })
-    .sort((a, b) => distanceFromRecords(a) - distanceFromRecords(b));
+  return profile(body, list).sort((a, b) => distanceFromRecords(a) - distanceFromRecords(b));
+}
+
+function profile(body: unknown, exclude: string | null): EnvelopeField[] {
+  return profileFields([body], { exclude }).map(({ pointer, path, values: [value] }) => ({
+    pointer,
+    value,
+    kinds: kindsOf(withCount(path, pointer)),
+  }));
+}
+
+/** Words are singular, but `pages` is a number of pages, not a page number. */
+function withCount(words: string, name: string): string {
+  return /pages$/i.test(name) ? `${words} count` : words;
 }
 
 const ENVELOPE_KINDS = Object.keys(ENVELOPE_FIELDS) as readonly EnvelopeKind[]; // Object.keys() returns string[]
@@ -49,6 +60,48 @@ const kindsOf = memoize((path): ReadonlySet<EnvelopeKind> => {
   const words = path.replaceAll('/', ' ');
   return new Set(ENVELOPE_KINDS.filter((kind) => ENVELOPE_FIELDS[kind].test(words)));
 });
+
+/** What headers may hold. Others of the same names are those of a proxy, or of HTTP. */
+const HEADER_KINDS = new Set<EnvelopeKind>([
+  ...([
+    'total',
+    'count',
+    'pages',
+    'page',
+    'offset',
+    'size',
+    'more',
+    'last',
+    'next',
+    'flag',
+  ] as const),
+]);
+
+/** Headers that count something else than records. */
+const OTHER_HEADER =
+  /\b(?:rate|ratelimit|quota|request|retry|attempt|call|credit|usage|cost|time|byte|content|cache|age|error|warning)\b|^(?:x )?count$/;
+
+const headerKindsOf = memoize((name): ReadonlySet<EnvelopeKind> => {
+  const words = withCount(splitMemberName(name).words, name);
+  const isOther = OTHER_HEADER.test(words);
+  return new Set(isOther ? [] : [...kindsOf(words)].filter((kind) => HEADER_KINDS.has(kind)));
+});
+
+/** Headers whose value may be a JSON object, such as `x-pagination`. */
+const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
+
+/** Lists the headers that describe the list, and the members of those that hold a JSON object. */
+function listHeaders({ headers }: UpstreamResponse): readonly SourceField[] {
+  return Object.keys(headers).flatMap((name): readonly SourceField[] => {
+    const value = [headers[name]].flat()[0] ?? '';
+    if (JSON_HEADER.test(name) && value.startsWith('{'))
+      return profile(parseHeader(value), null).map(({ pointer, value, kinds }) => ({
+        ...{ source: { header: `${name}${pointer}` }, value, kinds },
+      }));
+    const kinds = headerKindsOf(name);
+    return kinds.size === 0 || value === '' ? [] : [{ source: { header: name }, value, kinds }];
+  });
+}
 
 /** What is inferred from the envelope and the headers of a response. */
 type InferredEnvelope = Pick<ListContract, 'total' | 'paging'> & {
@@ -66,26 +119,43 @@ export function inferEnvelope(
   length: number,
   { total: configuredTotal, paging: configured = {} }: DeepPartial<ListContract>,
 ): InferredEnvelope {
-  const { headers, body } = response;
-  const link =
-    findField(envelope, 'next', (value) => /^https?:\/\//.test(String(value))) ??
-    findField(envelope, 'next', isLink);
-  const cursor = findField(envelope, 'cursor', isCursor) ?? findNextHeader(response);
-  const hasLinkHeader = readLinkHeader(headers['link']) !== null;
-  const page = findField(envelope, 'page', isCount);
-  const pages = findField(envelope, 'pages', isCount);
-  const offset = findField(envelope, 'offset', isCount);
-  const more = findField(envelope, 'more', (value) => /^(?:true|false)$/.test(String(value)));
-  const notLast = findField(envelope, 'last', (value) => String(value) === 'false');
-  const remaining = findField(envelope, 'remaining', isCount);
-  const totalHeader = ['x-total-count', 'x-total'].find((name) => isCount(headers[name]));
-  const total =
-    findField(envelope, 'total', isCount) ??
-    findField(envelope, 'count', (value) => isCount(value) && Number(value) > length) ??
-    (totalHeader === undefined ? null : { header: totalHeader });
+  const { headers, body, status } = response;
+  const fields: readonly SourceField[] = [
+    ...envelope.map(({ pointer, value, kinds }) => ({ source: pointer, value, kinds })),
+    ...listHeaders(response),
+  ];
+  const find = (kind: EnvelopeKind, accepts: (field: SourceField) => boolean) =>
+    fields.find((field) => field.kinds.has(kind) && accepts(field));
+  const sourceOf = (kind: EnvelopeKind, accepts: (value: unknown) => boolean): Source =>
+    find(kind, ({ value }) => accepts(value))?.source ?? null;
   const numberAt = (source: Source) => Number(readSource(source, response));
-  const flag = String(readSource(more, response));
-  const hasMore = numberAt(total) > length || flag === 'true';
+  const link =
+    sourceOf('next', (value) => /^https?:\/\//.test(String(value))) ?? sourceOf('next', isLink);
+  const cursor =
+    find('cursor', (field) => isCursor(field.value) && flagOf(field) === null)?.source ??
+    findNextHeader(response);
+  const hasLinkHeader = readLinkHeader(headers['link']) !== null;
+  const hasNext = hasLinkHeader || link !== null || cursor !== null;
+  const page = sourceOf('page', isCount);
+  const pages = sourceOf('pages', isCount);
+  const offset = sourceOf('offset', isCount);
+  const size = sourceOf('size', isCount);
+  const remaining = sourceOf('remaining', isCount);
+  const more = find('more', (field) => flagOf(field) !== null);
+  const range = readRange(headers);
+  const counted =
+    find('total', ({ value }) => isCount(value) || isBound(value)) ??
+    find('count', ({ value }) => isBound(value) || (isCount(value) && Number(value) > length));
+  const found = counted?.source ?? (range?.total == null ? null : CONTENT_RANGE);
+  const total = configuredTotal === undefined ? found : configuredTotal;
+  const isInexact =
+    total !== null &&
+    (isBound(readSource(total, response)) ||
+      fields.some((field) =>
+        field.source === total ? field.kinds.has('inexact') : saysInexact(field),
+      ));
+  const flag = more === undefined || configured.more === null ? null : flagOf(more);
+  const hasMore = numberAt(total) > length || flag === true || (isInexact && length > 0);
   const mayFollowLinks = configured.parameter == null; // links contain their parameters
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
     ['link-header', mayFollowLinks && hasLinkHeader],
@@ -99,16 +169,34 @@ export function inferEnvelope(
   const next = { cursor, 'next-link': link };
   const position = { page, offset };
   const hasPages = pages !== null && configured.pages !== null;
-  const isBehind = (read: PageCounts) =>
+  const isPart = length > 0 && range !== null && range.end < (range.total ?? 0);
+  // Of pages that follow one another, each may be a part, the last one too.
+  const isCounted = (total !== null && !isInexact) || hasPages;
+  const maybePart = (range === null ? status === 206 : range.total === null) && !isCounted;
+  const isTrueOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === true);
+  const isFalseOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === false);
+  // PHP and SQL write false as 0. With 1, a number under the name `last` is no flag.
+  const notLast =
+    isFalseOf('last') ??
+    isFalseOf('done') ??
+    find('last', ({ value, kinds }) => length > 0 && !kinds.has('pages') && String(value) === '0');
+  const isNotLast = notLast !== undefined || isTrueOf('partial') !== undefined;
+  const last = isTrueOf('last') ?? (hasNext ? undefined : isTrueOf('done'));
+  // A number next to a cursor may be that of the last record.
+  const isLast = last !== undefined && !(hasNext && isCount(last.value));
+  const isCountedBehind = (read: PageCounts) =>
     hasPages
       ? numberAt(pages) > read.pages
-      : configuredTotal !== null && numberAt(total) > read.records;
+      : configuredTotal !== null && !isInexact && numberAt(total) > read.records;
+  const said = flag === null ? isNotLast || isPart : flag;
+  const flagged =
+    configured.more === null || (flag === null && !said) ? null : said ? 'more' : 'end';
   return {
-    total,
+    total: isInexact ? null : total,
     paging: {
       style,
       next: style === 'cursor' || style === 'next-link' ? next[style] : null,
-      more,
+      more: more?.source ?? null,
       position: style === 'page' || style === 'offset' ? position[style] : null,
       pages: style === 'page' ? pages : null,
       start: style === 'page' ? 1 : 0,
@@ -119,26 +207,79 @@ export function inferEnvelope(
       inclusive: null,
     },
     announcements: {
+      flag: flagged,
       says: (read) => {
-        if (more !== null && configured.more !== null) return flag === 'true' ? 'more' : 'end';
-        const isNotLast = notLast !== null && configured.more !== null;
-        const isMore = isNotLast || numberAt(remaining) > 0 || (read !== null && isBehind(read));
-        return isMore ? 'more' : null;
+        if (flagged !== null) return flagged;
+        const hasRemaining = configuredTotal !== null && numberAt(remaining) > 0;
+        if (hasRemaining || (read !== null && isCountedBehind(read))) return 'more';
+        return isLast && configured.more !== null ? 'end' : null;
       },
-      hasNext: configured.next !== null && (hasLinkHeader || link !== null || cursor !== null),
+      firstOfMore:
+        length > 0 && maybePart && configured.more !== null
+          ? 'more'
+          : length > 0 && isInexact && style === 'none'
+            ? 'total'
+            : null,
+      hasNext: configured.next !== null && hasNext,
+      isInexact,
+      hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),
       isBare: Array.isArray(body) || Object.keys(Object(body)).length === 1,
       remaining: configuredTotal === null ? null : remaining,
+      range,
+      offset: offset === null ? null : numberAt(offset),
+      size: size === null ? null : numberAt(size),
     },
   };
 }
 
 /** Names of headers with the next page or its cursor, if they have a value. */
-const NEXT_HEADER = /^(?!.*\bprev)(?:.*-)?(?:next-(?:page|cursor|token)|cursor|continuation.*)$/;
+const NEXT_HEADER =
+  /^(?!.*\bprev)(?:.*-)?(?:next(?:-(?:page|cursor|token|marker|key))?|cursor|continuation.*)$/;
 
 function findNextHeader({ headers }: UpstreamResponse): Source {
-  const header = Object.keys(headers).find((name) => NEXT_HEADER.test(name) && headers[name]);
+  const header = Object.keys(headers).find((name) => {
+    const value = [headers[name]].flat()[0] ?? '';
+    return NEXT_HEADER.test(name) && value !== '' && !isWordFlag(value);
+  });
   return header === undefined ? null : { header };
 }
+
+/** Reads a flag. A cursor may be 1, "0" or "t" as well, so these are flags only under the name of one. */
+function flagOf({ value, kinds }: SourceField): boolean | null {
+  const isLetter = kinds.has('last') && !isCount(value);
+  return kinds.has('flag') || isLetter || isWordFlag(value) ? toFlag(value) : null;
+}
+
+function isWordFlag(value: unknown): boolean {
+  return String(value).length > 1 && toFlag(value) !== null;
+}
+
+/** Words for a count that is an estimate or a lower bound: the relation of Elasticsearch and the like. */
+const INEXACT =
+  /^(?:gte?|>=?|≥|~|(?:at[ _-]?)?least|lower|min|more|greater|over|approx|estimat|cap|limit|bound|inexact|partial|planned)/i;
+
+/** Whether a field counts records, and is not 0. */
+function isPositiveCount({ value, kinds }: SourceField): boolean {
+  const isCounter = kinds.has('total') || kinds.has('count') || kinds.has('remaining');
+  return isCounter && (isBound(value) || (isCount(value) && Number(value) > 0));
+}
+
+/** Whether a field says of the total that it is no exact one. */
+function saysInexact({ value, kinds }: SourceField): boolean {
+  const isCounter = kinds.has('total') || kinds.has('count');
+  if (kinds.has('exact')) return toFlag(value) === false || INEXACT.test(String(value));
+  return (
+    kinds.has('inexact') && !isCounter && (toFlag(value) === true || INEXACT.test(String(value)))
+  );
+}
+
+/** Whether a text is a number with a mark of an estimate, such as `10000+`, or with separators. */
+function isBound(value: unknown): boolean {
+  return typeof value === 'string' && value.length < 40 && BOUND.test(value);
+}
+
+const BOUND =
+  /^(?:(?:[>≥~≈]=?|more than|over|at least|about|approx\w*\.?) *\d[\d,.' ]*[kmb]?|\d[\d,.' ]*[kmb]? *\+|\d{1,3}(?:[,.' ]\d{3})+)$/i;
 
 /** The style of a configured `next`, whose name inference may not know: a link, or a cursor for `parameter`. */
 function styleOf(
@@ -147,15 +288,6 @@ function styleOf(
 ): PagingStyle | null {
   if (next == null) return null;
   return parameter == null && isLink(readSource(next, response)) ? 'next-link' : 'cursor';
-}
-
-/** Finds the first field of a kind whose value is accepted, and returns its pointer. */
-function findField(
-  envelope: readonly EnvelopeField[],
-  kind: EnvelopeKind,
-  accepts: (value: unknown) => boolean,
-): string | null {
-  return envelope.find(({ kinds, value }) => kinds.has(kind) && accepts(value))?.pointer ?? null;
 }
 
 function isLink(value: unknown): boolean {

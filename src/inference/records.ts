@@ -33,8 +33,10 @@ const TIME_SAMPLE = 5;
  * with numbered keys. Null if there is none, or if the records are in several lists: one of them would lose the others.
  */
 export function inferRecords(body: unknown): string | null {
+  if (body === null) return '';
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
+  if (lists.some((list) => isPartOfRecord(list, nodes))) return null;
   if (lists.length === 1) return pointerOfRecords(lists[0]);
   const [best, second] = rankByTier(lists);
   const isOneOfSeveral =
@@ -50,6 +52,18 @@ export function inferCertainRecords(body: unknown): string | null {
   const isCertain =
     best?.depth === 0 || (best?.depth === 1 && best.tier === 0 && isUnqualified(best.words));
   return isCertain ? pointerOfRecords(best) : null;
+}
+
+/** Whether a list has no name of a list of records, and is a member of what is one record where several may be. */
+function isPartOfRecord({ pointer, words, depth }: BodyNode, nodes: readonly BodyNode[]): boolean {
+  const { isStrong, isWeak } = classifyName(words);
+  if (depth < 2 || isStrong || isWeak) return false;
+  const parent = nodes.find((node) => node.pointer === parentOf(pointer));
+  const name = classifyName(parent?.words ?? '');
+  const scalars = Object.entries(Object(parent?.value)).filter(
+    ([, one]) => typeof one !== 'object',
+  );
+  return (name.isStrong || name.isWeak) && containTime([Object.fromEntries(scalars)]);
 }
 
 /** Whether a name such as `audit logs` has no word that tells one list from others, as in `login events`. */

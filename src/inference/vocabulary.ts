@@ -176,7 +176,7 @@ export const LIST_NAMES = {
 /** The fields around the list of records, see `ListContract`. */
 export const ENVELOPE_FIELDS = {
   total:
-    /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
+    /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found|gte?|minimum|min|at least|lower bound|estimate|estimated|approximate))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
   count:
     /^(?!.*\b(?:quota|shard|page|unread|error|warning|user|retry|attempt|remaining)\b)(?:.* )?count$/,
   remaining:
@@ -185,9 +185,20 @@ export const ENVELOPE_FIELDS = {
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
   /** Flags that are false on every page but the last. */
-  last: /\b(?:last|final|done|complete|completed|no more)(?: page)?$/,
+  last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$/,
+  /** The same, but they may be true of a query that has ended while pages of its result remain. */
+  done: /\b(?:done|complete|completed|finished|end)(?: page)?$/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
+  /** Flags that say only if they are true that there are more. */
+  partial: /\b(?:partial|incomplete)\b/,
+  /** Flags whose names are no names of a cursor or a number, so that 1, 0 and "Y" are not either. */
+  flag: /\b(?:has|have|is|are|any|at|reached|on)\b.*\b(?:next|last|end)\b|\bnext\b.*\b(?:exist|available)\b|\b(?:more|truncated|final|done|complete|completed|finished|eof|exhausted|partial|incomplete)\b/,
+  /** Names, or neighbours, of a total that is an estimate or a lower bound. */
+  inexact:
+    /\b(?:relation|estimate|estimated|approximate|approximated|approx|inexact|capped|gte?|minimum|min|at least|lower bound)\b|\b(?:total|count|hit|result)\b.*\b(?:limited|bound|bounded|exceeded|overflow|overflowed|accuracy|precision|type|kind)\b/,
+  exact: /\b(?:exact|accurate)\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,
-  pages: /\b(?:total page|page total|page count|num page|number of page|last page)$/,
+  pages: /\b(?:total ?page|page total|(?:total)?page count|num page|number of page|last page)$/,
+  size: /^(?!.*\b(?:quota|rate|ratelimit|max|total|query|filter)\b)(?:.* )?(?:per page|page size|page limit|limit|size)$/,
 } as const;

@@ -7,7 +7,11 @@ import { type EntryNames, FIRST_PAGE, type PageRequest } from './next-page.ts';
 /** One page of the audit trail. */
 export type AuditPage = ListPage<AuditEvent>;
 
-const AUDIT_ENTRY_NAMES: EntryNames = { paging: 'audit.paging', id: 'audit.event.id' };
+const AUDIT_ENTRY_NAMES: EntryNames = {
+  paging: 'audit.paging',
+  id: 'audit.event.id',
+  total: 'audit.total',
+};
 
 /** Reads one page of the audit trail, as `readListPage` reads a list. */
 export function readAuditPage(

@@ -85,11 +85,11 @@ export type PagingContract = {
   /** The cursor of the next page, or the link to it. */
   readonly next: Source;
   /** Whether there are more pages. If false, this page is the last. */
-  readonly more: Pointers;
+  readonly more: Source;
   /** The number of this page, or the offset of its first record. */
-  readonly position: Pointers;
+  readonly position: Source;
   /** The number of pages. */
-  readonly pages: Pointers;
+  readonly pages: Source;
   /** The number of the first page, or the first offset, if the response has no `position`. */
   readonly start: number;
   /** The service's query parameter for a cursor, a page number, an offset, the last ID or the last value. */
@@ -139,16 +139,42 @@ export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
 export type Announcements = {
   /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
   says(read: PageCounts | null): 'more' | 'end' | null;
+  /** By a flag, or the range of a partial response. */
+  readonly flag: 'more' | 'end' | null;
+  /**
+   * Whether a first page is probably not the last, and the entry that denies it: the response is a part of an unknown
+   * whole, or the total is a lower bound.
+   */
+  readonly firstOfMore: 'more' | 'total' | null;
   /** Whether there is a link to a next page, or a cursor. */
   readonly hasNext: boolean;
+  /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */
+  readonly isInexact: boolean;
+  /** Whether a count of records is above 0. */
+  readonly hasCount: boolean;
   /** Whether the body is only a list, or an object with no other member. */
   readonly isBare: boolean;
   /** Pointer of the number of records on all later pages. */
-  readonly remaining: Pointers;
+  readonly remaining: Source;
+  /** The position of the page's records in the list, from 0 on, as a range of the response states it. */
+  readonly range: Range | null;
+  /** The offset of the page's first record, from 0 or 1 on, and the number of records of a full page, if they are stated. */
+  readonly offset: number | null;
+  readonly size: number | null;
 };
 
-/** Numbers of pages and of records. */
-export type PageCounts = Readonly<Record<'pages' | 'records', number>>;
+/** A range of records: the first, the one after the last, and the number of all; null for an unknown number. */
+export type Range = {
+  readonly start: number;
+  readonly end: number;
+  readonly total: number | null;
+};
+
+/** Numbers of pages and of records, how many of the pages had none, and the records of the largest page if they differ. */
+export type PageCounts = Readonly<Record<'pages' | 'records', number>> & {
+  readonly empty?: number;
+  readonly largest?: number;
+};
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */
 export type LazyAuditContract = LazyListContract &

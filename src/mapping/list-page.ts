@@ -1,13 +1,16 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
-import type { LazyListContract } from './contract.ts';
+import type { LazyListContract, Source } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
+import { splitMemberName } from './member-names.ts';
 import {
   type Announcement,
+  announcersOf,
   countRead,
   type EntryNames,
   FIRST_PAGE,
+  isAfterHole,
   type NextPage,
   type PageFacts,
   type PageRequest,
@@ -44,6 +47,12 @@ export type ListPage<Item extends ListItem = ListItem> = {
   next(token?: PageToken | null): NextPage;
   /** What a flag or a count of the response says about further pages. */
   announces(token?: PageToken | null): Announcement;
+  /** The entries from which it is known that there are more records. */
+  announcedBy(token?: PageToken | null): readonly string[];
+  /** Where a link to the next page is. */
+  linkAt(): Source;
+  /** Whether the response shows that records between the page before this one and this one were skipped. */
+  isAfterHole(token?: PageToken | null): boolean;
   /** Whether pages are requested by the last record of the page before them, and whether they begin with it. */
   isAfterLast(): boolean;
   isInclusive(): boolean;
@@ -67,9 +76,15 @@ export function readListPage<Item extends ListItem>(
   request: PageRequest = FIRST_PAGE,
 ): ListPage<Item> {
   const { body, isPartial = false } = response;
-  const records = recordsAt(contract.records, body);
+  const found = recordsAt(contract.records, body);
+  const isAbsent = found === null || body === null;
+  if (isAbsent) throwOnSoftFailure(response, 'read');
+  const records = isAbsent
+    ? isEmptyPage(contract, response, request.token === null)
+      ? []
+      : null
+    : found;
   if (records === null) {
-    throwOnSoftFailure(response, 'read');
     const problem =
       contract.records === null
         ? "Keytrail finds no list of records in the service's response. For records in groups, set `audit.records` to a pattern such as `/data/*/logs`."
@@ -119,6 +134,12 @@ export function readListPage<Item extends ListItem>(
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(response, factsFor(token))),
     announces: (token) => readAnnouncement(response, factsFor(token)),
+    announcedBy: (token) => announcersOf(response, factsFor(token)),
+    linkAt: () => {
+      const { style, next } = facts().paging;
+      return style === 'link-header' ? { header: 'link' } : next;
+    },
+    isAfterHole: (token) => !isPartial && isAfterHole(factsFor(token)),
     isAfterLast: () => /^last-/.test(facts().paging.style),
     isInclusive: () => facts().paging.inclusive === true,
     release: () => {
@@ -129,6 +150,45 @@ export function readListPage<Item extends ListItem>(
   };
 }
 
+/** Statuses of a response that may have nothing to return. Others say that something is there, or not yet. */
+const COMPLETE = /^20[0345]$/;
+
+/** Members whose text may say why there is no list. */
+const EXPLANATION =
+  /\b(?:err|error|errmsg|errcode|exception|fault|problem|reason|message|msg|detail|description|title|status|state|code|result)\b/;
+
+/** Values of those that say that nothing is wrong. */
+const NOTHING_WRONG =
+  /^(?:|0+|2\d\d|ok(?:ay)?|success\w*|done|complete[d]?|none|null|false|empty|no (?:(?:more|matching|new|such|audit|log|event|activity) )*(?:record|result|event|log|entr|data|item|row|match|activit)\w*(?: (?:were |was )?(?:found|available))?)\W*$/i;
+
+/**
+ * Whether a response without the list is a page without records: it has no body, or services that leave out what is empty
+ * sent it. A list that was renamed must not look empty, so the rest of the body may neither hold another value that could
+ * contain it, nor a count above 0, nor a text that may say what is wrong.
+ */
+function isEmptyPage(
+  { records: pointer, announcements }: LazyListContract,
+  { body, status }: UpstreamResponse,
+  isFirst: boolean,
+): boolean {
+  const { hasCount, hasNext, says } = announcements();
+  const isNotEnd = hasNext || !isFirst || says({ pages: 1, records: 0 }) === 'more';
+  if (hasCount || !(COMPLETE.test(String(status)) || (status === 206 && isNotEnd))) return false;
+  if (body === null) return true;
+  let value: unknown = pointer === null ? undefined : body;
+  for (const token of (pointer ?? '').split('/*', 1).join().split('/').slice(1)) {
+    if (!isObject(value)) break;
+    for (const [key, other] of Object.entries(value)) {
+      const { pointerToken, words } = splitMemberName(key);
+      if (pointerToken === token) continue;
+      const mayExplain = EXPLANATION.test(words) && !NOTHING_WRONG.test(String(other));
+      if ((typeof other === 'object' && other !== null) || mayExplain) return false;
+    }
+    value = compilePointer(`/${token}`)(value) ?? null;
+  }
+  return value === null || (value === '' && value !== body);
+}
+
 /**
  * The records at a pointer: the items of an array, or the members of an object; null if neither is there. With a token
  * `*`, those of every group, in order.
@@ -136,15 +196,53 @@ export function readListPage<Item extends ListItem>(
 export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
   const wildcard = pointer === null ? null : splitAtWildcard(pointer);
   if (wildcard !== null) {
-    const groups = recordsAt(wildcard.groups, body);
-    const lists = groups?.map(compilePointer(wildcard.records)).filter(Array.isArray) ?? [];
+    const parent = compilePointer(wildcard.groups)(body);
+    const groups: unknown[] = Array.isArray(parent) ? parent : Object.values(Object(parent));
+    const found = groups.map(compilePointer(wildcard.records));
+    // Members that are no groups may be next to those that are.
+    const isGroup = wildcard.records === '' ? Array.isArray : (list: unknown) => list != null;
+    const lists = found.filter(isGroup).map(toRecords);
     // A group without records may lack the list. If all groups lack it, the pointer is wrong.
-    return lists.length > 0 || groups?.length === 0 ? lists.flat() : null;
+    if (lists.length === 0 && (groups.length > 0 || parent === undefined)) return null;
+    return lists.every((list) => list !== null) ? lists.flat() : null;
   }
-  const found = pointer === null ? undefined : compilePointer(pointer)(body);
+  return pointer === null ? null : toRecords(compilePointer(pointer)(body));
+}
+
+function toRecords(found: unknown): unknown[] | null {
   if (Array.isArray(found)) return found;
-  if (isObject(found)) return Object.values(found);
+  if (isObject(found)) return membersOf(found);
   return found === null ? [] : null;
+}
+
+/**
+ * The records in an object: its members, if they are records with numbered keys or of the same kind. Where a list has one
+ * record, the object may be that record, or contain it as its only member: XML that was converted does not tell a list
+ * with one item from an item. Null if it is neither.
+ */
+function membersOf(object: Readonly<Record<string, unknown>>): unknown[] | null {
+  const entries = Object.entries(object);
+  const values = Object.values(object);
+  if (entries.every(([key]) => /\d/.test(key))) return values;
+  const isScalar = (value: unknown) => typeof value !== 'object';
+  const numbered = entries.filter(([key, value]) => /^\d+$/.test(key) && isObject(value));
+  const others = entries.filter((entry) => !numbered.includes(entry));
+  if (numbered.length > 0 && others.every(([, value]) => isScalar(value)))
+    return numbered.map(([, value]) => value);
+  if (values.some(isScalar)) return [object];
+  const [only, ...more] = values;
+  if (Array.isArray(only) && more.length === 0) return only;
+  return areAlike(values) ? values : null;
+}
+
+/** Whether all values are objects, or null, and each has at least half of its keys in common with the first. */
+function areAlike(values: readonly unknown[]): boolean {
+  const [first, ...others] = values.filter(isObject).map((value) => Object.keys(value));
+  if (first === undefined || !values.every((one) => one === null || isObject(one))) return false;
+  return others.every((keys) => {
+    const shared = keys.filter((key) => first.includes(key)).length;
+    return 3 * shared >= keys.length + first.length; // half of all keys of both
+  });
 }
 
 /** The pointer of the groups, and that of the records in a group; null without a token `*`. */

@@ -1,9 +1,9 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { readLinkHeader } from '../util/link-header.ts';
-import type { Announcements, PageCounts, PagingContract } from './contract.ts';
+import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
 import { splitMemberName } from './member-names.ts';
 import { compilePointers, isAbsent, readSource } from './read-source.ts';
-import { toText } from './values.ts';
+import { toFlag, toText } from './values.ts';
 
 /**
  * How to request a page other than the first: the service's link, or a query parameter. `preceding` counts what precedes
@@ -18,13 +18,17 @@ export type MissingPage = {
   readonly missing: string;
   /** `PAGING_REPEATS`: with this entry, records would be repeated or skipped. Default: `PAGING_UNKNOWN`. */
   readonly reason?: 'PAGING_REPEATS';
+  /** The entries from which it is known that there are more records: with null for each, the list ends here. */
+  readonly announcedBy?: readonly string[];
+  /** Where the link is that leads to another host or path: a pointer, or a header. */
+  readonly linkAt?: Source;
 };
 
 /** How to request the next page. `isPartial`: the rest of the same response was not read. Null: this is the last page. */
 export type NextPage = PageToken | MissingPage | { readonly isPartial: true } | null;
 
-/** Full names of two entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
-export type EntryNames = Readonly<Record<'paging' | 'id', string>>;
+/** Full names of entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
+export type EntryNames = Readonly<Record<'paging' | 'id' | 'total', string>>;
 
 /** How a page was requested. */
 export type PageRequest = {
@@ -55,9 +59,10 @@ export type PageFacts = {
 };
 
 /**
- * Reads from a response how to request the next page. An empty page is the last one, unless a flag or a count says that
- * there are more. What the response announces counts even if the contract leads to no next page: no record is lost
- * silently because an entry is wrong.
+ * Reads from a response how to request the next page. A link or a cursor leads on from a page without records too, and
+ * so does the number of a page that was announced: a service may filter its pages after it has cut them. What the
+ * response announces counts even if the contract leads to no next page: no record is lost silently because an entry is
+ * wrong.
  */
 export function readNextPage(response: UpstreamResponse, page: PageFacts): NextPage {
   const { paging, request, announcements, length, entryNames } = page;
@@ -66,55 +71,132 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const announced = readAnnouncement(response, page);
   const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
-  // A link or a cursor leads on even if a configured flag is false: the entry may be wrong, and an empty page ends the list.
+  // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
   const isEnd = hasNext ? announcements.says(read) === 'end' : announced === 'end';
-  if (!isMore && (isEnd || length === 0)) return null;
+  if (isEnd && !isMore) return null;
   const next = readByStyle(response, page, read, isMore);
-  if (next !== null && (hasNext || length > 0)) return next;
-  // A total next to an empty first page counts something else.
-  if (length === 0 && request.token === null) return null;
+  const missing = (entry: string) => ({
+    missing: entry,
+    announcedBy: announcersOf(response, page),
+  });
+  if (next !== null)
+    return 'missing' in next && next.reason === undefined ? missing(next.missing) : next;
   // A configured `next` that is null says that this is the last page. One that is absent may be misspelt.
   const hasOtherNext =
     request.token === null &&
-    (style === 'none' || style === 'link-header' || (hasNext && isAbsent(paging.next, response))) &&
-    announcements.hasNext;
+    announcements.hasNext &&
+    (length === 0 ||
+      style === 'none' ||
+      style === 'link-header' ||
+      (hasNext && isAbsent(paging.next, response)));
   const isFull = style === 'none' && isOfRequestedSize(page);
-  if (!isMore && !isFull && !hasOtherNext) return null;
-  if (style === 'none') return { missing: `${entryNames.paging}.style` };
-  return { missing: hasNext ? `${entryNames.paging}.next` : entryNames.paging };
+  // A total next to an empty first page counts something else.
+  const isCounted = length > 0 || request.token !== null || readFlag(response, page) === 'more';
+  if (!(isMore && isCounted) && !isFull && !hasOtherNext) return null;
+  if (style === 'none') return missing(`${entryNames.paging}.style`);
+  if (hasNext) return missing(`${entryNames.paging}.next`);
+  // Pages are missing if they are counted from another number.
+  const isFromUnknown = style === 'page' && readSource(paging.position, response) === null;
+  return missing(isFromUnknown ? `${entryNames.paging}.start` : entryNames.paging);
 }
 
 /** What a flag or a count says about further pages. */
 export function readAnnouncement(response: UpstreamResponse, page: PageFacts): Announcement {
-  const { paging, request, announcements, total } = page;
   const read = countRead(response, page);
-  const flag = String(readSource(paging.more, response));
-  const said = announcements.says(read);
+  const flag = readFlag(response, page);
+  const said = page.announcements.says(read);
   // Counts show that a page was skipped, whatever a flag says.
-  const pages = readSource(paging.pages, response);
-  const isSkipped =
-    request.token !== null &&
-    read !== null &&
-    (Number(total) > read.records || Number(pages) > read.pages);
-  if (flag === 'true' || said === 'more' || isSkipped) return 'more';
-  return flag === 'false' ? 'end' : said;
+  const isSkipped = page.request.token !== null && isBehind(response, page, read).includes(true);
+  if (flag === 'more' || said === 'more' || isSkipped) return 'more';
+  return flag ?? said ?? (isFirstOfMore(page) ? 'more' : null);
 }
 
-/** Number of pages and of records that were read up to this page; null if that is unknown. */
+function isFirstOfMore({ request, announcements }: PageFacts): boolean {
+  return request.token === null && announcements.firstOfMore !== null;
+}
+
+/** What a flag says, that of the contract or another one. */
+function readFlag(response: UpstreamResponse, page: PageFacts): Announcement {
+  const { paging, announcements } = page;
+  const flag = toFlag(readSource(paging.more, response));
+  if (flag === true) return 'more';
+  return announcements.flag ?? (flag === null ? null : 'end');
+}
+
+/** Whether the total, and whether the number of pages, is larger than what was read. */
+function isBehind(
+  response: UpstreamResponse,
+  { paging, total }: PageFacts,
+  read: PageCounts | null,
+): readonly [boolean, boolean] {
+  if (read === null) return [false, false];
+  const pages = readSource(paging.pages, response);
+  return [Number(total) > read.records, Number(pages) > read.pages];
+}
+
+/** The entries of what says that there are more. */
+export function announcersOf(response: UpstreamResponse, page: PageFacts): readonly string[] {
+  const read = countRead(response, page);
+  const { paging, total } = page.entryNames;
+  const [isTotal, isPages] = isBehind(response, page, read);
+  const { firstOfMore, hasNext, isInexact, says } = page.announcements;
+  const isFlag = readFlag(response, page) === 'more' || firstOfMore === 'more';
+  const found = [
+    ...(isFlag ? [`${paging}.more`] : []),
+    ...(isTotal ? [total] : []),
+    ...(isPages ? [`${paging}.pages`] : []),
+  ];
+  if (found.length > 0) return found;
+  // The number of remaining records, or an estimate.
+  if (isInexact || says(read) === 'more') return [total];
+  return hasNext ? [`${paging}.next`] : [];
+}
+
+/**
+ * Whether records between this page and the one before it were skipped: the response says where the page begins, and
+ * that is a whole page too far. Less than that may be what the service has filtered.
+ */
+export function isAfterHole({ paging, request, announcements, total }: PageFacts): boolean {
+  const { range, size: stated } = announcements;
+  const { preceding } = request.token ?? {};
+  const offset = range?.start ?? announcements.offset;
+  if (paging.style !== 'page' || preceding === undefined || offset === null) return false;
+  // An offset beyond the total is another number, such as the time of the first record.
+  if (range === null && (total === null || offset >= total)) return false;
+  const { pages } = preceding;
+  const isRangeFull = range !== null && range.end < (range.total ?? 0);
+  const size = stated ?? (isRangeFull ? range.end - range.start : 0);
+  // Offsets may start at 0 or at 1.
+  if (size > 0) return offset > pages * size + Math.max(1, size - 1);
+  // Without its size, the first page may have been full: the second one then begins where the third would.
+  return pages === 1 && [0, 1].includes(offset - 2 * usualSize(preceding));
+}
+
+/** The number of records of the largest page; NaN if all were empty. */
+function usualSize({ pages, records, empty = 0, largest }: PageCounts): number {
+  return largest ?? (pages > empty ? records / (pages - empty) : Number.NaN);
+}
+
+/** Number of pages and of records that were read up to this page; null if that is unknown. An empty page is not counted. */
 export function countRead(response: UpstreamResponse, page: PageFacts): PageCounts | null {
   const { token } = page.request;
   const preceding = token === null ? countSkipped(response, page) : (token.preceding ?? null);
   if (preceding === null || page.length === 0) return preceding;
-  return { pages: preceding.pages + 1, records: preceding.records + page.length };
+  const { pages, records, empty = 0 } = preceding;
+  const read = { ...preceding, pages: pages + 1, records: records + page.length };
+  const largest = Math.max(page.length, pages > empty ? usualSize(preceding) : 0);
+  return largest * (pages + 1 - empty) === read.records ? read : { ...read, largest };
 }
 
 /** Counts what precedes the first page that was read: the client may have requested a later one by `parameters`. */
 function countSkipped(response: UpstreamResponse, page: PageFacts): PageCounts {
-  const { paging, request, length } = page;
+  const { paging, request, length, announcements } = page;
   const { parameter, size, style, start } = paging;
   const isPosition = ({ name }: { readonly name: string }) =>
     name !== size && name === (parameter ?? name);
   if (!request.parameters.some(isPosition)) return { pages: 0, records: 0 };
+  if (announcements.range !== null && style !== 'page')
+    return { pages: 0, records: announcements.range.start };
   const count = Math.max(0, readPosition(response, page) - start);
   // An offset of whole pages plus one means that offsets start at 1.
   const isFromOne = count === 1 || count % length === 1;
@@ -166,7 +248,12 @@ function toToken(value: string | null, { paging, entryNames }: PageFacts): NextP
 
 function toLink(link: string | null, { paging }: PageFacts): NextPage {
   if (link === null) return null;
-  return { link: paging.follow === 'query' ? link.replace(/^[^?]*/, '') : link };
+  return { link: paging.follow === 'query' ? queryOf(link) : link };
+}
+
+/** The query of a link, which can be sent to any path. */
+export function queryOf(link: string): string {
+  return link.replace(/^[^?]*/, '');
 }
 
 /** By the id or a value of the last record. */
@@ -197,15 +284,22 @@ function readCounted(
   read: PageCounts | null,
   isMore: boolean,
 ): NextPage {
-  const { paging, request, total, length, entryNames } = page;
+  const { paging, request, announcements, total, length, entryNames } = page;
   const { style, pages, parameter } = paging;
   const { token } = request;
   // The token was a link or a cursor, and this response has none: it is the last page, whatever its counts say.
   if (read === null) return null;
+  const isEmpty = length === 0;
   const pageCount = readSource(pages, response);
-  const isLastNumber = pageCount !== null && read.pages >= Number(pageCount);
+  const isCounted = isEmpty || !announcements.isInexact;
+  const isLastNumber = pageCount !== null && isCounted && read.pages >= Number(pageCount);
   const isLast = pageCount === null ? total !== null && read.records >= total : isLastNumber;
   if (isLast && !isMore) return null;
+  const announcedPages = pageCount === null ? countPages(page, read) : Number(pageCount);
+  if (isEmpty && (style !== 'page' || !(read.pages + 1 < announcedPages))) return null;
+  // Of a list with empty pages, the number of the records is not expected to be that of the total.
+  if (!isEmpty && isCounted && read.empty && read.pages >= announcedPages)
+    return { missing: entryNames.paging };
   if (isLastNumber) return { missing: `${entryNames.paging}.pages` };
   if (parameter === null) return { missing: `${entryNames.paging}.parameter` };
   const current = readPosition(response, page);
@@ -213,7 +307,21 @@ function readCounted(
   // The response has another number than was requested, so the next one would skip or repeat records.
   if (token !== null && 'value' in token && current !== Number(token.value))
     return { missing: `${entryNames.paging}.position`, reason: 'PAGING_REPEATS' };
-  return { parameter, value: String(current + (style === 'page' ? 1 : length)), preceding: read };
+  const preceding = isEmpty
+    ? { ...read, pages: read.pages + 1, empty: (read.empty ?? 0) + 1 }
+    : read;
+  return { parameter, value: String(current + (style === 'page' ? 1 : length)), preceding };
+}
+
+/** The number of pages that follows from the total and the size of a page; NaN if that is unknown. */
+function countPages(
+  { request, paging, announcements, total }: PageFacts,
+  read: PageCounts,
+): number {
+  const usual = usualSize(read);
+  const requested = Number(requestedSize(request, paging) ?? Number.NaN);
+  const size = announcements.size ?? (Number.isNaN(usual) ? requested : usual);
+  return total === null || size === 0 ? Number.NaN : Math.ceil(total / size);
 }
 
 /** The number of the page, or the offset of its first record: as the response says, or else as it was requested. */
@@ -231,8 +339,12 @@ const SIZE_NAMES = /\b(?:limit|size|per page|top|take|first|row|count|max result
 
 /** Whether as many records were returned as were requested, and nothing says whether there are more. */
 function isOfRequestedSize({ paging, request, announcements, length, total }: PageFacts): boolean {
+  const isFull = length > 0 && requestedSize(request, paging) === String(length);
+  return isFull && total === null && announcements.isBare;
+}
+
+function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {
   const isSize = ({ name }: { readonly name: string }) =>
-    name === paging.size || SIZE_NAMES.test(splitMemberName(name).words);
-  const size = request.parameters.findLast(isSize)?.value;
-  return size === String(length) && total === null && announcements.isBare;
+    name === size || SIZE_NAMES.test(splitMemberName(name).words);
+  return parameters.findLast(isSize)?.value;
 }

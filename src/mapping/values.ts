@@ -12,6 +12,14 @@ export function toText(value: unknown): string | null {
   return typeof value === 'string' && (value.length > 4 || !NO_VALUE.test(value)) ? value : null;
 }
 
+const FLAG = /^(?:(true|yes|on|y|t|1)|false|no|off|n|f|0)$/i;
+
+/** Reads a flag, in any of the ways in which services write one: true, "True", "Y", "on", 1. Null for anything else. */
+export function toFlag(value: unknown): boolean | null {
+  const match = typeof value === 'object' ? null : FLAG.exec(String(value));
+  return match && match[1] !== undefined;
+}
+
 /** Whether a value is a whole number of digits, as a number or as text. */
 export function isCount(value: unknown): boolean {
   return typeof value !== 'object' && /^\d+$/.test(String(value));

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
-import { fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
+import { BEFORE_FIRST, fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
 
 /** What a cursor contains. */
 export type CursorPosition = ItemPosition & {
@@ -20,7 +20,18 @@ export type Edge<Item extends ListItem = ListItem> = {
 /** The cursor of an item: base64url of a JSON array, opaque to clients. */
 export function encodeCursor({ page, index, token }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
-  const position = [fingerprint(page, index), index, origin];
+  return encodeParts([fingerprint(page, index), index, origin], token);
+}
+
+/**
+ * The cursor of a page without records: its items come after it. Opaque to clients as any other.
+ * @param hasPrevious Whether the list has items before that page.
+ */
+export function encodePageCursor(token: PageToken | null, hasPrevious: boolean): string {
+  return encodeParts(['', BEFORE_FIRST, Number(hasPrevious)], token);
+}
+
+function encodeParts(position: readonly unknown[], token: PageToken | null): string {
   const request = token === null ? [] : toTokenParts(token);
   return Buffer.from(JSON.stringify([...position, ...request])).toString('base64url');
 }
@@ -32,7 +43,7 @@ export function decodeCursor(cursor: string): CursorPosition {
   const token = fromTokenParts(request);
   if (
     typeof print === 'string' &&
-    isIndex(index) &&
+    (isIndex(index) || index === BEFORE_FIRST) &&
     (isIndex(origin) || typeof origin === 'string') &&
     token !== undefined
   ) {
@@ -56,21 +67,32 @@ function parse(cursor: string): unknown {
 export function toTokenParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
-  return preceding ? [parameter, value, preceding.pages, preceding.records] : [parameter, value];
+  if (preceding === undefined) return [parameter, value];
+  const { pages, records, empty, largest } = preceding;
+  const isEven = empty === undefined && largest === undefined;
+  return [parameter, value, isEven ? pages : [pages, empty, largest], records];
 }
 
 /** The token of these parts; null for none. Undefined if they are not those of a token. */
 export function fromTokenParts(parts: readonly unknown[]): PageToken | null | undefined {
-  const [first, value, pages, records] = parts;
+  const [first, value, counts, records] = parts;
   if (parts.length === 0) return null;
   if (typeof first !== 'string' || parts.length > 4) return undefined;
   if (parts.length === 1) return { link: first };
   if (typeof value !== 'string') return undefined;
   if (parts.length === 2) return { parameter: first, value };
-  const isCounted = isIndex(pages) && isIndex(records);
-  return isCounted ? { parameter: first, value, preceding: { pages, records } } : undefined;
+  const [pages, empty, largest, ...others]: readonly unknown[] = [counts].flat();
+  if (!isIndex(pages) || !isIndex(records) || others.length > 0) return undefined;
+  const isCount = (count: unknown) => count == null || isIndex(count);
+  if (!isCount(empty) || !isCount(largest)) return undefined;
+  const preceding = {
+    ...{ pages, records },
+    ...(isIndex(empty) && { empty }),
+    ...(isIndex(largest) && { largest }),
+  };
+  return { parameter: first, value, preceding };
 }
 
 function isIndex(value: unknown): value is number {
-  return Number.isSafeInteger(value);
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,8 +1,15 @@
 import { GatewayError } from '../errors.ts';
+import type { Source } from '../mapping/contract.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
-import { containsRecord, findItem, fingerprint, type ItemPosition } from './find-item.ts';
+import {
+  BEFORE_FIRST,
+  containsRecord,
+  findItem,
+  fingerprint,
+  type ItemPosition,
+} from './find-item.ts';
 
 /** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
 export type FetchPage<Item extends ListItem> = (
@@ -49,7 +56,7 @@ export async function fetchPages<Item extends ListItem>(
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];
   let next = (): NextPage => null;
-  let wanted = position;
+  let wanted = position?.index === BEFORE_FIRST ? null : position;
   let token = firstToken;
   for (;;) {
     let page: ListPage<Item>;
@@ -59,7 +66,7 @@ export async function fetchPages<Item extends ListItem>(
       if (pages.length > 0 && isLimit?.(error)) return { pages, next };
       throw error;
     }
-    const previous = pages.at(-1);
+    const previous = lastFilled(pages);
     const found =
       wanted === null ? countOverlap(previous?.page, page) - 1 : await findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
@@ -67,6 +74,8 @@ export async function fetchPages<Item extends ListItem>(
     const isOverlap = wanted === null && from > 0;
     if (wanted === null && (await isUnordered(previous?.page, page, from)))
       throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
+    if (page.isAfterHole(token))
+      throw toPagingError({ missing: `${page.entryNames.paging}.start`, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {
       page,
@@ -104,10 +113,13 @@ export async function fetchPages<Item extends ListItem>(
  * there are more.
  */
 function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
-  const [last, previous] = pages.toReversed();
+  const last = pages.at(-1);
   if (last === undefined) return null;
+  const previous = lastFilled(pages.slice(0, -1));
   const { page, token, repeats } = last;
   const following = page.next(token);
+  if (page.length === 0 && page.announces(token) !== 'more' && isTotalReached(pages, page.total()))
+    return null;
   const isRequested =
     following !== null && pages.some((one) => isSameRequest(one.token, following));
   const isNumbered = token?.preceding !== undefined;
@@ -125,7 +137,22 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   }
   if (!isRequested) return following;
   // Some services return a cursor on the last page as well.
-  return isNumbered || page.announces(token) === 'more' ? problem : null;
+  if (!isNumbered && page.announces(token) !== 'more') return null;
+  if (page.length > 0) return problem;
+  return { missing: `${page.entryNames.paging}.next`, announcedBy: page.announcedBy(token) };
+}
+
+/** The last page with records. Pages without records, as filters and permissions leave them, may come between others. */
+export function lastFilled<Item extends ListItem>(
+  pages: readonly FetchedPage<Item>[],
+): FetchedPage<Item> | undefined {
+  return pages.findLast(({ page }) => page.length > 0);
+}
+
+/** Whether as many records as the list has were read from its start on. A total of 0 may be that of the page. */
+function isTotalReached(pages: readonly FetchedPage<ListItem>[], total: number | null): boolean {
+  const read = pages.reduce((sum, { page, from }) => sum + page.length - from, 0);
+  return pages[0]?.token === null && total !== null && total > 0 && read >= total;
 }
 
 /** Whether records of a page may have moved from the page before it: then the total has grown, if it is known. */
@@ -145,13 +172,33 @@ function parameterEntry(token: PageToken | null, { entryNames: { paging } }: Lis
 }
 
 /** The error for a next page that cannot be requested. */
-export function toPagingError({ missing, reason }: MissingPage): GatewayError {
+export function toPagingError(page: MissingPage): GatewayError {
+  const { missing, reason, announcedBy = [], linkAt = null } = page;
   const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
+  const nulls = announcedBy.map((entry) => `\`${entry}: null\``).join(' and ');
+  const hint = nulls && ` If there are none that the caller may read, set ${nulls}.`;
   const message =
-    reason === undefined
-      ? `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).`
-      : `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`;
+    reason !== undefined
+      ? `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`
+      : linkAt !== null
+        ? `The service has more records, but ${describeForeignLink(linkAt, missing)} in the contract (KEYTRAIL_CONTRACT), or another style in \`${missing.replace(/\.follow$/, '')}\`.`
+        : `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).${hint}`;
   return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
+}
+
+/** Pointers that name members. Others may have keys that are data, which no message contains. */
+const NAMES = /^(?:\/[a-z_@$][a-z_@$: .-]*\d?)+$/i;
+
+/** Says what a link to the next page leads to, and what to set. */
+export function describeForeignLink(at: Source, entry: string): string {
+  const [pointer] = [at].flat();
+  const place =
+    typeof pointer === 'string'
+      ? NAMES.test(pointer)
+        ? `the link at \`${pointer}\``
+        : 'the link to the next page'
+      : `the link in the header \`${pointer?.header}\``;
+  return `${place} leads to another host or path: set \`${entry}\` to \`query\``;
 }
 
 /**

@@ -230,6 +230,7 @@ export function listAudit(
       reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
+    onNext: recorder && ((next) => recorder.addNext(next())),
     // The total and the paging are explained, so the whole response is needed.
     prefix: recorder ? undefined : prefix && { ...prefix, recordsPointer: contract.audit?.records },
   });

@@ -4,6 +4,8 @@ import { describeMapping } from '../inference/describe-mapping.ts';
 import type { AuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract, LazyAuditContract, LoginContract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
+import type { NextPage } from '../mapping/next-page.ts';
+import { describeForeignLink } from '../pagination/fetch-pages.ts';
 import { type EventFilter, filterParameters } from '../pagination/select-events.ts';
 import { type Path, type QueryParameter, showPath, toCurl } from '../upstream/path.ts';
 import type { Attempt, Trace } from '../upstream/types.ts';
@@ -33,6 +35,7 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
   const events: AuditEvent[] = [];
   const [forwarded, checkedByGateway] = [new Set<string>(), new Set<string>()];
   let describe = (): object | undefined => undefined;
+  let foreignLink: string | undefined;
   let isClosed = false;
 
   const explainCall = ({ field, path, attempts }: Call, failure: string | undefined) => {
@@ -55,6 +58,7 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
       calls.splice(0);
       events.splice(0);
       describe = () => undefined;
+      foreignLink = undefined;
     },
     /** The trace of the request, in which calls are recorded. `reader` is the field that reads the trail. */
     traceOf: (reader: 'audit' | 'auditEvents'): Trace => ({
@@ -76,6 +80,11 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
       if (events.length === 0) describe = () => describeMapping(trail, audit, events.splice(0));
       for (let index = 0; page !== undefined && index < page.length; index += 1)
         events.push(page.item(index));
+    },
+    /** Adds how the next page is requested. */
+    addNext: (next: NextPage) => {
+      if (next !== null && 'missing' in next && next.linkAt != null)
+        foreignLink ??= describeForeignLink(next.linkAt, next.missing);
     },
     addLogin: (completed: LoginContract) => {
       describe = () => ({ login: describeMapping(completed, login) });
@@ -103,9 +112,15 @@ export function createRecorder(baseUrl: string, contract: ConfiguredContract, tr
       const filter = { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] };
       return {
         calls: calls.map((call) => explainCall(call, failures.get(call.field))),
-        mapping: describe(),
+        mapping: withLink(describe(), foreignLink),
         filter: Object.values(filter).flat().length > 0 ? filter : undefined,
       };
     },
   };
+}
+
+/** Says why a link to the next page is not followed. */
+function withLink(mapping: object | undefined, why: string | undefined): object | undefined {
+  if (mapping === undefined || why === undefined || !('paging' in mapping)) return mapping;
+  return { ...mapping, paging: { ...Object(mapping.paging), why } };
 }

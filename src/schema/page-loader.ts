@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { NextPage, PageToken } from '../mapping/next-page.ts';
+import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/fetch-pages.ts';
 import { type Path, withPage } from '../upstream/path.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
@@ -24,6 +24,8 @@ export type ListRequest<Item extends ListItem> = {
   readonly route: Route;
   readonly path: Path;
   readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
+  /** Called with the function that says how to request the page after one that was read. */
+  readonly onNext?: ((next: ListPage['next']) => void) | undefined;
   /** Given if the first records of a large response are sufficient. */
   readonly prefix?: PrefixOptions | undefined;
 };
@@ -43,7 +45,10 @@ export function createPageLoader(
     const response = await authorized().get(list.route, path, { signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
-    return { ...page, next: (token) => withoutPath(client, page.next(token), page, list.path) };
+    const next: ListPage['next'] = (given) =>
+      withoutPath(client, page.next(given), page, list.path);
+    list.onNext?.(next);
+    return { ...page, next };
   };
   const createLoader = () =>
     new DataLoader<PageKey, ListPage, string>(
@@ -94,12 +99,13 @@ function toPath(client: Pick<RestClient, 'follow'>, first: Path, token: PageToke
 function withoutPath(
   client: Pick<RestClient, 'follow'>,
   next: NextPage,
-  { entryNames }: ListPage,
+  { entryNames: { paging }, linkAt }: ListPage,
   first: Path,
 ): NextPage {
   if (next === null || !('link' in next)) return next;
   const path = client.follow(next.link, first);
-  return path === null
-    ? { missing: entryNames.paging }
-    : { link: path.value.slice(path.value.indexOf('?')) };
+  if (path !== null) return { link: queryOf(path.value) };
+  return client.follow(queryOf(next.link), first) === null
+    ? { missing: paging }
+    : { missing: `${paging}.follow`, linkAt: linkAt() };
 }

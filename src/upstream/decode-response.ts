@@ -5,10 +5,10 @@ import { type FailureStatus, toStatusError } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
 
 /**
- * Which bodies an operation accepts. `json` requires JSON. `text` also accepts an empty body, and plain text. `any`
+ * Which bodies an operation accepts. `json` requires JSON. `list` also accepts an empty body, as null. `text` also accepts an empty body, and plain text. `any`
  * accepts everything; a body that is neither JSON nor plain text is then `undefined`.
  */
-export type BodyKind = 'json' | 'text' | 'any';
+export type BodyKind = 'json' | 'list' | 'text' | 'any';
 
 /**
  * Decodes a 2xx response. The body decides how, as services often send a wrong content type. That only keeps
@@ -26,11 +26,11 @@ function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
   let text: string | undefined;
   try {
     text = decodeUtf8(body);
-    if (kind !== 'json' && text.trim() === '') return undefined;
+    if (kind !== 'json' && text.trim() === '') return kind === 'list' ? null : undefined;
     const json = parseJson(text);
     return kind === 'any' && typeof json === 'number' ? text : json; // a token may consist of digits
   } catch (error) {
-    if (kind === 'json') throw error;
+    if (kind === 'json' || kind === 'list') throw error;
     // Plain text, unless it looks like markup or truncated JSON.
     const isText = text !== undefined && !/^\s*[<{["]/.test(text);
     if (isText && (kind === 'any' || !/json/i.test(String(headers['content-type'])))) return text;

@@ -163,7 +163,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
           const ofCaller = { ...shared, caller, headers: { authorization } };
           return {
             get: (route, path, { signal, prefix } = {}) =>
-              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'json'),
+              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list'),
             delete: (route, path) => call(path, { ...ofCaller, method: 'DELETE', route }, 'text'),
           };
         },

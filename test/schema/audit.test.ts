@@ -43,7 +43,6 @@ describe('the records', () => {
     ['lists of texts only', { a: ['x'] }],
     ['two lists of objects of no usual name', { a: [{ id: 1 }], b: [{ id: 2 }] }],
     ['a text', '"x"'],
-    ['null', 'null'],
   ])('are not found in %s', async (_, body) => {
     const result = await read(body);
     expect(codeOf(result)).toBe('UPSTREAM_BAD_RESPONSE');

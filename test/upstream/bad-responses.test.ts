@@ -9,8 +9,8 @@ const time = '2026-11-21T00:00:00Z';
 const million = Array.from({ length: 1e6 }, (_, id) => `{"id":${id},"ts":1700000000}`);
 
 it.each<readonly [string, string, string, unknown]>([
-  ['nothing', '', 'UPSTREAM_BAD_RESPONSE', null],
-  ['null', 'null', 'UPSTREAM_BAD_RESPONSE', null],
+  ['nothing', '', '', { nodes: [], totalCount: 0 }],
+  ['null', 'null', '', { nodes: [], totalCount: 0 }],
   ['NaN', `[{"id": NaN, "time": "${time}"}]`, 'UPSTREAM_BAD_RESPONSE', null],
   ['no records', '{"items": []}', '', { nodes: [], totalCount: 0 }],
   [

@@ -10,7 +10,8 @@ import { createStandIns } from './stand-ins.ts';
 import type { TrailPage } from './trail.ts';
 
 /** Headers that a response keeps: those that mapping may read. */
-const KEPT_HEADERS = /^(?:content-type|link)$|next|cursor|continuation|total|count/;
+const KEPT_HEADERS =
+  /^(?:content-type|content-range|link)$|next|cursor|continuation|total|count|pag(?:e|inat)|more|last/;
 
 /**
  * Redacts responses of the service by what they mean. Credentials and cursors are removed. Identifiers and names of

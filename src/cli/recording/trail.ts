@@ -70,7 +70,7 @@ export function openRecording(text: string, file: string) {
     get: async ({ value }: Path) => {
       const found = findResponse(recording, value);
       if (found !== undefined)
-        return decodeResponse({ ...found, body: Buffer.from(found.body) }, 'json');
+        return decodeResponse({ ...found, body: Buffer.from(found.body) }, 'list');
       const problem = 'has no response to a request that this contract leads to. Record it again.';
       throw new ConfigError([`${quote(file)} ${problem}`]);
     },
