@@ -29,8 +29,8 @@ const EVERY = { min: 5, max: 300, default: 10 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Polls that follow one another without a pause although all that they read was known: 64 known records fill 13 polls of
- * ten pages with one record each. Pages that go round in circles would never end.
+ * Polls without events that follow one another without a pause: 64 known records fill 13 polls of ten pages with one
+ * record each. Pages that go round in circles would never end.
  */
 const MAX_IDLE_POLLS = 13;
 
@@ -167,7 +167,7 @@ function subscribe(
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       checkpoint = found.checkpointAfter(found.events.length);
-      idlePolls = found.isIdle ? idlePolls + 1 : 0;
+      idlePolls = found.events.length === 0 ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
     },
