@@ -55,9 +55,9 @@ export type PageFacts = {
 };
 
 /**
- * Reads from a response how to request the next page. An empty page is the last one, unless a flag or a count says that
- * there are more. What the response announces counts even if the contract leads to no next page: no record is lost
- * silently because an entry is wrong.
+ * Reads from a response how to request the next page. A link or a cursor leads on from a page without records too: a
+ * service may filter its pages after it has cut them. What the response announces counts even if the contract leads to
+ * no next page: no record is lost silently because an entry is wrong.
  */
 export function readNextPage(response: UpstreamResponse, page: PageFacts): NextPage {
   const { paging, request, announcements, length, entryNames } = page;
@@ -66,18 +66,18 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const announced = readAnnouncement(response, page);
   const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
-  // A link or a cursor leads on even if a configured flag is false: the entry may be wrong, and an empty page ends the list.
+  // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
   const isEnd = hasNext ? announcements.says(read) === 'end' : announced === 'end';
-  if (!isMore && (isEnd || length === 0)) return null;
+  if (!isMore && (isEnd || (length === 0 && !hasNext))) return null;
   const next = readByStyle(response, page, read, isMore);
   if (next !== null && (hasNext || length > 0)) return next;
-  // A total next to an empty first page counts something else.
-  if (length === 0 && request.token === null) return null;
   // A configured `next` that is null says that this is the last page. One that is absent may be misspelt.
   const hasOtherNext =
     request.token === null &&
     (style === 'none' || style === 'link-header' || (hasNext && isAbsent(paging.next, response))) &&
     announcements.hasNext;
+  // A total next to an empty first page counts something else.
+  if (length === 0 && request.token === null && !hasOtherNext) return null;
   const isFull = style === 'none' && isOfRequestedSize(page);
   if (!isMore && !isFull && !hasOtherNext) return null;
   if (style === 'none') return { missing: `${entryNames.paging}.style` };

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
-import { fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
+import { BEFORE_FIRST, fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
 
 /** What a cursor contains. */
 export type CursorPosition = ItemPosition & {
@@ -20,7 +20,18 @@ export type Edge<Item extends ListItem = ListItem> = {
 /** The cursor of an item: base64url of a JSON array, opaque to clients. */
 export function encodeCursor({ page, index, token }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
-  const position = [fingerprint(page, index), index, origin];
+  return encodeParts([fingerprint(page, index), index, origin], token);
+}
+
+/**
+ * The cursor of a page without records: its items come after it. Opaque to clients as any other.
+ * @param hasPrevious Whether the list has items before that page.
+ */
+export function encodePageCursor(token: PageToken | null, hasPrevious: boolean): string {
+  return encodeParts(['', BEFORE_FIRST, Number(hasPrevious)], token);
+}
+
+function encodeParts(position: readonly unknown[], token: PageToken | null): string {
   const request = token === null ? [] : toTokenParts(token);
   return Buffer.from(JSON.stringify([...position, ...request])).toString('base64url');
 }
@@ -32,7 +43,7 @@ export function decodeCursor(cursor: string): CursorPosition {
   const token = fromTokenParts(request);
   if (
     typeof print === 'string' &&
-    isIndex(index) &&
+    (isIndex(index) || index === BEFORE_FIRST) &&
     (isIndex(origin) || typeof origin === 'string') &&
     token !== undefined
   ) {
@@ -72,5 +83,5 @@ export function fromTokenParts(parts: readonly unknown[]): PageToken | null | un
 }
 
 function isIndex(value: unknown): value is number {
-  return Number.isSafeInteger(value);
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -2,7 +2,13 @@ import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
-import { containsRecord, findItem, fingerprint, type ItemPosition } from './find-item.ts';
+import {
+  BEFORE_FIRST,
+  containsRecord,
+  findItem,
+  fingerprint,
+  type ItemPosition,
+} from './find-item.ts';
 
 /** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
 export type FetchPage<Item extends ListItem> = (
@@ -49,7 +55,7 @@ export async function fetchPages<Item extends ListItem>(
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];
   let next = (): NextPage => null;
-  let wanted = position;
+  let wanted = position?.index === BEFORE_FIRST ? null : position;
   let token = firstToken;
   for (;;) {
     let page: ListPage<Item>;
@@ -59,7 +65,7 @@ export async function fetchPages<Item extends ListItem>(
       if (pages.length > 0 && isLimit?.(error)) return { pages, next };
       throw error;
     }
-    const previous = pages.at(-1);
+    const previous = lastFilled(pages);
     const found =
       wanted === null ? countOverlap(previous?.page, page) - 1 : await findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
@@ -104,10 +110,16 @@ export async function fetchPages<Item extends ListItem>(
  * there are more.
  */
 function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): NextPage {
-  const [last, previous] = pages.toReversed();
+  const last = pages.at(-1);
   if (last === undefined) return null;
+  const previous = lastFilled(pages.slice(0, -1));
   const { page, token, repeats } = last;
   const following = page.next(token);
+  if (page.length === 0 && page.announces(token) !== 'more') {
+    // A configured flag may be wrong, so a cursor leads on for a while. It is obeyed if only empty pages follow.
+    const isEnd = pages.length === MAX_PAGES && page.announces(token) === 'end';
+    if (isEnd || isTotalReached(pages, page.total())) return null;
+  }
   const isRequested =
     following !== null && pages.some((one) => isSameRequest(one.token, following));
   const isNumbered = token?.preceding !== undefined;
@@ -126,6 +138,19 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   if (!isRequested) return following;
   // Some services return a cursor on the last page as well.
   return isNumbered || page.announces(token) === 'more' ? problem : null;
+}
+
+/** The last page with records. Pages without records, as filters and permissions leave them, may come between others. */
+export function lastFilled<Item extends ListItem>(
+  pages: readonly FetchedPage<Item>[],
+): FetchedPage<Item> | undefined {
+  return pages.findLast(({ page }) => page.length > 0);
+}
+
+/** Whether as many records as the list has were read from its start on. A total of 0 may be that of the page. */
+function isTotalReached(pages: readonly FetchedPage<ListItem>[], total: number | null): boolean {
+  const read = pages.reduce((sum, { page, from }) => sum + page.length - from, 0);
+  return pages[0]?.token === null && total !== null && total > 0 && read >= total;
 }
 
 /** Whether records of a page may have moved from the page before it: then the total has grown, if it is known. */

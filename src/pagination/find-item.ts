@@ -7,11 +7,17 @@ import { DIGEST_LENGTH, digest, identityText } from './digest.ts';
 export type ItemPosition = {
   /** Of the item, see {@link fingerprint}. */
   readonly fingerprint: string;
-  /** Of the item on its page. */
+  /** Of the item on its page, or {@link BEFORE_FIRST}. */
   readonly index: number;
-  /** Shows how many records were added since: the length of its page, or the fingerprint of a partial page's first one. */
+  /**
+   * Shows how many records were added since: the length of its page, or the fingerprint of a partial page's first one.
+   * Before the first item: 1 if pages before this one have items, else 0.
+   */
   readonly origin: number | string;
 };
+
+/** The index of no item: all items of the page come after this position. */
+export const BEFORE_FIRST = -1;
 
 /**
  * The present index of the item at a position; -1 if it is not on this page. Compares the items at the old index, counted

@@ -1,9 +1,10 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
+import type { NextPage } from '../mapping/next-page.ts';
 import { lazy } from '../util/memoize.ts';
 import { TURN_SIZE, visitInTurns } from '../util/turns.ts';
-import { decodeCursor, type Edge, encodeCursor } from './cursor.ts';
-import { type FetchedPage, type FetchPage, fetchPages } from './fetch-pages.ts';
+import { decodeCursor, type Edge, encodeCursor, encodePageCursor } from './cursor.ts';
+import { type FetchedPage, type FetchPage, fetchPages, lastFilled } from './fetch-pages.ts';
 import { type ItemSelector, selectAllItems } from './select-events.ts';
 
 /** One page of a connection (GraphQL Cursor Connections Specification). Its size is the client's, not the service's. */
@@ -11,7 +12,7 @@ export type Connection<Item extends ListItem = ListItem> = {
   readonly edges: readonly Edge<Item>[];
   /** The cursor of the first item; undefined if there is none. */
   startCursor(): string | undefined;
-  /** The cursor of the last item that was inspected, selected or not; undefined if there was none. */
+  /** The cursor of the last item that was inspected, selected or not, or of the next page after pages without any; undefined at the end of a list without items. */
   endCursor(): string | undefined;
   hasNextPage(): boolean;
   readonly hasPreviousPage: boolean;
@@ -76,34 +77,47 @@ export async function resolveConnection<Item extends ListItem>(
   require?.(pages.map(({ page }) => page));
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
+  const hasPreviousPage = position !== null && (position.index >= 0 || position.origin === 1);
   const toCursor = (edge: Edge<Item> | undefined) => edge && encodeCursor(edge);
-  const lastEdge = () => {
-    if (isTruncated || next() === null) return edges.at(-1);
-    const last = pages.findLast(({ page }) => page.length > 0);
-    return last && { ...last, index: last.page.length - 1 };
+  const endCursor = () => {
+    const following = isTruncated ? null : next();
+    if (following === null) return toCursor(edges.at(-1));
+    const [last, filled] = [pages.at(-1), lastFilled(pages)];
+    const canContinue = !('missing' in following) && !('isPartial' in following);
+    // From the last record on, the same empty pages would be all that is read each time.
+    if (filled === undefined || (canContinue && filled !== last))
+      return encodePageCursor(
+        canContinue ? following : (last?.token ?? null),
+        hasPreviousPage || filled !== undefined,
+      );
+    return toCursor({ ...filled, index: filled.page.length - 1 });
   };
   return {
     edges,
     startCursor: () => toCursor(edges[0]),
-    endCursor: () => toCursor(lastEdge()),
+    endCursor,
     hasNextPage: () => isTruncated || next() !== null,
-    hasPreviousPage: position !== null,
-    totalCount: lazy(() => countSelected(pages, where)),
+    hasPreviousPage,
+    totalCount: lazy(() => countSelected(pages, next, where)),
     raw: (selected[0] ?? pages[0])?.page.raw,
   };
 }
 
 /** The service's total, or the length of a list that has one page. How many match a filter is known only of the latter. */
 function countSelected<Item extends ListItem>(
-  [first]: readonly FetchedPage<Item>[],
+  pages: readonly FetchedPage<Item>[],
+  next: () => NextPage,
   where: ItemSelector<Item>,
 ): number | null | Promise<number> {
+  const [first] = pages;
   if (first === undefined) return null;
-  const { page, token } = first;
-  const isOnly = token === null && page.next() === null;
+  const filled = pages.filter(({ page }) => page.length > 0);
+  const { page } = filled[0] ?? first;
+  const isOnly = first.token === null && filled.length < 2 && next() === null;
   const stated = page.total();
   const total = isOnly ? Math.max(stated ?? 0, page.length) : stated;
-  if (total === null || total > MAX_INT) return null;
+  // A total of 0 next to a next page is that of an empty page.
+  if (total === null || total > MAX_INT || (total === 0 && !isOnly)) return null;
   if (where === selectAllItems) return total;
   return isOnly ? countMatches(page, where) : null;
 }

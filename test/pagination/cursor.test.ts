@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
-import { decodeCursor, encodeCursor } from '../../src/pagination/cursor.ts';
+import { decodeCursor, encodeCursor, encodePageCursor } from '../../src/pagination/cursor.ts';
 import { findItem } from '../../src/pagination/find-item.ts';
 
 const record = fc.oneof(
@@ -55,12 +55,37 @@ describe('a cursor', () => {
     );
   });
 
+  it('of a page without records names that page', () => {
+    const token = fc.oneof(
+      fc.constant(null),
+      fc.record({ link: fc.string() }),
+      fc.record({ parameter: fc.string(), value: fc.string() }),
+      fc.record({
+        parameter: fc.string(),
+        value: fc.string(),
+        preceding: fc.record({ pages: fc.nat(), records: fc.nat() }),
+      }),
+    );
+    fc.assert(
+      fc.property(token, fc.boolean(), (page, hasPrevious) => {
+        const decoded = decodeCursor(encodePageCursor(page, hasPrevious));
+        expect(decoded).toEqual({
+          ...{ fingerprint: '', index: -1, origin: Number(hasPrevious), token: page },
+        });
+      }),
+    );
+  });
+
   it('that Keytrail did not issue is rejected', () => {
     fc.assert(
       fc.property(
         fc.oneof(
           fc.string(),
           fc.json().map((text) => Buffer.from(text).toString('base64url')),
+          fc
+            .tuple(fc.constantFrom(-2, -1, 0, 0.5, 2 ** 53), fc.integer({ min: -3, max: -1 }))
+            .map(([index, origin]) => JSON.stringify(['f', index, origin]))
+            .map((text) => Buffer.from(text).toString('base64url')),
         ),
         (text) => {
           expect(() => decodeCursor(text)).toThrow(GatewayError);
