@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { identityText } from '../../src/pagination/digest.ts';
@@ -23,6 +24,11 @@ const numbered =
 const queryOf = (url: string) => Object.fromEntries(new URL(url, 'http://a').searchParams);
 const follow = (live: LiveTrail, variables: object = {}) =>
   subscribe<Node>(live.gateway, { ...variables }, { query: EVENTS });
+
+/** What a paused stream has sent is on its way until the client has it. */
+async function settle() {
+  for (let turn = 0; turn < 10; turn += 1) await nextIteration();
+}
 
 /** What a client receives, while the test ends the pauses of its stream. */
 class Follower implements AsyncDisposable {
@@ -57,7 +63,7 @@ class Follower implements AsyncDisposable {
       await this.#live.poll();
     }
     // A payload is on its way until the client has it.
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await settle();
     const came = this.batches.slice(before);
     return { came: came.flatMap(numbers), missed: came.map(({ missed }) => missed) };
   }
@@ -70,7 +76,7 @@ async function begin(live: LiveTrail, response: ServiceResponse | Handler, varia
   live.respond(response);
   const follower = new Follower(live, await follow(live, variables));
   await live.pauses.paused();
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await settle();
   return follower;
 }
 
@@ -107,7 +113,11 @@ describe('I1: a record is the same whatever the order of its members', () => {
     it.each([
       ['the newest first', {}, (all: readonly object[]) => ({ body: all.toReversed() })],
       ['the oldest first', {}, (all: readonly object[]) => ({ body: all })],
-      ['the newest first, in pages', PAGED, (all: readonly object[]) => paged(all.toReversed(), 10)],
+      [
+        'the newest first, in pages',
+        PAGED,
+        (all: readonly object[]) => paged(all.toReversed(), 10),
+      ],
       ['the oldest first, in pages', PAGED, (all: readonly object[]) => paged(all, 10)],
     ])('%s: a tail delivers only what is new', async (_, audit, list) => {
       await using live = await startLiveTrail({ contract: { audit } });
@@ -185,27 +195,27 @@ function isDeepEqual(one: unknown, other: unknown): boolean {
   );
 }
 
+type Connection = Pick<Batch<Node>, 'nodes'> & {
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+};
+
 /** The numbers of all events, read two at a time. */
-async function walk(gateway: Parameters<typeof ask>[0]): Promise<readonly number[]> {
+async function walk(
+  gateway: Parameters<typeof ask>[0],
+  after?: string,
+): Promise<readonly number[]> {
   const query = `query ($after: String) {
     audit(first: 2, after: $after) { nodes { raw } pageInfo { hasNextPage endCursor } } }`;
-  const all: number[] = [];
-  let after: string | null = null;
-  for (;;) {
-    const { data, errors } = await ask<
-      {
-        readonly audit: Pick<Batch<Node>, 'nodes'> & {
-          readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
-        };
-      },
-      object
-    >(gateway, query, { after }, { token: 't' });
-    expect(errors).toBeUndefined();
-    if (!data) return all;
-    all.push(...numbers(data.audit));
-    if (!data.audit.pageInfo.hasNextPage) return all;
-    after = data.audit.pageInfo.endCursor;
-  }
+  const { data, errors } = await ask<{ readonly audit: Connection }, object>(
+    gateway,
+    query,
+    { after },
+    { token: 't' },
+  );
+  expect(errors).toBeUndefined();
+  if (!data) return [];
+  const { hasNextPage, endCursor } = data.audit.pageInfo;
+  return [...numbers(data.audit), ...(hasNextPage ? await walk(gateway, endCursor) : [])];
 }
 
 /** Lists in both orders, with and without pages. */
@@ -588,6 +598,85 @@ describe('I5: a rate limit that a poll exceeds', () => {
     expect(await client.poll(limited, paged(all.map(numbered()), 10))).toEqual(
       once(...range(501, 530)),
     );
+  });
+});
+
+describe('P1: a tail that begins with the oldest goes through pages without records', () => {
+  /** Each page has one record or none; the cursor of the page after the last one is the last page itself. */
+  const sparse =
+    (pages: readonly (number | null)[], isReversed = false): Handler =>
+    (...request) => {
+      const at = Number(queryOf(request[0].url)['cursor'] ?? 0);
+      const n = (isReversed ? pages.toReversed() : pages)[at] ?? null;
+      const events = n === null ? [] : [numbered()(n)];
+      return { body: { events, next_cursor: at + 1 < pages.length ? `${at + 1}` : null } };
+    };
+  const empty = (length: number) => Array<null>(length).fill(null);
+  const start = (overrides: object = {}) =>
+    startLiveTrail({
+      contract: { audit: { ...CURSOR, order: 'oldest-first', parameters: { since: 'from' } } },
+      ...overrides,
+    });
+
+  it.each([3, 9, 10, 11, 12, 25, 45])('%i of them between two records', async (length) => {
+    await using live = await start();
+    let pages: readonly (number | null)[] = [1, 2];
+    await using client = await begin(live, sparse(pages));
+    pages = [...pages, ...empty(length), 3, ...empty(length), 4, 5];
+    const { came, missed } = await client.poll(sparse(pages), sparse(pages), sparse(pages));
+    expect([came, missed.includes(true)]).toEqual([[3, 4, 5], false]);
+    live.service.forget();
+    pages = [...pages, 6, ...empty(length), 7];
+    expect((await client.poll(sparse(pages), sparse(pages))).came).toEqual([6, 7]);
+  });
+
+  it('hundreds of them, in polls of ten requests, over two gateways', async () => {
+    await using live = await start();
+    await using client = await begin(live, sparse([1, 2]));
+    const pages = [1, 2, ...empty(300), 3];
+    for (let polls = 0; polls < 20; polls += 1) await client.poll(sparse(pages));
+    expect(client.batches.flatMap(numbers)).toEqual([3]);
+    await using other = await start();
+    const after = client.batches.at(-1)?.checkpoint;
+    await using next = await begin(other, sparse([...pages, ...empty(5), 4]), { after });
+    expect(next.batches.flatMap(numbers)).toEqual([4]);
+    expect(next.batches[0]).toMatchObject({ missed: false, previous: after });
+  });
+
+  it('at the end of the trail, which grows by records and by empty pages', async () => {
+    await using live = await start();
+    let pages: readonly (number | null)[] = [1];
+    await using client = await begin(live, sparse(pages));
+    for (const n of range(2, 12)) {
+      pages = [...pages, ...empty(7)];
+      expect(await client.poll(sparse(pages))).toEqual(NOTHING);
+      pages = [...pages, ...empty(8), n];
+      expect((await client.poll(sparse(pages), sparse(pages))).came).toEqual([n]);
+    }
+  });
+
+  it('from filter.since on, before the first record', async () => {
+    await using live = await start();
+    const pages = [...empty(35), 1, 2];
+    await using client = await begin(live, sparse(pages), { filter: { since: record(1).time } });
+    expect(client.batches.flatMap(numbers)).toEqual([1, 2]);
+    expect(client.batches.map(({ missed }) => missed)).not.toContain(true);
+  });
+
+  it('and of which the cursor expires: it searches from the first page, and nothing comes again', async () => {
+    await using live = await start();
+    await using client = await begin(live, sparse([1, 2]));
+    const pages = [1, 2, ...empty(30), 3, ...empty(30)];
+    await client.poll(sparse(pages), sparse(pages), sparse(pages));
+    expect(client.batches.flatMap(numbers)).toEqual([3]);
+    let isExpired = true;
+    const expired: Handler = (...request) => {
+      const wasExpired = isExpired;
+      isExpired = false;
+      return wasExpired ? { status: 410 } : sparse([...pages, 4])(...request);
+    };
+    const { came, missed } = await client.poll(expired, expired, expired);
+    expect([came, missed.includes(true)]).toEqual([[4], false]);
   });
 });
 
