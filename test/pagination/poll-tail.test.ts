@@ -61,11 +61,13 @@ it('a poll that finds no known record where it begins goes on from the first pag
   const first = await poll(numbers, before, 7);
   expect(first).toMatchObject({ ids: [], missed: false, isBehind: true });
   expect(first.next.known).toEqual(before.known);
-  const second = await poll(numbers, first.next, 7);
-  const third = await poll(numbers, second.next, 7);
-  expect([second.missed, third.missed]).toEqual([false, false]);
-  expect([second.isBehind, third.isBehind]).toEqual([true, false]);
-  expect([...second.ids, ...third.ids]).toEqual(range(66, 140).map((number) => `r${number}`));
+  const delivered: (string | null)[] = [];
+  for (let at = first; at.isBehind && delivered.length < 100; ) {
+    at = await poll(numbers, at.next, 7);
+    expect(at.missed).toBe(false);
+    delivered.push(...at.ids);
+  }
+  expect(delivered).toEqual(range(66, 140).map((number) => `r${number}`));
 });
 
 it('a poll that knows no record reads all that the list has', async () => {
