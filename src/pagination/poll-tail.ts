@@ -73,8 +73,11 @@ async function readKnown(
   };
   try {
     const reading = await readList(fetchCounted, options, start, MAX_PAGES);
-    if (start === null || startsWith !== undefined || reading.last >= 0)
-      return { reading, startsWith };
+    // A number of a page may be that of no page any more.
+    const isBeyond =
+      start?.preceding !== undefined && reading.isEnd && reading.records.length === 0;
+    const isExpected = startsWith === 'older' || (startsWith === 'newer' && !isBeyond);
+    if (start === null || isExpected || reading.last >= 0) return { reading, startsWith };
     // Old records were removed, so the known ones have moved to an earlier page.
   } catch (error) {
     if (start === null || !isRefused(error)) throw error;
@@ -114,7 +117,7 @@ function contradictedBy(reading: Reading, { checkpoint }: PollOptions): ListOrde
 function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: boolean): Poll {
   const { checkpoint, since, isSinceForwarded, selection } = options;
   const { records, tokens, pages, order, isStart, isEnd, following } = reading;
-  const { matched, last, left, newer } = reading;
+  const { matched, last, left, after } = reading;
   const isReversed = order === 'oldest-first';
   if (checkpoint === null && isReversed && !isEnd && !isSinceForwarded) throw trailTooLong();
   const isLost =
@@ -146,8 +149,7 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     !(isSearch || isEmpty) &&
     !(checkpoint === null && isSinceReached);
   // Late records may have moved known ones beyond the pages that were read. Older ones are before those pages.
-  const unread = isReversed && !isEnd && last >= 0 ? left.slice(0, newer) : [];
-  const unmet = left.slice(unread.length);
+  const isAhead = isReversed && !isEnd && last >= 0;
 
   /** Indices of the newest records after the first `count` new ones, at the cost of those alone. */
   const newestAfter = (count: number): readonly number[] => {
@@ -157,14 +159,19 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
       indices.push(index);
     return indices;
   };
-  /** Records that were not met stay known, before older ones that were not known. Replicas may not be equally new. */
+  /**
+   * The newest of the records that were read, and of the known ones that were not met. These stay where they were among
+   * the known ones: replicas may not be equally new, and responses not complete.
+   */
   const toKnown = (newest: readonly number[]): readonly string[] => {
-    const toDigests = (indices: readonly number[]) =>
-      indices.flatMap((index) => records[index]?.digest ?? []);
-    if (unmet.length === 0) return [...unread, ...toDigests(newest)].slice(0, MAX_KNOWN);
-    const older = others.filter((index) => !matched.has(index));
-    const met = newest.filter((index) => !older.includes(index));
-    return [...unread, ...toDigests(met), ...unmet, ...toDigests(older)].slice(0, MAX_KNOWN);
+    const first = isAhead ? newest[0] : newest.find((index) => matched.has(index));
+    const leftAfter = (index: number) => left.filter((_, at) => after[at] === index);
+    const known = newest.flatMap((index) => [
+      ...(index === first && left.length > 0 ? leftAfter(-1) : []),
+      ...(records[index] === undefined ? [] : [records[index].digest]),
+      ...(left.length > 0 ? leftAfter(index) : []),
+    ]);
+    return [...known, ...(first === undefined ? left : [])].slice(0, MAX_KNOWN);
   };
   const begun = JSON.stringify(checkpoint?.start ?? null);
   const isBegun = (token: PageToken | null) => JSON.stringify(token) === begun;
@@ -178,9 +185,12 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     const pageAt = (index = 0) => records[index]?.page ?? 0;
     const page = Math.max(pageAt(newest.at(-1)), pageAt(newest[0]) - OVERLAP_PAGES);
     const start = tokens[page] ?? null;
-    // Behind empty pages, or pages of many bytes, there may be others that a poll from here would not reach.
-    if (!isEnd && count === found.length && isBegun(start))
-      return { start: following, startsWith: 'newer' };
+    // After empty pages, or pages of many bytes, there may be others that a poll from here would not reach.
+    if (!isEnd && count === found.length && isBegun(start)) {
+      const lastToken = tokens.at(-1) ?? null;
+      const isLastEmpty = pages.at(-1)?.length === 0 && !isBegun(lastToken);
+      return { start: isLastEmpty ? lastToken : following, startsWith: 'newer' };
+    }
     if (newest.length === 0) return { start: tokens.at(-1) ?? null, startsWith: 'newer' };
     return { start };
   };

@@ -37,7 +37,7 @@ export type ReadRecord = TailEvent & {
 /** What was read of a list. */
 export type Reading = Pick<
   ReturnType<KnownMatcher['match']>,
-  'matched' | 'last' | 'left' | 'newer'
+  'matched' | 'last' | 'left' | 'after'
 > & {
   /** Newest first. */
   readonly records: readonly ReadRecord[];

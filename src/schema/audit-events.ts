@@ -29,10 +29,10 @@ const EVERY = { min: 5, max: 300, default: 10 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Polls without events that follow one another without a pause: 64 known records fill 13 polls of ten pages with one
- * record each. Pages that go round in circles would never end.
+ * Polls without events that follow one another without a pause: 64 known records fill 16 polls of ten pages with one
+ * record each, four of which were not read before. Pages that go round in circles would never end.
  */
-const MAX_IDLE_POLLS = 13;
+const MAX_IDLE_POLLS = 16;
 
 /** Adds `Subscription.auditEvents`. Polls GET /api/v1/audit. */
 export function addAuditEvents(builder: Builder): void {
@@ -167,7 +167,7 @@ function subscribe(
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       checkpoint = found.checkpointAfter(found.events.length);
-      idlePolls = found.events.length === 0 ? idlePolls + 1 : 0;
+      idlePolls = found.isBehind && found.events.length === 0 ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
     },

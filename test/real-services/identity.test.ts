@@ -634,7 +634,7 @@ describe('P1: a tail that begins with the oldest goes through pages without reco
     await using live = await start();
     await using client = await begin(live, sparse([1, 2]));
     const pages = [1, 2, ...empty(300), 3];
-    for (let polls = 0; polls < 20; polls += 1) await client.poll(sparse(pages));
+    for (let polls = 0; polls < 25; polls += 1) await client.poll(sparse(pages));
     expect(client.batches.flatMap(numbers)).toEqual([3]);
     await using other = await start();
     const after = client.batches.at(-1)?.checkpoint;
