@@ -161,17 +161,21 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
   };
   /**
    * The newest of the records that were read, and of the known ones that were not met. These stay where they were among
-   * the known ones: replicas may not be equally new, and responses not complete.
+   * the known ones, after others that are now there: replicas may not be equally new, and responses not complete.
    */
   const toKnown = (newest: readonly number[]): readonly string[] => {
-    const first = isAhead ? newest[0] : newest.find((index) => matched.has(index));
     const leftAfter = (index: number) => left.filter((_, at) => after[at] === index);
-    const known = newest.flatMap((index) => [
-      ...(index === first && left.length > 0 ? leftAfter(-1) : []),
-      ...(records[index] === undefined ? [] : [records[index].digest]),
-      ...(left.length > 0 ? leftAfter(index) : []),
-    ]);
-    return [...known, ...(first === undefined ? left : [])].slice(0, MAX_KNOWN);
+    const known = isAhead ? leftAfter(-1) : [];
+    let unmet = isAhead ? [] : leftAfter(-1);
+    for (const index of newest) {
+      if (unmet.length > 0 && matched.has(index)) {
+        known.push(...unmet);
+        unmet = [];
+      }
+      known.push(...records.slice(index, index + 1).map(({ digest }) => digest));
+      if (left.length > 0) unmet.push(...leftAfter(index));
+    }
+    return [...known, ...unmet].slice(0, MAX_KNOWN);
   };
   const begun = JSON.stringify(checkpoint?.start ?? null);
   const isBegun = (token: PageToken | null) => JSON.stringify(token) === begun;

@@ -67,19 +67,18 @@ export function createPromise(trail: Trail, listing: Listing) {
 
   /** The known records after a poll: in the order of the list, and those that it did not meet. */
   const knownAfter = (read: readonly TrailRecord[], before: readonly TrailRecord[]) => {
-    const isRead = (one: TrailRecord) => read.includes(one);
-    const first = read.find((one) => before.includes(one));
-    const heads = before.slice(0, Math.max(0, before.findIndex(isRead)));
-    const known = read.flatMap((one) => {
-      const following = before.includes(one) ? before.slice(before.indexOf(one) + 1) : [];
-      const end = following.findIndex(isRead);
-      return [
-        ...(one === first ? heads : []),
-        one,
-        ...following.slice(0, end < 0 ? Infinity : end),
-      ];
-    });
-    return [...known, ...(first === undefined ? before : [])].slice(0, MAX_KNOWN);
+    const known: TrailRecord[] = [];
+    const unmet = before.slice(0, before.findIndex((one) => read.includes(one)) >>> 0);
+    for (const one of read) {
+      const at = before.indexOf(one);
+      if (at >= 0) known.push(...unmet.splice(0));
+      known.push(one);
+      for (const next of before.slice(at + 1)) {
+        if (at < 0 || read.includes(next)) break;
+        unmet.push(next);
+      }
+    }
+    return [...known, ...unmet].slice(0, MAX_KNOWN);
   };
 
   const progress = (
@@ -175,10 +174,11 @@ export function createPromise(trail: Trail, listing: Listing) {
       return progress(batch.checkpoint, had, { ...before, missed, mayRepeat }, true);
     },
     /** What a checkpoint says after the stream has polled to the end, and the client has all of `had`. */
-    pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => ({
-      ...at,
-      passed: new Set([...at.passed, ...trail.listed().filter((one) => !had.has(one))]),
-    }),
+    pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => {
+      // After a gap, some of the records that a replica did not list may not come any more.
+      const listed = at.missed ? [...trail.listed(), ...trail.records] : trail.listed();
+      return { ...at, passed: new Set([...at.passed, ...listed.filter((one) => !had.has(one))]) };
+    },
     /** The stream knows what it has read last, the client's checkpoint what was read before. */
     settle: (after: Progress): Progress => progress(after.checkpoint, after.had, after, true),
     /** The records that the next poll must deliver. */
