@@ -18,6 +18,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
   'audit.order':
     'Whether the trail begins with its newest or its oldest record, for `auditEvents`. Default: inferred from the times.',
+  'audit.identity':
+    'What identifies a record, if a member differs in each response: the values at all of these pointers, relative to the record. Default: the whole record.',
   'audit.paging': 'How to request the next page.',
   'audit.paging.style': 'How the service divides the list into pages.',
   'audit.paging.next':

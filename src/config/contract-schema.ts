@@ -72,6 +72,7 @@ export const contractSchema: z.ZodType<ConfiguredContract> = section({
   audit: section({
     ...list,
     order: z.enum(LIST_ORDERS).nullable(),
+    identity: pointers,
     parameters: section({
       since: parameter,
       until: parameter,

@@ -42,10 +42,11 @@ export function completeAudit(
   response: UpstreamResponse,
   configured: DeepPartial<AuditContract> = {},
 ): LazyAuditContract {
-  const { parameters, event } = configured;
+  const { parameters, event, identity = null } = configured;
   const { sample, ...list } = completeList(response, configured);
   return {
     ...list,
+    identity,
     parameters: fillGaps<LazyAuditContract['parameters']>(parameters, NO_PARAMETERS),
     event: fillGaps<LazyAuditContract['event']>(event, inferEventLazily(sample)),
   };

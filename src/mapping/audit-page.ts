@@ -19,7 +19,7 @@ export function readAuditPage(
   response: UpstreamResponse,
   request: PageRequest = FIRST_PAGE,
 ): AuditPage {
-  const readers = compileEventReaders(contract.event);
+  const readers = compileEventReaders(contract.event, contract.identity);
   const toItem = (record: unknown) => new AuditEvent(record, readers);
   return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }

@@ -123,6 +123,8 @@ export type ListOrder = (typeof LIST_ORDERS)[number];
 export type AuditContract = ListContract & {
   /** The order of the records. Null: inferred from their times, where it matters. */
   readonly order?: ListOrder | null;
+  /** What identifies a record: the values at all of these pointers. Null: the whole record. */
+  readonly identity?: Pointers;
   /** The service's own query parameters for conditions of the filter. */
   readonly parameters: Readonly<Record<'since' | 'until' | 'actor' | 'action', string | null>>;
   readonly event: EventContract;
@@ -178,7 +180,7 @@ export type PageCounts = Readonly<Record<'pages' | 'records', number>> & {
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */
 export type LazyAuditContract = LazyListContract &
-  Pick<AuditContract, 'parameters'> & { readonly event: Lazy<EventContract> };
+  Pick<AuditContract, 'parameters' | 'identity'> & { readonly event: Lazy<EventContract> };
 
 /** A part of a contract in which each entry may be a function that infers it. */
 export type Lazy<T> = [T] extends [Entry]

@@ -7,7 +7,7 @@ import type {
   PartyPart,
   Pointers,
 } from './contract.ts';
-import type { PointerReader } from './json-pointer.ts';
+import { compilePointer, type PointerReader } from './json-pointer.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { listEntries, type RecordEntry } from './read-entry.ts';
 import { compilePointers, isPointers } from './read-source.ts';
@@ -38,6 +38,10 @@ export class AuditEvent {
     return this.#read.entriesOf(field);
   }
 
+  /** What identifies the record: the values that the contract names. Undefined if it names none, or the record has none. */
+  get identity(): unknown {
+    return this.#read.identity(this.raw);
+  }
   get id(): string | null {
     return toText(this.#read.id(this.raw));
   }
@@ -79,8 +83,9 @@ export function firstOfList(value: unknown): unknown {
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
-export function compileEventReaders(contract: Lazy<EventContract>) {
+export function compileEventReaders(contract: Lazy<EventContract>, identity: Pointers = null) {
   return {
+    identity: compileIdentity(identity),
     id: compileLazily(contract.id, compileValue),
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
     action: compileLazily(contract.action, compileValue),
@@ -92,6 +97,15 @@ export function compileEventReaders(contract: Lazy<EventContract>) {
     /** Without types, which no filter compares. */
     entriesOf: (field: FilterField) =>
       listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
+  };
+}
+
+/** Reads the values at all pointers. Undefined if a record has none of them. */
+function compileIdentity(pointers: Pointers): PointerReader {
+  const readers = [pointers ?? []].flat().map(compilePointer);
+  return (record) => {
+    const values = readers.map((read) => read(record) ?? null);
+    return values.every((value) => value === null) ? undefined : values;
   };
 }
 

@@ -28,6 +28,8 @@ export type ListItem = {
   readonly id: string | null;
   /** The record as the service sent it. */
   readonly raw: unknown;
+  /** What identifies it, if the contract says so. Default: the record. */
+  readonly identity?: unknown;
 };
 
 /** One page of a list of the service, from one response. Items and counts are read when they are used. */

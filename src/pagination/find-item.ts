@@ -1,7 +1,7 @@
 import type { ListPage } from '../mapping/list-page.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import { visitInTurns } from '../util/turns.ts';
-import { DIGEST_LENGTH, digest } from './digest.ts';
+import { DIGEST_LENGTH, digest, identityText } from './digest.ts';
 
 /** Where an item was. Lists grow and ids may repeat, so one of these alone would not find the item again. */
 export type ItemPosition = {
@@ -84,8 +84,8 @@ export function fingerprint(page: ListPage, index: number): string {
   const known = fingerprints(page);
   const found = known.get(index);
   if (found !== undefined) return found;
-  const { id, raw } = page.item(index);
-  const print = `${id === null ? NO_ID : digest(id)}${digest(JSON.stringify(raw))}`;
+  const item = page.item(index);
+  const print = `${item.id === null ? NO_ID : digest(item.id)}${digest(identityText(item))}`;
   known.set(index, print);
   return print;
 }

@@ -6,8 +6,8 @@ export type Match = {
   readonly last: number;
   /** The known records that are not in the list. */
   readonly left: readonly string[];
-  /** How many of those are newer than every one that was found. */
-  readonly newer: number;
+  /** For each of those the index in the list of the closest newer one that was found in its order; -1 if there is none. */
+  readonly after: readonly number[];
 };
 
 /** Finds the known records in a list, while it is read. */
@@ -49,10 +49,8 @@ export function createKnownMatcher(known: readonly string[]): KnownMatcher {
     last: () => rows[end - 1]?.index ?? -1,
     found: () => longest,
     match: () => {
-      const matched = new Set<number>();
-      const left = [...known];
+      const foundAt = new Map<number, number>(); // the index in the list, by that of a known record
       let [row, column] = [end, known.length];
-      let newer = known.length;
       while (row > 0 && column > 0) {
         const { index = -1, digest, lengths } = rows[row - 1] ?? {};
         const above = rows[row - 2]?.lengths[column] ?? 0;
@@ -60,19 +58,28 @@ export function createKnownMatcher(known: readonly string[]): KnownMatcher {
         else if (digest !== known[column - 1]) column -= 1;
         else {
           [row, column] = [row - 1, column - 1];
-          matched.add(index);
-          left.splice(column, 1);
-          newer = column;
+          foundAt.set(column, index);
         }
       }
+      const inOrder = new Map(foundAt);
+      const matched = new Set(foundAt.values());
       for (const { index, digest } of [...rows.slice(0, end).toReversed(), ...rows.slice(end)]) {
-        const found = matched.has(index) ? -1 : left.indexOf(digest);
+        const isFound = (one: string, at: number) => one === digest && !foundAt.has(at);
+        const found = matched.has(index) ? -1 : known.findIndex(isFound);
         if (found < 0) continue;
         matched.add(index);
-        left.splice(found, 1);
-        if (found < newer) newer -= 1;
+        foundAt.set(found, index);
       }
-      return { matched, last: rows[end - 1]?.index ?? -1, left, newer };
+      const left: string[] = [];
+      const after: number[] = [];
+      let newer = -1;
+      for (const [at, one] of known.entries()) {
+        newer = inOrder.get(at) ?? newer;
+        if (foundAt.has(at)) continue;
+        left.push(one);
+        after.push(newer);
+      }
+      return { matched, last: rows[end - 1]?.index ?? -1, left, after };
     },
   };
 }

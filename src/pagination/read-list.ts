@@ -6,7 +6,7 @@ import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
 import { visitInTurns } from '../util/turns.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
-import { digest } from './digest.ts';
+import { digest, identityText } from './digest.ts';
 import { type FetchPage, fetchPages, toPagingError } from './fetch-pages.ts';
 import { createKnownMatcher, type KnownMatcher } from './match-known.ts';
 
@@ -37,7 +37,7 @@ export type ReadRecord = TailEvent & {
 /** What was read of a list. */
 export type Reading = Pick<
   ReturnType<KnownMatcher['match']>,
-  'matched' | 'last' | 'left' | 'newer'
+  'matched' | 'last' | 'left' | 'after'
 > & {
   /** Newest first. */
   readonly records: readonly ReadRecord[];
@@ -53,6 +53,8 @@ export type Reading = Pick<
   readonly isStart: boolean;
   /** Whether the end of the list was read. */
   readonly isEnd: boolean;
+  /** How to request the page after those that were read. Null at the end. */
+  readonly following: PageToken | null;
 };
 
 /**
@@ -91,16 +93,18 @@ export async function readList(
   let isReadWhole = true;
   let isTooShort = false; // the beginning of the response
   const add = (event: AuditEvent) => {
-    const text = JSON.stringify(event.raw);
+    const text = identityText(event);
     const own = digest(text);
     // Pages may overlap. Of equal records without an id, each counts.
-    if (event.id !== null && identified.has(own)) return;
+    if (isIdentified(event) && identified.has(own)) return;
     identified.add(own);
     records.push({ event, digest: own, length: text.length, page: tokens.length });
     matcher.add(own);
   };
   const recordsNeeded = mayBePartial && knownOrder !== 'oldest-first' ? USUAL_RECORDS : undefined;
-  const first = { token, position: null, recordsNeeded, maxPages, isLimit: isExhausted };
+  const isLimit = (error: unknown) =>
+    isExhausted(error) || isPageUnneeded(error, order, matcher, options);
+  const first = { token, position: null, recordsNeeded, maxPages, isLimit };
   const { pages, next } = await fetchPages(fetchPage, first, async ({ page, from, token }) => {
     let index = from;
     await visitInTurns(from, page.length, (_, to) => {
@@ -132,7 +136,17 @@ export async function readList(
     inferred: inferOrder(records),
     isStart: token === null,
     isEnd: isReadWhole && following === null,
+    following: following !== null && isToken(following) ? following : null,
   };
+}
+
+function isToken(next: object): next is PageToken {
+  return 'link' in next || 'parameter' in next;
+}
+
+/** Whether equal records are the same one. */
+function isIdentified({ id, identity }: AuditEvent): boolean {
+  return id !== null || identity !== undefined;
 }
 
 /** With the oldest first, the list is read to its end before the known records can be found from its newest one on. */
@@ -149,6 +163,38 @@ function toMatch(matcher: KnownMatcher) {
 /** The bound of bytes of one request is a limit of a poll, as that of pages is. */
 export function isExhausted(error: unknown): boolean {
   return error instanceof GatewayError && error.extensions.code === 'OPERATION_TOO_COMPLEX';
+}
+
+/**
+ * Whether the service refuses a page because of how it was requested, and not because of the caller or the moment: its
+ * cursor has expired, or the page is too deep. Also in a 2xx: as a soft failure, or without a list.
+ */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  const { code, reason, retryable, upstream } = error.extensions;
+  if (reason === 'NO_RECORDS') return true;
+  const isOther =
+    retryable || reason === 'REDIRECT' || /^(?:UNAUTHENTICATED|FORBIDDEN)$/.test(code);
+  return upstream !== undefined && upstream.status < 500 && !isOther;
+}
+
+/**
+ * Whether a poll goes on without a page after the first that failed. The newest records come first, so those that were
+ * read suffice if a known one is among them or none is needed. A refused page is refused at each poll: then some may be
+ * missed. With the oldest first, the end of the list is unknown without it.
+ */
+function isPageUnneeded(
+  error: unknown,
+  order: ListOrder | null,
+  matcher: KnownMatcher,
+  { checkpoint, since, isSinceForwarded }: PollOptions,
+): boolean {
+  if (isRefused(error))
+    return order !== 'oldest-first' || (checkpoint === null && !isSinceForwarded);
+  if (!(error instanceof GatewayError) || order !== 'newest-first') return false;
+  const { retryable, upstream } = error.extensions;
+  const isTemporary = retryable || (upstream !== undefined && upstream.status >= 500);
+  return isTemporary && (checkpoint === null ? since === null : matcher.last() >= 0);
 }
 
 /** Creates a function that says whether enough of a list with the newest first was read. `records` grows between the calls. */

@@ -30,10 +30,10 @@ const EVERY = { min: 5, max: 300, default: 10 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Polls that follow one another without a pause although all that they read was known: 64 known records fill 13 polls of
- * ten pages with one record each. Pages that go round in circles would never end.
+ * Polls without events that follow one another without a pause: 64 known records fill 16 polls of ten pages with one
+ * record each, four of which were not read before. Pages that go round in circles would never end.
  */
-const MAX_IDLE_POLLS = 13;
+const MAX_IDLE_POLLS = 16;
 
 /** Adds `Subscription.auditEvents`. Polls GET /api/v1/audit. */
 export function addAuditEvents(builder: Builder): void {
@@ -168,7 +168,7 @@ function subscribe(
       const found = await pollTail(list, options);
       await require(found.pages, false); // that there is nothing new says nothing
       checkpoint = found.checkpointAfter(found.events.length);
-      idlePolls = found.isIdle ? idlePolls + 1 : 0;
+      idlePolls = found.isBehind && found.events.length === 0 ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
     },

@@ -25,6 +25,7 @@ const CHECKPOINT: fc.Arbitrary<Checkpoint> = fc.record({
       preceding: fc.record({ pages: fc.nat(), records: fc.nat() }),
     }),
   ),
+  startsWith: fc.constantFrom(undefined, 'older', 'newer'),
   selection: fc.string(),
 });
 
@@ -73,6 +74,7 @@ describe('a checkpoint', () => {
         .tuple(
           fc.constantFrom(-1, 0, 1, 2, 3, 1.5),
           fc.constantFrom(0, 1, 2),
+          fc.constantFrom(-1, 0, 1, 2, 3, 0.5, 'length'),
           fc.string(),
           fc.string(),
         )
@@ -80,7 +82,7 @@ describe('a checkpoint', () => {
     );
     const forged = fc
       .tuple(head, fc.stringMatching(/^[\w-]{0,1500}$/))
-      .map(([json, digests]) => `2.${Buffer.from(json).toString('base64url')}.${digests}`);
+      .map(([json, digests]) => `3.${Buffer.from(json).toString('base64url')}.${digests}`);
     const damaged = fc
       .tuple(CHECKPOINT, fc.nat(), fc.string({ maxLength: 3 }))
       .map(([checkpoint, at, text]) => {
@@ -104,36 +106,40 @@ describe('a checkpoint', () => {
     ['a dot', '.'],
     ['__proto__', '__proto__'],
     ['a cursor', encode(['f', 0, 1])],
-    ['a checkpoint of another version', `3.${encode([0, 0, ''])}.`],
-    ['an object', `2.${encode({ 0: 0, 1: 0, 2: '', length: 3 })}.`],
-    ['a text', `2.${encode('001')}.`],
-    ['an unknown order', `2.${encode([3, 0, ''])}.`],
-    ['an order by name', `2.${encode(['__proto__', 0, ''])}.`],
-    ['an order of Array.prototype', `2.${encode(['length', 0, ''])}.`],
-    ['true instead of 1', `2.${encode([0, true, ''])}.`],
-    ['a selection that is a number', `2.${encode([0, 0, 1])}.`],
-    ['a page that is an object', `2.${encode([0, 0, '', { link: '/' }])}.`],
-    ['a page of five parts', `2.${encode([0, 0, '', 'p', '1', 1, 1, 1])}.`],
-    ['a count that is no integer', `2.${encode([0, 0, '', 'p', '1', 1.5, 1])}.`],
-    ['a digest that is cut off', `2.${encode([0, 0, ''])}.abcdef`],
-    ['65 digests', `2.${encode([0, 0, ''])}.${'a'.repeat(DIGEST_LENGTH * (MAX_KNOWN + 1))}`],
-    ['two dots', `2.${encode([0, 0, ''])}..`],
-    ['a line break at its end', `2.${encode([0, 0, ''])}.\n`],
-    ['deep nesting', `2.${Buffer.from('['.repeat(100_000)).toString('base64url')}.`],
+    ['a checkpoint of another version', `4.${encode([0, 0, 0, ''])}.`],
+    ['an object', `3.${encode({ 0: 0, 1: 0, 2: 0, 3: '', length: 4 })}.`],
+    ['a text', `3.${encode('0001')}.`],
+    ['an unknown order', `3.${encode([3, 0, 0, ''])}.`],
+    ['an order by name', `3.${encode(['__proto__', 0, 0, ''])}.`],
+    ['an order of Array.prototype', `3.${encode(['length', 0, 0, ''])}.`],
+    ['true instead of 1', `3.${encode([0, true, 0, ''])}.`],
+    ['records of another kind at its page', `3.${encode([0, 0, 3, ''])}.`],
+    ['records of a kind by name', `3.${encode([0, 0, 'length', ''])}.`],
+    ['a selection that is a number', `3.${encode([0, 0, 0, 1])}.`],
+    ['a page that is an object', `3.${encode([0, 0, 0, '', { link: '/' }])}.`],
+    ['a page of five parts', `3.${encode([0, 0, 0, '', 'p', '1', 1, 1, 1])}.`],
+    ['a count that is no integer', `3.${encode([0, 0, 0, '', 'p', '1', 1.5, 1])}.`],
+    ['a digest that is cut off', `3.${encode([0, 0, 0, ''])}.abcdef`],
+    ['65 digests', `3.${encode([0, 0, 0, ''])}.${'a'.repeat(DIGEST_LENGTH * (MAX_KNOWN + 1))}`],
+    ['two dots', `3.${encode([0, 0, 0, ''])}..`],
+    ['a line break at its end', `3.${encode([0, 0, 0, ''])}.\n`],
+    ['deep nesting', `3.${Buffer.from('['.repeat(100_000)).toString('base64url')}.`],
   ])('is not %s', (_, text) => {
     expect(tryDecode(text)).toBeNull();
   });
 
   it('of an earlier version is rejected with a message that says so', () => {
     const first = `${encode([1, 0, ''])}.${'abcdefg'.repeat(MAX_KNOWN)}`;
-    expect(() => decodeCheckpoint(first)).toThrow(
-      /of an earlier version of Keytrail: start without/,
-    );
+    const second = `2.${encode([1, 0, ''])}.${'d'.repeat(DIGEST_LENGTH)}`;
+    for (const earlier of [first, second])
+      expect(() => decodeCheckpoint(earlier)).toThrow(
+        /of an earlier version of Keytrail: start without/,
+      );
     expect(() => decodeCheckpoint('nonsense.abc')).toThrow(/is not a checkpoint/);
   });
 
   it('sets nothing on a prototype', () => {
-    const text = `2.${Buffer.from('{"__proto__":{"polluted":1}}').toString('base64url')}.`;
+    const text = `3.${Buffer.from('{"__proto__":{"polluted":1}}').toString('base64url')}.`;
     expect(tryDecode(text)).toBeNull();
     expect(Object({}).polluted).toBeUndefined();
   });

@@ -50,14 +50,17 @@ describe('the known records in a list', () => {
     );
   });
 
-  it('are counted apart from those left over that are newer', () => {
+  it('keep their place among those that were found in their order, if they are left over', () => {
     const known = ['a', 'b', 'c', 'd', 'e', 'f'];
     expect(matchKnown(['c', 'x', 'e'], known)).toMatchObject({
       left: ['a', 'b', 'd', 'f'],
-      newer: 2,
+      after: [-1, -1, 0, 2],
     });
-    expect(matchKnown(['c', 'e', 'b'], known)).toMatchObject({ left: ['a', 'd', 'f'], newer: 1 });
-    expect(matchKnown(['x'], known)).toMatchObject({ left: known, newer: 6 });
+    expect(matchKnown(['c', 'e', 'b'], known)).toMatchObject({
+      left: ['a', 'd', 'f'],
+      after: [-1, 0, 1],
+    });
+    expect(matchKnown(['x'], known)).toMatchObject({ left: known, after: known.map(() => -1) });
   });
 
   it('are found however many were added before them, and what was added is not matched', () => {

@@ -4,11 +4,15 @@ import { gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
 import { holdPauses, type Subscription, subscribe } from '../helpers/subscribe.ts';
 import { createPromise, type Progress } from './promise.ts';
-import { createTrail, type Listing } from './trail.ts';
+import { createTrail, type Listing, REFUSALS } from './trail.ts';
 
 type Step =
   | { readonly kind: 'push' | 'repeat' | 'late' | 'remove' | 'keep'; readonly n: number }
   | { readonly kind: 'poll' }
+  /** One poll reads what another replica has: what the list had before `n` changes, nothing, or a part. */
+  | { readonly kind: 'stale' | 'empty' | 'part'; readonly n: number }
+  /** No cursor that the service has returned is valid any more. */
+  | { readonly kind: 'expire'; readonly n: number }
   /** The client goes on with another replica, from the last checkpoint but `n`. */
   | { readonly kind: 'reconnect'; readonly n: number };
 
@@ -16,6 +20,8 @@ type History = Listing & {
   readonly initial: number;
   /** Whether a payload has 103 events at most. */
   readonly isSplit: boolean;
+  /** Whether the replicas of the service are equally new, and complete. */
+  readonly isConsistent: boolean;
   readonly steps: readonly Step[];
 };
 
@@ -31,6 +37,10 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: upTo('repeat', 1, 3) },
   { weight: 5, arbitrary: fc.constant({ kind: 'poll' } as const) },
   { weight: 2, arbitrary: upTo('reconnect', 0, 5) },
+  { weight: 2, arbitrary: upTo('stale', 1, 60) },
+  { weight: 1, arbitrary: upTo('empty', 0, 0) },
+  { weight: 1, arbitrary: upTo('part', 0, 20) },
+  { weight: 1, arbitrary: upTo('expire', 0, REFUSALS.length - 1) },
 );
 
 const HISTORY: fc.Arbitrary<History> = fc.record({
@@ -42,6 +52,8 @@ const HISTORY: fc.Arbitrary<History> = fc.record({
   hasTotal: fc.boolean(),
   initial: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 200 })),
   isSplit: fc.boolean(),
+  isReordered: fc.boolean(),
+  isConsistent: fc.boolean(),
   steps: fc.array(STEP, { maxLength: 25, size: 'max' }),
 });
 
@@ -79,8 +91,18 @@ function gatewaysFor({ order, style, isOrderGiven }: History): readonly TestGate
   return existing;
 }
 
+/** A record as the trail knows it, whatever the order of its members. */
+const toText = (raw: Raw) =>
+  JSON.stringify(
+    Object.fromEntries(
+      ['id', 'time', 'action'].flatMap((name) => (name in raw ? [[name, Object(raw)[name]]] : [])),
+    ),
+  );
+
+type Raw = object;
+
 /** Reads on. Not read to its end if the client disconnects. */
-function read(stream: Subscription<{ readonly raw: unknown }>) {
+function read(stream: Subscription<{ readonly raw: Raw }>) {
   const batch = stream.nextBatch();
   batch.catch(() => {});
   return batch;
@@ -95,9 +117,9 @@ afterAll(async () => {
 });
 
 it(`delivers every record once, or says that some may be missed, in ${RUNS} histories`, async () => {
-  const seen = { payloads: 0, events: 0, missed: 0, reconnects: 0, late: 0 };
+  const seen = { payloads: 0, events: 0, missed: 0, reconnects: 0, late: 0, stale: 0, expired: 0 };
   const run = async (history: History) => {
-    const { order, size, initial, isSplit, steps } = history;
+    const { order, size, initial, isSplit, isConsistent, steps } = history;
     const trail = createTrail(history);
     respond = trail.respond;
     service.forget();
@@ -107,7 +129,7 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
     for (let added = 0; added < Math.min(initial, max); added += 1) trail.push();
     const promise = createPromise(trail, history);
     const follow = (index: number, after: string | null) =>
-      subscribe<{ readonly raw: unknown }>(
+      subscribe<{ readonly raw: Raw }>(
         { fetch: (url, init) => gateways[index % 2]?.fetch(url, init) ?? Promise.reject() },
         { after },
         { query: query(isSplit) },
@@ -124,19 +146,26 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
 
     let reading = read(stream);
     /** Receives what a poll finds, until the next pause. */
-    const receive = async (since: Progress): Promise<Progress> => {
-      const promised = promise.promised(since);
-      const { isConnected, isCut } = promise.connection(since);
-      let progress = { ...since, missed: false };
+    const receive = async (since: Progress, isFresh = true): Promise<Progress> => {
+      let progress = promise.poll(since, isFresh);
+      const promised = promise.promised(progress);
+      const { isConnected, isCut } = promise.connection(progress);
       const batches: Progress[] = [];
+      let extraPolls = promise.extraPolls(progress);
       for (;;) {
         const batch = await Promise.race([reading, pauses.paused()]);
-        if (batch === undefined && received === sent) break;
+        if (batch === undefined && received === sent) {
+          if (extraPolls === 0) break;
+          extraPolls -= 1;
+          pauses.resume();
+          continue;
+        }
         const { nodes, checkpoint, previous, missed } = batch ?? (await reading);
         reading = read(stream);
         received += 1;
         expect(previous).toBe(progress.checkpoint);
-        progress = promise.receive({ nodes, checkpoint, missed }, progress);
+        const texts = nodes.map(({ raw }) => toText(raw));
+        progress = promise.receive({ texts, checkpoint, missed }, progress);
         batches.push(progress);
         seen.payloads += 1;
         seen.events += nodes.length;
@@ -164,6 +193,18 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
         [sent, received] = [0, 0];
         reading = read(stream);
         live = await receive(since);
+      } else if (step.kind === 'stale' || step.kind === 'empty' || step.kind === 'part') {
+        if (isConsistent) continue;
+        seen.stale += 1;
+        if (step.kind === 'stale') trail.serveStale(step.n);
+        else if (step.kind === 'part') trail.servePart(step.n);
+        else trail.serveEmpty();
+        pauses.resume();
+        live = await receive(live, false);
+        trail.serveFresh();
+      } else if (step.kind === 'expire') {
+        trail.expire(step.n);
+        seen.expired += 1;
       } else if (step.kind === 'late') {
         trail.addLate(step.n);
         seen.late += 1;
@@ -171,7 +212,11 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       else for (let count = 0; count < step.n; count += 1) trail[step.kind]();
     }
   };
-  await fc.assert(fc.asyncProperty(HISTORY, run), { numRuns: RUNS, seed: SEED });
+  await fc.assert(fc.asyncProperty(HISTORY, run), {
+    numRuns: RUNS,
+    seed: SEED,
+    ...JSON.parse(process.env['FC'] ?? '{}'),
+  });
   // The histories are not all of one kind.
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS / 20);
 });

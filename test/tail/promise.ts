@@ -10,8 +10,15 @@ export type Progress = {
   readonly had: ReadonlySet<TrailRecord>;
   /** Records that were not promised and did not come: they are never promised any more. */
   readonly passed: ReadonlySet<TrailRecord>;
-  /** The newest of them that the gateway read, which the checkpoint knows. */
+  /** The records that the checkpoint knows, in its order. */
   readonly known: readonly TrailRecord[];
+  /** What it knew when the poll began, and where it began. */
+  readonly poll: {
+    readonly start: number;
+    readonly known: readonly TrailRecord[];
+  };
+  /** Whether each poll so far has read what all replicas have. */
+  readonly isFresh: boolean;
   /** With the oldest first: the index in the list at which the next poll begins. */
   readonly start: number;
   /** Whether the list never had records that the checkpoint does not know. */
@@ -28,45 +35,68 @@ const MAX_LATE = 32;
 const MAX_KNOWN = 64;
 
 /**
- * Knows what was promised to a client: every record once, if ten pages hold what is new and what is known, and few were
- * removed. Otherwise, every record once if a known record that is older is within the pages of a poll.
+ * Knows what was promised to a client: every record once, if ten pages hold what is new and what is known, few were
+ * removed and each response was complete. Otherwise, every record once if a known record that is older is within the
+ * pages of a poll. No record comes again that the checkpoint knows, or that is older than all that it knows.
  */
 export function createPromise(trail: Trail, listing: Listing) {
-  const { order, isOrderGiven, style, size, hasTotal } = listing;
+  const { order, isOrderGiven, style, size } = listing;
   const isReversed = order === 'oldest-first';
-  const { records } = trail;
   /** Index in the list, from that of the trail. */
-  const toListed = (index: number) => (isReversed ? records.length - 1 - index : index);
+  const toListed = (index: number) => (isReversed ? trail.listed().length - 1 - index : index);
   /** Whether a poll that begins at `start` reads a record. With the oldest first, it goes on to the end. */
   const isRead = (index: number, start: number) =>
     isReversed ? toListed(index) >= start : index < MAX_PAGES * size;
   let maxLength = 0;
 
-  /** Where the next poll begins: at the first page if it meets no known record at `start`. Null if it meets none there. */
-  const startOf = ({ known, start }: Progress): number | null => {
-    if (style === 'cursor' && isReversed) return null; // unknown
+  /**
+   * Where the next poll begins: at the first page if it meets no known record at `start`, or if its cursor has expired.
+   * Null if it meets none.
+   */
+  const startOf = ({ known, start, isWhole }: Progress): number | null => {
+    const list = trail.listed();
     const meets = (from: number, pages: number) =>
-      records.some((one, index) => {
+      list.some((one, index) => {
         const listed = toListed(index);
         return known.includes(one) && listed >= from && listed < from + pages * size;
       });
-    if (meets(start, MAX_PAGES)) return start;
-    // Without a total, the end of the list is known by an empty page.
-    const read = Math.ceil((records.length - start) / size) + Number(!hasTotal);
-    return start > 0 && meets(0, MAX_PAGES - Math.max(1, read)) ? 0 : null;
+    if (style !== 'cursor' && meets(start, MAX_PAGES)) return start;
+    // It searches for the known records, unless every other one is new.
+    return meets(0, isReversed && !isWhole ? Infinity : MAX_PAGES) ? 0 : null;
+  };
+
+  /** The known records after a poll: in the order of the list, and those that it did not meet. */
+  const knownAfter = (read: readonly TrailRecord[], before: readonly TrailRecord[]) => {
+    const known: TrailRecord[] = [];
+    const unmet = before.slice(0, before.findIndex((one) => read.includes(one)) >>> 0);
+    for (const one of read) {
+      const at = before.indexOf(one);
+      if (at >= 0) known.push(...unmet.splice(0));
+      known.push(one);
+      for (const next of before.slice(at + 1)) {
+        if (at < 0 || read.includes(next)) break;
+        unmet.push(next);
+      }
+    }
+    return [...known, ...unmet].slice(0, MAX_KNOWN);
   };
 
   const progress = (
     checkpoint: string,
     had: ReadonlySet<TrailRecord>,
-    previous: Pick<Progress, 'start' | 'missed' | 'passed' | 'mayRepeat'> | null,
+    previous: Progress | null,
+    isFresh: boolean,
   ): Progress => {
-    maxLength = Math.max(maxLength, records.length);
-    const from = previous?.start ?? 0;
-    const known = [...new Set(records.filter((one, index) => had.has(one) && isRead(index, from)))];
-    const newest = known.slice(0, MAX_KNOWN);
+    const list = trail.listed();
+    maxLength = Math.max(maxLength, list.length);
+    const poll = previous?.poll ?? { start: 0, known: [] };
+    const read = [
+      ...new Set(list.filter((one, index) => had.has(one) && isRead(index, poll.start))),
+    ];
+    const known = list.length === 0 ? poll.known : knownAfter(read, poll.known);
+    const newest = read.slice(0, MAX_KNOWN);
     const pageOf = (one: TrailRecord | undefined) =>
-      one === undefined ? 0 : Math.floor(toListed(records.indexOf(one)) / size);
+      one === undefined ? 0 : Math.floor(toListed(list.indexOf(one)) / size);
     const page = Math.max(pageOf(newest.at(-1)), pageOf(newest[0]) - OVERLAP_PAGES);
     // Without a total, the end of the list is known by an empty page.
     const isWhole = maxLength <= Math.min(MAX_KNOWN, (MAX_PAGES - 1) * size);
@@ -74,8 +104,10 @@ export function createPromise(trail: Trail, listing: Listing) {
       checkpoint,
       had,
       passed: previous?.passed ?? new Set(),
-      known: newest,
-      start: isReversed && !isWhole ? Math.max(0, page * size) : 0,
+      known,
+      poll,
+      isFresh: isFresh && (previous?.isFresh ?? true),
+      start: isReversed && !isWhole && list.length > 0 ? Math.max(0, page * size) : poll.start,
       isWhole,
       missed: previous?.missed ?? false,
       mayRepeat: previous?.mayRepeat ?? new Set(),
@@ -83,31 +115,49 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   /** Whether ten pages hold what is new and what is known, and few of these were removed. */
-  const isOrdinary = ({ had, known }: Progress): boolean => {
+  const isOrdinary = ({ had, known, isFresh }: Progress): boolean => {
+    const { records } = trail;
     // With the oldest first, any removal moves the records to earlier pages than those that are read.
     const removed = isReversed
       ? trail.removed()
       : known.filter((one) => !records.includes(one)).length;
-    if (removed >= MAX_LATE) return false;
+    if (removed >= MAX_LATE || !isFresh) return false;
     if (isReversed) return OVERLAP_PAGES * size > MAX_LATE + removed;
     return MAX_PAGES * size >= MAX_KNOWN + records.filter((one) => !had.has(one)).length;
   };
 
+  /** Records that are not known although older ones are: they come again. */
+  const forgottenOf = ({ had, known, isWhole }: Progress): readonly TrailRecord[] => {
+    const list = trail.listed();
+    const oldest = list.findLastIndex((one) => known.includes(one));
+    return list.filter(
+      (one, index) => had.has(one) && !known.includes(one) && (isWhole || index < oldest),
+    );
+  };
+
   return {
     /** The client begins now. */
-    begin: (checkpoint: string) => progress(checkpoint, new Set(records), null),
+    begin: (checkpoint: string) => progress(checkpoint, new Set(trail.records), null, true),
+    /** A poll begins, of the trail as it is now or of what a replica has. */
+    poll: (at: Progress, isFresh: boolean): Progress => ({
+      ...at,
+      poll: { known: at.known, start: startOf(at) ?? at.start },
+      isFresh: at.isFresh && isFresh,
+      mayRepeat: new Set([...at.mayRepeat, ...forgottenOf(at)]),
+      missed: false,
+    }),
     /** The client receives a batch. */
     receive: (
-      batch: Omit<Batch<{ readonly raw: unknown }>, 'previous'>,
+      batch: { readonly texts: readonly string[] } & Pick<Batch<unknown>, 'checkpoint' | 'missed'>,
       before: Progress,
     ): Progress => {
+      const list = trail.listed();
       const had = new Set(before.had);
       const mayRepeat = new Set(batch.missed ? had : before.mayRepeat);
-      let last = records.length;
-      for (const { raw } of batch.nodes) {
-        const text = JSON.stringify(raw);
-        const index = records.findLastIndex((one) => one.text === text && !had.has(one));
-        const record = records[index];
+      let last = list.length;
+      for (const text of batch.texts) {
+        const index = list.findLastIndex((one) => one.text === text && !had.has(one));
+        const record = list[index];
         if (record === undefined) {
           const repeated = [...mayRepeat].find((one) => one.text === text);
           if (repeated === undefined) expect.fail(`delivered twice: ${text}`);
@@ -116,31 +166,33 @@ export function createPromise(trail: Trail, listing: Listing) {
         }
         had.add(record);
         // Few times may say nothing about the order, and equal records cannot be told apart.
-        if (!isOrderGiven || records.filter((one) => one.text === text).length > 1) continue;
+        if (!isOrderGiven || list.filter((one) => one.text === text).length > 1) continue;
         expect(index, `out of order: ${text}`).toBeLessThan(last);
         last = index;
       }
       const missed = before.missed || batch.missed;
-      return progress(batch.checkpoint, had, { ...before, missed, mayRepeat });
+      return progress(batch.checkpoint, had, { ...before, missed, mayRepeat }, true);
     },
     /** What a checkpoint says after the stream has polled to the end, and the client has all of `had`. */
-    pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => ({
-      ...at,
-      passed: new Set([...at.passed, ...records.filter((one) => !had.has(one))]),
-    }),
+    pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => {
+      // After a gap, some of the records that a replica did not list may not come any more.
+      const listed = at.missed ? [...trail.listed(), ...trail.records] : trail.listed();
+      return { ...at, passed: new Set([...at.passed, ...listed.filter((one) => !had.has(one))]) };
+    },
     /** The stream knows what it has read last, the client's checkpoint what was read before. */
-    settle: (after: Progress): Progress => progress(after.checkpoint, after.had, after),
+    settle: (after: Progress): Progress => progress(after.checkpoint, after.had, after, true),
     /** The records that the next poll must deliver. */
     promised: (at: Progress): readonly TrailRecord[] => {
       const { had, passed, known, isWhole } = at;
+      const list = trail.listed();
       const start = startOf(at);
       const isEachPromised = isOrdinary(at);
       const isKnown = (one: TrailRecord, index: number) =>
         start !== null && known.includes(one) && isRead(index, start);
       const isUnread = (one: TrailRecord) =>
-        !records.some((record, index) => record === one && isRead(index, start ?? at.start));
+        !list.some((record, index) => record === one && isRead(index, start ?? at.start));
       const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
-      return records.filter((record, index) => {
+      return list.filter((record, index) => {
         if (had.has(record) || passed.has(record)) return false;
         // It cannot be told from an equal one that is not read any more.
         if (unread.has(record.text)) return false;
@@ -148,18 +200,28 @@ export function createPromise(trail: Trail, listing: Listing) {
         const isOlder = (one: TrailRecord, at: number) =>
           at > index &&
           isKnown(one, at) &&
-          records.every(({ text }, other) => other === at || text !== one.text);
+          list.every(({ text }, other) => other === at || text !== one.text);
         if (isEachPromised) return true;
         if (start === null || !isRead(index, start)) return false;
-        return (isWhole && known.length > 0) || records.some(isOlder);
+        if (isReversed && style === 'cursor') return false; // it is not known where the poll begins
+        return (isWhole && known.length > 0) || list.some(isOlder);
       });
+    },
+    /**
+     * Polls after the next one that it needs at most, because it begins with the first page and does not go on without a
+     * pause beyond 60 pages.
+     */
+    extraPolls: (at: Progress): number => {
+      const mayBegin = isReversed && (style === 'cursor' || startOf(at) !== at.start);
+      return mayBegin ? Math.max(0, Math.ceil((trail.listed().length / size - 60) / 4)) : 0;
     },
     /** Whether a poll meets a known record, and whether it cannot: then some may be missed. */
     connection: (at: Progress): { readonly isConnected: boolean; readonly isCut: boolean } => {
+      const list = trail.listed();
       const known = new Set([...at.had, ...at.passed].map(({ text }) => text));
       return {
-        isConnected: startOf(at) !== null,
-        isCut: at.known.length > 0 && !records.some(({ text }) => known.has(text)),
+        isConnected: list.length === 0 || startOf(at) !== null,
+        isCut: at.known.length > 0 && list.length > 0 && !list.some(({ text }) => known.has(text)),
       };
     },
   };

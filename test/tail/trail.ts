@@ -12,12 +12,24 @@ export type Listing = {
   readonly size: number;
   readonly hasIds: boolean;
   readonly hasTotal: boolean;
+  /** Whether each response has the members of its records in another order. */
+  readonly isReordered: boolean;
 };
 
 /** A random trail. */
 export type Trail = {
   /** In order of arrival at the list, newest first. */
   readonly records: readonly TrailRecord[];
+  /** What the service lists until it is fresh again: other replicas may have more. */
+  listed(): readonly TrailRecord[];
+  /** A replica that has what the list had `changes` changes ago. */
+  serveStale(changes: number): void;
+  serveEmpty(): void;
+  /** Only the newest, or every second one. */
+  servePart(size: number): void;
+  serveFresh(): void;
+  /** No cursor that was returned is valid any more: such a request gets one of the refusals. */
+  expire(refusal: number): void;
   /** How many were removed. */
   removed(): number;
   /** Adds a record before the newest. */
@@ -34,8 +46,27 @@ export type Trail = {
 
 const MAX_EQUAL = 3;
 
+/** What services respond with to a cursor that has expired. The last one looks like the end of the list. */
+export const REFUSALS: readonly ServiceResponse[] = [
+  ...[400, 404, 410, 422].map((status) => ({ status })),
+  { body: '{"code":410,"message":"expired"}' },
+  { body: '{"error":"invalid cursor"}' },
+  { body: '{"events":[],"next":null}' },
+];
+
+/** Changes of the list that are remembered. */
+const MAX_CHANGES = 60;
+
+/** Another order of the members. */
+function reorder(text: string, turn: number): string {
+  const members = Object.entries(JSON.parse(text));
+  const at = turn % members.length;
+  return JSON.stringify(Object.fromEntries([...members.slice(at), ...members.slice(0, at)]));
+}
+
 /** Creates an empty trail. */
-export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): Trail {
+export function createTrail(listing: Listing): Trail {
+  const { order, style, size, hasIds, hasTotal, isReordered } = listing;
   const records: TrailRecord[] = [];
   let serial = 0;
   let seconds = 1_700_000_000;
@@ -51,7 +82,16 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
     return { text, position: positionAt(index) };
   };
   let removed = 0;
+  const past: (readonly TrailRecord[])[] = [];
+  let served: readonly TrailRecord[] | null = null;
+  let [epoch, refusal, responses] = [0, 0, 0];
+  /** Remembers the list before it changes. */
+  const keepPast = () => {
+    past.unshift([...records]);
+    past.splice(MAX_CHANGES);
+  };
   const remove = (from: number, count: number) => {
+    keepPast();
     removed += records.splice(from, count).length;
   };
   const startOf = (asked: string | null, list: readonly TrailRecord[]): number => {
@@ -65,18 +105,38 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
   };
   return {
     records,
+    listed: () => served ?? records,
+    serveStale: (changes) => {
+      served = past[Math.min(changes, past.length) - 1] ?? [...records];
+    },
+    serveEmpty: () => {
+      served = [];
+    },
+    servePart: (count) => {
+      served = count > 0 ? records.slice(0, count) : records.filter((_, index) => index % 2 === 0);
+    },
+    serveFresh: () => {
+      served = null;
+    },
+    expire: (next) => {
+      epoch += 1;
+      refusal = next;
+    },
     removed: () => removed,
     push: () => {
+      keepPast();
       seconds += 1;
       records.unshift(create(seconds));
     },
     addLate: (newer) => {
+      keepPast();
       const index = Math.min(newer, records.length);
       records.splice(index, 0, create(seconds - index, index));
     },
     repeat: () => {
       const [newest] = records;
       if (newest === undefined) return;
+      keepPast();
       const count = records.filter(({ text }) => text === newest.text).length;
       if (hasIds) records.unshift(create(seconds));
       // A page that has only equal records looks like the page before it.
@@ -87,16 +147,21 @@ export function createTrail({ order, style, size, hasIds, hasTotal }: Listing): 
     keep: (count) => remove(count, Infinity),
     respond: (url) => {
       const asked = new URL(url, 'http://service.test').searchParams.get(style);
-      const list = order === 'newest-first' ? records : records.toReversed();
-      const start = startOf(asked, list);
+      const [position = '', of = epoch] = asked?.split('~') ?? [];
+      if (Number(of) !== epoch) return REFUSALS[refusal % REFUSALS.length] ?? {};
+      const newestFirst = served ?? records;
+      const list = order === 'newest-first' ? newestFirst : newestFirst.toReversed();
+      const start = startOf(asked === null ? null : position, list);
       const page = list.slice(start, start + size);
       const isLast = start + size >= list.length;
       const total = hasTotal ? `,"total":${list.length}` : '';
       const next =
         style === 'cursor'
-          ? `,"next":${JSON.stringify(isLast ? null : String(page.at(-1)?.position))}`
+          ? `,"next":${JSON.stringify(isLast ? null : `${page.at(-1)?.position}~${epoch}`)}`
           : '';
-      return { body: `{"events":[${page.map(({ text }) => text).join()}]${total}${next}}` };
+      responses += 1;
+      const texts = page.map(({ text }) => (isReordered ? reorder(text, responses) : text));
+      return { body: `{"events":[${texts.join()}]${total}${next}}` };
     },
   };
 }
