@@ -1,14 +1,18 @@
 import { GatewayError } from '../errors.ts';
-import type { AuditEvent, FilterField } from '../mapping/event.ts';
-import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { type EntryState, hasValue, stateWithoutValue } from '../mapping/read-entry.ts';
+import type { AuditPage } from '../mapping/audit-page.ts';
+import type { FilterField } from '../mapping/event.ts';
+import { SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { hasValue, stateWithoutValue } from '../mapping/read-entry.ts';
+import { memoizeByObject } from '../util/memoize.ts';
 import { visitInTurns } from '../util/turns.ts';
-import { type EventFilter, isNamed } from './select-events.ts';
+import type { EventFilter } from './select-events.ts';
 
-/** Checks the pages that were read. `isStart`: they are the first ones of the list. It rejects if events may be missing. */
+/**
+ * Checks pages in which no event was selected: it rejects if some may have been missed.
+ * @param isStart Whether they are the first pages of the list.
+ */
 export type RequireFields = (pages: readonly AuditPage[], isStart: boolean) => Promise<void>;
 
-type AuditPage = ListPage<AuditEvent>;
 type PartyField = 'actor' | 'target';
 
 /** The field of an event that each condition needs. */
@@ -31,8 +35,8 @@ export function requireFilterFields(filter: EventFilter): RequireFields {
   const fields = conditions.flatMap((name) => (filter[name] == null ? [] : [FIELDS[name]]));
   return async (pages, isStart) => {
     for (const field of new Set(fields)) await requireField(pages, [field]);
-    for (const field of ['actor', 'target'] as const)
-      if (filter[field] != null) await requireWhole(pages, [field], filter[field], isStart);
+    for (const role of ['actor', 'target'] as const)
+      if (filter[role] != null) await requireWhole(pages, [role], filter[role], isStart);
   };
 }
 
@@ -53,47 +57,33 @@ async function requireField(
 ): Promise<void> {
   const filled = pages.filter(({ length }) => length > 0);
   if (filled.length === 0) return;
-  const states = await Promise.all(
-    fields.map(async (field) => ({ field, entries: await statesOf(filled, field) })),
-  );
-  const unread = states
-    .flatMap(({ entries }) => [...entries])
-    .find(([, found]) => found.has('unread') && !found.has('read'))?.[0];
-  const isKnown = states.some(({ field, entries }) =>
-    entries.values().some((found) => !IN_EVERY_RECORD.has(field) || !isOnly(found, 'nothing')),
-  );
-  if (unread === undefined && isKnown) return;
+  const states = (
+    await Promise.all(filled.flatMap((page) => fields.map((field) => statesOf(page, field))))
+  ).flat();
+  const isRead = (name: string) => states.some((one) => one.name === name && one.state === 'read');
+  const unread = states.find(({ name, state }) => state === 'unread' && !isRead(name));
+  const isKnown = ({ field, state }: (typeof states)[number]) =>
+    state !== 'nothing' || !IN_EVERY_RECORD.has(field);
+  if (unread === undefined && states.some(isKnown)) return;
   throw fieldUnread(
-    `The filter needs \`${fields[0]}\`, which Keytrail cannot read in these records: set or correct \`audit.event.${unread ?? fields[0]}\` in the contract (KEYTRAIL_CONTRACT). \`keytrail learn\` suggests entries.`,
+    `The filter needs \`${fields[0]}\`, which Keytrail cannot read in these records: set or correct \`audit.event.${unread?.name ?? fields[0]}\` in the contract (KEYTRAIL_CONTRACT). \`keytrail learn\` suggests entries.`,
   );
 }
 
-function isOnly<T>(set: ReadonlySet<T>, item: T): boolean {
-  return set.size === 1 && set.has(item);
-}
-
-/** How each entry of a field reads the pages, by its name. It may be inferred from some of them only. */
-async function statesOf(pages: readonly AuditPage[], field: FilterField) {
-  const states = new Map<string, Set<EntryState>>();
-  for (const page of pages)
-    for (const entry of page.item(0).entriesOf(field)) {
-      let isRead = false;
-      await visitInTurns(0, page.length, (from, to) => {
-        isRead = hasValue(page, entry, from, to);
-        return !isRead;
-      });
-      const found = states.get(entry.name) ?? new Set();
-      states.set(entry.name, found.add(isRead ? 'read' : stateWithoutValue(page, entry)));
-    }
+/** Determines how each entry of a field reads a page. It may be inferred from some pages only. */
+const statesOf = oncePerPage(async (page, field) => {
+  const states = [];
+  for (const entry of page.item(0).entriesOf(field)) {
+    let isRead = false;
+    await visitInTurns(0, page.length, (from, to) => {
+      isRead = hasValue(page, entry, from, to);
+      return !isRead;
+    });
+    const state = isRead ? ('read' as const) : stateWithoutValue(page, entry);
+    states.push({ name: entry.name, field, state });
+  }
   return states;
-}
-
-/** A word such as a type, with the separator after which the rest of the text follows. */
-const TYPE = /^\p{L}[\p{L}\p{N}_.-]*[:|#=]/u;
-
-/** Such a text with a colon. A URL, a URN, a DID, a drive, an IPv6 and a MAC address are one fact each. */
-const TYPE_AND_REST =
-  /^(?!(?:[a-z]|arn|urn|did):|(?:[\da-f]{0,4}:){2,}[\da-f.:]*(?:%\w+)?$)\p{L}[\p{L}\p{N}_.-]*:(?![\s/\\]|$)/iu;
+});
 
 /**
  * Requires that a party is not missed because its records hold its type in the same text, as in `apikey:ci-bot`. If no
@@ -106,39 +96,70 @@ async function requireWhole(
   isStart: boolean,
 ): Promise<void> {
   if (TYPE_AND_REST.test(wanted)) return;
-  const looks = await Promise.all(
-    roles.map(async (role) => ({ role, ...(await lookFor(wanted, pages, role)) })),
+  const found = await Promise.all(
+    roles.map(async (role) => ({
+      role,
+      texts: await Promise.all(pages.map((page) => textsOf(page, role))),
+    })),
   );
-  if (looks.some(({ isFound }) => isFound)) return;
-  const missed = looks.find(({ isRest, isLikely }) => isRest || (isStart && isLikely));
+  if (found.some(({ texts }) => texts.some(({ whole }) => whole.has(wanted)))) return;
+  const missed = found.find(({ texts }) => {
+    const sum = (count: 'sampled' | 'withType') =>
+      texts.reduce((total, one) => total + one[count], 0);
+    const isLikely = isStart && sum('withType') > 0 && sum('withType') * 2 >= sum('sampled');
+    return isLikely || texts.some(({ rests }) => rests.has(wanted));
+  });
   if (missed === undefined) return;
   throw fieldUnread(
     `The filter finds no such ${missed.role}. Records hold its type and its identifier in one text, as in \`type:identifier\`: set \`split\` in \`audit.event.${missed.role}.identifier\` of the contract (KEYTRAIL_CONTRACT), or filter by the whole text.`,
   );
 }
 
-async function lookFor(wanted: string, pages: readonly AuditPage[], role: PartyField) {
+/** A word such as a type, with the separator after which the rest of the text follows. */
+const TYPE = /^\p{L}[\p{L}\p{N}_.-]*[:|#=]/u;
+
+/** Such a text with a colon. A URL, a URN, a DID, a drive, an IPv6 and a MAC address are one fact each. */
+const TYPE_AND_REST =
+  /^(?!(?:[a-z]|arn|urn|did):|(?=(?:[^:]*:){2})[\da-f:.]+(?:%\w+)?$)\p{L}[\p{L}\p{N}_.-]*:(?![\s/\\]|$)/iu;
+
+/**
+ * Reads the identifiers and names of a role on a page, what follows the type in them, and how many of the first events
+ * have a type in all of them.
+ */
+const textsOf = oncePerPage(async (page, field) => {
+  const role = field === 'target' ? 'target' : 'actor';
+  const whole = new Set<string>();
+  const rests = new Set<string>();
   let sampled = 0;
   let withType = 0;
-  let isRest = false;
-  let isFound = false;
-  const look = ({ item }: AuditPage, index: number) => {
-    const party = item(index)[role];
-    isFound = isNamed(wanted, party);
-    const texts = [party?.identifier, party?.name].filter((text) => text != null);
-    isRest ||= texts.some((text) => text.replace(TYPE, '') === wanted);
-    if (index >= SAMPLE_SIZE || texts.length === 0) return;
-    sampled += 1;
-    if (texts.every((text) => TYPE_AND_REST.test(text))) withType += 1;
-  };
-  for (const page of pages)
-    await visitInTurns(0, page.length, (from, to) => {
-      for (let index = from; index < to && !isFound; index += 1) look(page, index);
-      return !isFound;
-    });
-  const entries = pages.flatMap(({ item, length }) => (length > 0 ? item(0).entriesOf(role) : []));
+  await visitInTurns(0, page.length, (from, to) => {
+    for (let index = from; index < to; index += 1) {
+      const party = page.item(index)[role];
+      const texts = [party?.identifier, party?.name].filter((text) => text != null);
+      for (const text of texts) {
+        whole.add(text);
+        if (TYPE.test(text)) rests.add(text.replace(TYPE, ''));
+      }
+      if (index >= SAMPLE_SIZE || texts.length === 0) continue;
+      sampled += 1;
+      if (texts.every((text) => TYPE_AND_REST.test(text))) withType += 1;
+    }
+    return true;
+  });
+  const entries = page.length > 0 ? page.item(0).entriesOf(role) : [];
   const isSplit = entries.every((entry) => entry.isSplit);
-  return { isFound, isRest, isLikely: withType > 0 && withType * 2 >= sampled && !isSplit };
+  return { whole, rests, sampled, withType: isSplit ? 0 : withType };
+});
+
+/** Computes once for each page and field, however many parties a request has. */
+function oncePerPage<T>(compute: (page: AuditPage, field: FilterField) => Promise<T>) {
+  const resultsOf = memoizeByObject((_: AuditPage) => new Map<FilterField, Promise<T>>());
+  return (page: AuditPage, field: FilterField): Promise<T> => {
+    const results = resultsOf(page);
+    const result = results.get(field) ?? compute(page, field);
+    results.set(field, result);
+    return result;
+  };
 }
 
 function fieldUnread(message: string): GatewayError {

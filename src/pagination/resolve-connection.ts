@@ -30,8 +30,8 @@ export type ConnectionArguments<Item extends ListItem> = {
   /** Default: all items. */
   readonly where?: ItemSelector<Item> | undefined;
   /**
-   * Called with the pages that were fetched, and whether they are the first. It rejects if `where` cannot decide about
-   * their items.
+   * Called if no item was selected, with the pages that were fetched, and whether they are the first. It rejects if
+   * `where` cannot decide about their items.
    */
   readonly require?:
     | ((pages: readonly ListPage<Item>[], isStart: boolean) => Promise<void>)
@@ -79,7 +79,7 @@ export async function resolveConnection<Item extends ListItem>(
     });
     return selected.length < size;
   });
-  await require?.(pages.map(({ page }) => page), position === null);
+  if (selected.length === 0) await require?.(pages.map(({ page }) => page), position === null);
   const edges = selected.slice(0, size);
   const isTruncated = selected.length > size;
   const hasPreviousPage = position !== null && (position.index >= 0 || position.origin === 1);

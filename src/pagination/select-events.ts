@@ -101,8 +101,7 @@ function matches(
   );
 }
 
-/** Whether a party has this identifier or name. */
-export function isNamed(identifierOrName: string, party: Party | null): boolean {
+function isNamed(identifierOrName: string, party: Party | null): boolean {
   return party?.identifier === identifierOrName || party?.name === identifierOrName;
 }
 

@@ -479,6 +479,41 @@ describe('C2: two facts in one text', () => {
     expect(await read(records, event, READ('actor: "Bob"'))).toMatchObject({ nodes: [] });
   });
 
+  it('reads long texts of the service in linear time', async () => {
+    const texts = [':', 'a:', 'a', 'é_', '::f', '%', 'ff:'].map(
+      (piece) => `${piece.repeat(20_000)}!`,
+    );
+    const records = texts.map((who) => ({ who, on: `ab${who}` }));
+    const event = { actor: { identifier: '/who' }, target: { identifier: '/on' } };
+    expect(await read(records, event, READ('actor: "x"'))).toMatchObject({ nodes: [] });
+    const { reason } = await read(records, event, READ('target: "x"'));
+    expect(reason).toBe('FIELD_UNREAD');
+  });
+
+  it('reads the trail once for many keys, of which none is in it', async () => {
+    const keys = Array.from({ length: 100 }, (_, id) => ({
+      __typename: 'ApiKey',
+      clientId: `k${id}`,
+    }));
+    const records = Array.from({ length: 2000 }, (_, id) => ({
+      who: `user${id}`,
+      on: `thing${id}`,
+    }));
+    await using service = await startService({ body: records });
+    await using gateway = gatewayOver(service.url);
+    const query = `query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on ApiKey { audit(first: 1) { nodes { action } } } } }`;
+    const { data } = await ask<{ readonly _entities: readonly unknown[] }, object>(
+      gateway,
+      query,
+      { keys },
+      { token: 't' },
+    );
+    expect(new Set(data?._entities.map((one) => JSON.stringify(one)))).toEqual(
+      new Set(['{"audit":{"nodes":[]}}']),
+    );
+    expect(service.seen).toHaveLength(1);
+  });
+
   it.each([
     [{ at: '/a', split: ':' }, '/identifier/part: must be 1 or 2'],
     [{ at: '/a', part: 1 }, '/identifier/split: must be a text'],
