@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { ask, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
+import { ask, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 import { holdPauses, subscribe } from '../helpers/subscribe.ts';
 
@@ -264,6 +264,25 @@ describe('P1: a page without records', () => {
     await using stream = await subscribe(gateway, { filter: { since } });
     const { nodes } = await stream.nextBatch();
     expect(nodes.map(({ id }) => id)).toEqual(['r3', 'r2', 'r1']);
+  });
+
+  it('gives the same through the fast path', async () => {
+    const pages = {
+      '': { body: { events: [], next_cursor: 'a' } },
+      'at=a': { body: { events: records(1), next_cursor: 'b' } },
+      'at=b': { body: { events: [], next_cursor: 'b' } },
+    };
+    await using service = await serve(pages);
+    await using gateway = gatewayOver(service.url, { contract: { audit: BY_TOKEN } });
+    await using server = await onPort(gateway);
+    const body = JSON.stringify({ query: `{ audit ${SELECTION} }` });
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer t' };
+    const send = async (fetcher: typeof fetch) =>
+      (await fetcher(`${server.url}/graphql`, { method: 'POST', headers, body })).text();
+    const expected = await send(gateway.fetch);
+    expect(expected).toContain('"nodes":[{"id":"r1"}]');
+    for (let count = 0; count < 3; count += 1) expect(await send(fetch)).toBe(expected);
+    expect(gateway.logged.some((line) => line.includes('"prepared":true'))).toBe(true);
   });
 
   it('of an `after` cursor that lost its records says that its item is gone', async () => {
