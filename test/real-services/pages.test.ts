@@ -532,12 +532,13 @@ describe('P4: a flag that is no boolean', () => {
   const cases = (names: readonly string[], values: readonly (string | number)[]) =>
     names.flatMap((name) => values.map((value) => [name, value] as const));
   const positive = ['has_more', 'hasNextPage', 'more', 'is_truncated', 'more_available', 'HasNext'];
-  const negative = ['is_last', 'isLastPage', 'done', 'complete', 'no_more', 'at_end'];
+  const negative = ['is_last', 'isLastPage', 'done', 'isFinal', 'no_more', 'at_end'];
 
   it.each([
     ...cases(positive, trues),
     ...cases(negative, falses),
     ...cases(['last'], [0, 'N', 'no']),
+    ...cases(['complete', 'is_finished'], falses),
   ])('says that there are more: %s: %j', async (name, value) => {
     const { ids, end } = await walk({ '': { body: { events: records(1, 2), [name]: value } } });
     expect([ids, end]).toEqual([[1, 2], 'PAGING_UNKNOWN']);
@@ -580,6 +581,27 @@ describe('P4: a flag that is no boolean', () => {
       };
       expect(await walk(pages, BY_TOKEN)).toMatchObject({ ids: [1, 2], end: 'complete' });
     }
+  });
+
+  it.each(['complete', 'finished'])(
+    '%s: true is said of a response, not of the trail',
+    async (name) => {
+      const pages = numbered([[1], [2], []], () => ({ [name]: true }));
+      expect(await walk(pages, BY_PAGE)).toMatchObject({ ids: [1, 2], end: 'complete' });
+    },
+  );
+
+  it.each([
+    ['positions', { first: 0, last: 0 }],
+    ['the number of the last page', { last_page: 1 }],
+    ['the last id', { last: 1 }],
+    ['an object', { more: { a: 1 } }],
+    ['a cost', { total: 1, estimated_cost: 1 }],
+  ])('is not %s', async (_, said) => {
+    expect(await walk({ '': { body: { events: records(1), ...said } } })).toMatchObject({
+      ids: [1],
+      end: 'complete',
+    });
   });
 
   it.each(['done', 'complete', 'jobComplete'])(
