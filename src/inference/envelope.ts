@@ -152,7 +152,7 @@ export function inferEnvelope(
     total !== null &&
     (isBound(readSource(total, response)) ||
       fields.some((field) =>
-        field.source === total ? field.kinds.has('inexact') : saysInexact(field),
+        field.source === total ? field.kinds.has('estimate') : saysInexact(field),
       ));
   const flag = more === undefined || configured.more === null ? null : flagOf(more);
   const hasMore = numberAt(total) > length || flag === true || (isInexact && length > 0);
@@ -179,7 +179,11 @@ export function inferEnvelope(
   const notLast =
     isFalseOf('last') ??
     isFalseOf('done') ??
-    find('last', ({ value, kinds }) => length > 0 && !kinds.has('pages') && String(value) === '0');
+    isFalseOf('complete') ??
+    find('last', ({ value, kinds, source }) => {
+      const isZero = length > 0 && !kinds.has('pages') && String(value) === '0';
+      return isZero && fields.every((one) => one.value !== 0 || !isFirstOf(one.source, source));
+    });
   const isNotLast = notLast !== undefined || isTrueOf('partial') !== undefined;
   const last = isTrueOf('last') ?? (hasNext ? undefined : isTrueOf('done'));
   // A number next to a cursor may be that of the last record.
@@ -242,6 +246,11 @@ function findNextHeader({ headers }: UpstreamResponse): Source {
     return NEXT_HEADER.test(name) && value !== '' && !isWordFlag(value);
   });
   return header === undefined ? null : { header };
+}
+
+/** Whether a field is named `first` next to one named `last`: both may be positions. */
+function isFirstOf(first: Source, last: Source): boolean {
+  return typeof last === 'string' && first === last.replace(/last$/i, 'first');
 }
 
 /** Reads a flag. A cursor may be 1, "0" or "t" as well, so these are flags only under the name of one. */

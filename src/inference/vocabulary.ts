@@ -185,17 +185,22 @@ export const ENVELOPE_FIELDS = {
   cursor:
     /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
   /** Flags that are false on every page but the last. */
-  last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$/,
-  /** The same, but they may be true of a query that has ended while pages of its result remain. */
-  done: /\b(?:done|complete|completed|finished|end)(?: page)?$/,
+  last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$|\b(?:is|at|has|reached)\b.*\bend$/,
+  /** The same, but they may be true of a query that has ended while a cursor leads to more of its result. */
+  done: /\bdone$/,
+  /** The same, but true says only that this response, or the query, is complete. */
+  complete: /\b(?:complete|completed|finished|end)(?: page)?$/,
   more: /^(?!.*\bno\b).*\bmore\b|\bnext\b|\btruncated\b/,
   /** Flags that say only if they are true that there are more. */
   partial: /\b(?:partial|incomplete)\b/,
   /** Flags whose names are no names of a cursor or a number, so that 1, 0 and "Y" are not either. */
-  flag: /\b(?:has|have|is|are|any|at|reached|on)\b.*\b(?:next|last|end)\b|\bnext\b.*\b(?:exist|available)\b|\b(?:more|truncated|final|done|complete|completed|finished|eof|exhausted|partial|incomplete)\b/,
-  /** Names, or neighbours, of a total that is an estimate or a lower bound. */
+  flag: /(?:\b(?:has|have|is|are|any|at|reached|on)\b.*\b(?:next|last|end)|\bnext\b.*\b(?:exist|available)|\b(?:more|truncated|final|done|complete|completed|finished|eof|exhausted|partial|incomplete))(?: (?:page|result|record|event|item|entry|row|data|available|exist|list))*$/,
+  /** Neighbours of a total that say whether it is an estimate or a lower bound. */
   inexact:
-    /\b(?:relation|estimate|estimated|approximate|approximated|approx|inexact|capped|gte?|minimum|min|at least|lower bound)\b|\b(?:total|count|hit|result)\b.*\b(?:limited|bound|bounded|exceeded|overflow|overflowed|accuracy|precision|type|kind)\b/,
+    /\b(?:relation|estimate|estimated|approximate|approximated|approx|inexact|capped)$|\b(?:total|count|hit|result)\b.*\b(?:limited|bound|bounded|exceeded|overflow|overflowed|accuracy|precision|type|kind)$/,
+  /** Names of a total that is one. */
+  estimate:
+    /\b(?:estimate|estimated|approximate|approximated|approx|gte?|minimum|min|at least|lower bound)\b/,
   exact: /\b(?:exact|accurate)\b/,
   page: /^(?!.*\b(?:prev|previous|next|first|last|total|max|per)\b)(?:.* )?(?:page|page (?:num|number|no|index|current)|current page)$|^number$/,
   offset: /^(?:.* )?(?:offset|skip|start|start (?:at|index|row)|from)$/,

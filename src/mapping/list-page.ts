@@ -141,7 +141,9 @@ export function readListPage<Item extends ListItem>(
       const { style, next } = facts().paging;
       return style === 'link-header' ? { header: 'link' } : next;
     },
-    isAfterHole: (token) => !isPartial && isAfterHole(factsFor(token)),
+    // Most pages need no counts, so the envelope is not read for them.
+    isAfterHole: (token = request.token) =>
+      token?.preceding !== undefined && isAfterHole(factsFor(token)),
     isAfterLast: () => /^last-/.test(facts().paging.style),
     isInclusive: () => facts().paging.inclusive === true,
     release: () => {

@@ -35,7 +35,7 @@ export function addPageInfo(builder: Builder): void {
       endCursor: t.string({
         nullable: true,
         description:
-          'Pass it as `after` to continue. It is the cursor of the last item, or of the last record that a filter inspected. Null if there was none.',
+          'Pass it as `after` to continue. It is the cursor of the last item, of the last record that a filter inspected, or of the next page after empty ones of the service. Null if there is none.',
         resolve: (page) => page.endCursor(),
       }),
     }),

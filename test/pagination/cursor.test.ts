@@ -63,7 +63,10 @@ describe('a cursor', () => {
       fc.record({
         parameter: fc.string(),
         value: fc.string(),
-        preceding: fc.record({ pages: fc.nat(), records: fc.nat() }),
+        preceding: fc.record(
+          { pages: fc.nat(), records: fc.nat(), empty: fc.nat(), largest: fc.nat() },
+          { requiredKeys: ['pages', 'records'] },
+        ),
       }),
     );
     fc.assert(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { ask, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
+import { ask, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 import { holdPauses, subscribe } from '../helpers/subscribe.ts';
 
@@ -266,6 +266,25 @@ describe('P1: a page without records', () => {
     expect(nodes.map(({ id }) => id)).toEqual(['r3', 'r2', 'r1']);
   });
 
+  it('gives the same through the fast path', async () => {
+    const pages = {
+      '': { body: { events: [], next_cursor: 'a' } },
+      'at=a': { body: { events: records(1), next_cursor: 'b' } },
+      'at=b': { body: { events: [], next_cursor: 'b' } },
+    };
+    await using service = await serve(pages);
+    await using gateway = gatewayOver(service.url, { contract: { audit: BY_TOKEN } });
+    await using server = await onPort(gateway);
+    const body = JSON.stringify({ query: `{ audit ${SELECTION} }` });
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer t' };
+    const send = async (fetcher: typeof fetch) =>
+      (await fetcher(`${server.url}/graphql`, { method: 'POST', headers, body })).text();
+    const expected = await send(gateway.fetch);
+    expect(expected).toContain('"nodes":[{"id":"r1"}]');
+    for (let count = 0; count < 3; count += 1) expect(await send(fetch)).toBe(expected);
+    expect(gateway.logged.some((line) => line.includes('"prepared":true'))).toBe(true);
+  });
+
   it('of an `after` cursor that lost its records says that its item is gone', async () => {
     let isFiltered = false;
     await using service = await startService(({ url }) =>
@@ -513,12 +532,13 @@ describe('P4: a flag that is no boolean', () => {
   const cases = (names: readonly string[], values: readonly (string | number)[]) =>
     names.flatMap((name) => values.map((value) => [name, value] as const));
   const positive = ['has_more', 'hasNextPage', 'more', 'is_truncated', 'more_available', 'HasNext'];
-  const negative = ['is_last', 'isLastPage', 'done', 'complete', 'no_more', 'at_end'];
+  const negative = ['is_last', 'isLastPage', 'done', 'isFinal', 'no_more', 'at_end'];
 
   it.each([
     ...cases(positive, trues),
     ...cases(negative, falses),
     ...cases(['last'], [0, 'N', 'no']),
+    ...cases(['complete', 'is_finished'], falses),
   ])('says that there are more: %s: %j', async (name, value) => {
     const { ids, end } = await walk({ '': { body: { events: records(1, 2), [name]: value } } });
     expect([ids, end]).toEqual([[1, 2], 'PAGING_UNKNOWN']);
@@ -561,6 +581,27 @@ describe('P4: a flag that is no boolean', () => {
       };
       expect(await walk(pages, BY_TOKEN)).toMatchObject({ ids: [1, 2], end: 'complete' });
     }
+  });
+
+  it.each(['complete', 'finished'])(
+    '%s: true is said of a response, not of the trail',
+    async (name) => {
+      const pages = numbered([[1], [2], []], () => ({ [name]: true }));
+      expect(await walk(pages, BY_PAGE)).toMatchObject({ ids: [1, 2], end: 'complete' });
+    },
+  );
+
+  it.each([
+    ['positions', { first: 0, last: 0 }],
+    ['the number of the last page', { last_page: 1 }],
+    ['the last id', { last: 1 }],
+    ['an object', { more: { a: 1 } }],
+    ['a cost', { total: 1, estimated_cost: 1 }],
+  ])('is not %s', async (_, said) => {
+    expect(await walk({ '': { body: { events: records(1), ...said } } })).toMatchObject({
+      ids: [1],
+      end: 'complete',
+    });
   });
 
   it.each(['done', 'complete', 'jobComplete'])(
