@@ -3,7 +3,7 @@ import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
-import { type Checkpoint, MAX_KNOWN } from './checkpoint.ts';
+import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
 import { type FetchPage, MAX_PAGES } from './fetch-pages.ts';
 import { createKnownMatcher } from './match-known.ts';
 import {
@@ -161,14 +161,15 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
   };
   /**
    * The newest of the records that were read, and of the known ones that were not met. These stay where they were among
-   * the known ones, after others that are now there: replicas may not be equally new, and responses not complete.
+   * the known ones: replicas may not be equally new, and responses not complete. If all were removed, new ones are not
+   * outnumbered by them.
    */
   const toKnown = (newest: readonly number[]): readonly string[] => {
     const leftAfter = (index: number) => left.filter((_, at) => after[at] === index);
     const known = isAhead ? leftAfter(-1) : [];
-    let unmet = isAhead ? [] : leftAfter(-1);
+    let unmet = isAhead ? [] : leftAfter(-1).slice(0, last < 0 ? MAX_LATE - 1 : MAX_KNOWN);
     for (const index of newest) {
-      if (unmet.length > 0 && matched.has(index)) {
+      if (unmet.length > 0 && others.includes(index)) {
         known.push(...unmet);
         unmet = [];
       }

@@ -56,7 +56,7 @@ export function addAuditEvents(builder: Builder): void {
       }),
       missed: t.exposeBoolean('missed', {
         description:
-          'Whether events may have been missed: none of the known records was found any more.',
+          'Whether events may have been missed: none of the known records was found any more. If it is true at every poll, a member of the records differs in each response: set `audit.identity` in the contract.',
       }),
     }),
   });

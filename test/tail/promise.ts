@@ -16,6 +16,8 @@ export type Progress = {
   readonly poll: {
     readonly start: number;
     readonly known: readonly TrailRecord[];
+    /** What the client had. */
+    readonly had: ReadonlySet<TrailRecord>;
   };
   /** Whether each poll so far has read what all replicas have. */
   readonly isFresh: boolean;
@@ -66,15 +68,20 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   /** The known records after a poll: in the order of the list, and those that it did not meet. */
-  const knownAfter = (read: readonly TrailRecord[], before: readonly TrailRecord[]) => {
+  const knownAfter = (
+    read: readonly TrailRecord[],
+    { known: before, had }: Progress['poll'],
+  ): readonly TrailRecord[] => {
+    const isMet = (one: TrailRecord) => before.includes(one) && read.includes(one);
+    if (!read.some(isMet)) return [...read, ...before.slice(0, MAX_LATE - 1)].slice(0, MAX_KNOWN);
     const known: TrailRecord[] = [];
-    const unmet = before.slice(0, before.findIndex((one) => read.includes(one)) >>> 0);
+    const unmet = before.slice(0, before.findIndex(isMet));
     for (const one of read) {
       const at = before.indexOf(one);
-      if (at >= 0) known.push(...unmet.splice(0));
+      if (at >= 0 || had.has(one)) known.push(...unmet.splice(0));
       known.push(one);
       for (const next of before.slice(at + 1)) {
-        if (at < 0 || read.includes(next)) break;
+        if (at < 0 || isMet(next)) break;
         unmet.push(next);
       }
     }
@@ -89,11 +96,11 @@ export function createPromise(trail: Trail, listing: Listing) {
   ): Progress => {
     const list = trail.listed();
     maxLength = Math.max(maxLength, list.length);
-    const poll = previous?.poll ?? { start: 0, known: [] };
+    const poll = previous?.poll ?? { start: 0, known: [], had };
     const read = [
       ...new Set(list.filter((one, index) => had.has(one) && isRead(index, poll.start))),
     ];
-    const known = list.length === 0 ? poll.known : knownAfter(read, poll.known);
+    const known = list.length === 0 ? poll.known : knownAfter(read, poll);
     const newest = read.slice(0, MAX_KNOWN);
     const pageOf = (one: TrailRecord | undefined) =>
       one === undefined ? 0 : Math.floor(toListed(list.indexOf(one)) / size);
@@ -141,7 +148,7 @@ export function createPromise(trail: Trail, listing: Listing) {
     /** A poll begins, of the trail as it is now or of what a replica has. */
     poll: (at: Progress, isFresh: boolean): Progress => ({
       ...at,
-      poll: { known: at.known, start: startOf(at) ?? at.start },
+      poll: { known: at.known, start: startOf(at) ?? at.start, had: at.had },
       isFresh: at.isFresh && isFresh,
       mayRepeat: new Set([...at.mayRepeat, ...forgottenOf(at)]),
       missed: false,
