@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
+import { VERSION } from '../util/version.ts';
 import {
   codeOf,
   isCertificateRejection,
@@ -108,7 +109,11 @@ const MAX_DISCARDED_BYTES = 131_072;
 
 const EMPTY = Buffer.alloc(0);
 
-const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity' };
+const HEADERS = {
+  accept: 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': `keytrail/${VERSION}`, // firewalls reject requests without one
+};
 
 function exhausted(): GatewayError {
   return new GatewayError('OPERATION_TOO_COMPLEX', {
