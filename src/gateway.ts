@@ -167,7 +167,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
       playground !== null && usePlayground(path, playground),
       useRoutes(routes, draining, loadShedder.isShedding),
-      useJsonRequests(),
+      useJsonRequests(shutdown.signal),
       useIntrospection(options.introspection),
       useLimits(),
       useGraphqlJsExecutor(),

@@ -160,28 +160,35 @@ describe('T2: each address of the service gets a quarter of UPSTREAM_TIMEOUT_MS'
 });
 
 describe('T3: a 403 that is a rate limit', () => {
-  const LIMITS: readonly (readonly [string, Readonly<Record<string, string>>, number?])[] = [
-    ['Retry-After in seconds', { 'retry-after': '60' }, 60],
-    ['Retry-After as a date', { 'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT' }, 0],
-    [
-      'GitHub',
-      {
+  const LIMITS: readonly {
+    readonly name: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly seconds?: number;
+  }[] = [
+    { name: 'Retry-After', headers: { 'retry-after': '60' }, seconds: 60 },
+    { name: 'a date', headers: { 'retry-after': 'Thu, 01 Jan 1970 00:00:00 GMT' }, seconds: 0 },
+    {
+      name: 'GitHub',
+      headers: {
         'x-ratelimit-limit': '5000',
         'x-ratelimit-remaining': '0',
         'x-ratelimit-reset': '1795168800',
       },
-    ],
-    ['both', { 'x-ratelimit-remaining': '0', 'retry-after': '7' }, 7],
-    ['RateLimit-Remaining', { 'ratelimit-remaining': '0' }],
-    ['X-Rate-Limit-Remaining', { 'x-rate-limit-remaining': '0' }],
-    ['Kong', { 'x-ratelimit-remaining-minute': '0', 'x-ratelimit-remaining-hour': '17' }],
-    ['HubSpot', { 'x-hubspot-ratelimit-secondly-remaining': '0' }],
-    ['the IETF draft', { ratelimit: '"default";r=0;t=30' }],
-    ['the IETF draft of two policies', { ratelimit: '"hour";r=12;t=900, "minute";r=0;t=9' }],
-    ['an older IETF draft', { ratelimit: 'limit=100, remaining=0, reset=50' }],
+    },
+    { name: 'both', headers: { 'x-ratelimit-remaining': '0', 'retry-after': '7' }, seconds: 7 },
+    { name: 'RateLimit-Remaining', headers: { 'ratelimit-remaining': '0' } },
+    { name: 'Okta', headers: { 'x-rate-limit-remaining': '0' } },
+    {
+      name: 'Kong',
+      headers: { 'x-ratelimit-remaining-minute': '0', 'x-ratelimit-remaining-hour': '17' },
+    },
+    { name: 'HubSpot', headers: { 'x-hubspot-ratelimit-secondly-remaining': '0' } },
+    { name: 'the IETF draft', headers: { ratelimit: '"default";r=0;t=30' } },
+    { name: 'two policies', headers: { ratelimit: '"hour";r=12;t=900, "minute";r=0;t=9' } },
+    { name: 'an older IETF draft', headers: { ratelimit: 'limit=100, remaining=0, reset=50' } },
   ];
 
-  it.each(LIMITS)('is RATE_LIMITED: %s', async (_, headers, retryAfterSeconds) => {
+  it.each(LIMITS)('is RATE_LIMITED: $name', async ({ headers, seconds }) => {
     for (const query of [AUDIT, DELETE, LOGIN]) {
       const { extensions, sent } = await resultOf({ status: 403, headers }, query);
       expect(extensions).toMatchObject({
@@ -189,7 +196,7 @@ describe('T3: a 403 that is a rate limit', () => {
         retryable: true,
         upstream: { status: 403 },
       });
-      expect(extensions?.retryAfterSeconds).toBe(retryAfterSeconds);
+      expect(extensions?.retryAfterSeconds).toBe(seconds);
       expect(sent).toBe(1);
     }
   });
@@ -214,7 +221,7 @@ describe('T3: a 403 that is a rate limit', () => {
     await using gateway = gatewayOver(service.url, { pause: pauses.pause });
     await using subscription = await subscribe(gateway);
     await subscription.nextBatch();
-    for (const [, headers = {}] of LIMITS as readonly [string, Record<string, string>][]) {
+    for (const { headers } of LIMITS) {
       next = { status: 403, headers };
       const second = subscription.next();
       await pauses.paused();

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { GraphQLError } from 'graphql';
 import {
   type GraphQLParams,
@@ -19,13 +20,10 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
 /**
  * Accepts GET, and POST of JSON, from clients that accept JSON or, for a subscription, server-sent events. Rejects forms
  * and plain text, which browsers send to other origins without a preflight. Any failure to read a request is BAD_REQUEST,
- * and its message quotes no input.
+ * and its message quotes no input. `shutdown` ends the pings of streams.
  */
-export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
-  // Yoga's streams read ahead by 64 KiB, and a pending read delays their cancellation until the next ping.
-  const toEvents = getSSEProcessor();
-  const sendEvents: typeof toEvents = (result, fetchAPI, mediaType) =>
-    toEvents(result, { ...fetchAPI, Response, ReadableStream }, mediaType);
+export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, EventsContext> {
+  const sendEvents = createEventSender(shutdown);
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
@@ -52,15 +50,44 @@ export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
       if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
       else setResultAndStopExecution({ errors: [badRequest(EVENTS_ONLY, 406)] });
     },
-    onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
+    onResultProcess({ request, result, serverContext, setResultProcessor }) {
       // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
       if (isAsyncIterable(result) || serverContext.isSentAsEvents) {
-        // Yoga would respond with 500.
-        if (!isAsyncIterable(result))
-          setResult({ ...result, extensions: { http: { status: 200 } } });
         setResultProcessor(sendEvents, EVENT_STREAM);
       } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
     },
+  };
+}
+
+/**
+ * Sends results as Yoga does, but its streams read ahead by 64 KiB, a pending read delays their cancellation until the next
+ * ping, and the pings of one that nobody reads would keep the process running after the gateway was disposed.
+ */
+function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProcessor> {
+  const toEvents = getSSEProcessor();
+  return (result, fetchAPI, mediaType) => {
+    const results = isAsyncIterable(result)
+      ? result[Symbol.asyncIterator]()
+      : [result].flat().values();
+    const pings = new DisposableStack();
+    const next = async () => {
+      const item = await results.next();
+      if (item.done) pings.dispose();
+      return item;
+    };
+    class EventStream extends ReadableStream<Uint8Array> {
+      constructor({ cancel: stopPings, ...source }: UnderlyingDefaultSource<Uint8Array>) {
+        const cancel = async () => {
+          pings.dispose();
+          await results.return?.();
+        };
+        super({ ...source, cancel });
+        pings.defer(() => void stopPings?.());
+        pings.use(addAbortListener(shutdown, () => pings.dispose()));
+      }
+    }
+    const iterable = { [Symbol.asyncIterator]: () => ({ next }) };
+    return toEvents(iterable, { ...fetchAPI, Response, ReadableStream: EventStream }, mediaType);
   };
 }
 
