@@ -86,8 +86,9 @@ function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProce
         pings.use(addAbortListener(shutdown, () => pings.dispose()));
       }
     }
+    const streams = { Response, ReadableStream: EventStream as typeof ReadableStream }; // no byte stream is created
     const iterable = { [Symbol.asyncIterator]: () => ({ next }) };
-    return toEvents(iterable, { ...fetchAPI, Response, ReadableStream: EventStream }, mediaType);
+    return toEvents(iterable, { ...fetchAPI, ...streams }, mediaType);
   };
 }
 
