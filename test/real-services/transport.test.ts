@@ -409,12 +409,12 @@ describe('T5: a charset that is declared', () => {
   });
 
   it('is decoded in a plain token', async () => {
-    await using service = await startBytes(Buffer.from('tok-\u00e9', 'latin1'), {
-      'content-type': 'text/plain; charset=iso-8859-1',
+    const type = 'text/plain; charset=utf-16le';
+    await using service = await startBytes(Buffer.from('tok-1', 'utf16le'), {
+      'content-type': type,
     });
-    await using gateway = gatewayOver(service.url);
-    const { data } = await ask(gateway, LOGIN);
-    expect(data).toEqual({ login: { accessToken: 'tok-é' } });
+    await using gateway = gatewayOver(service.url, { contract: { login: { accessToken: '' } } });
+    expect((await ask(gateway, LOGIN)).data).toEqual({ login: { accessToken: 'tok-1' } });
   });
 
   it('property: any text in UTF-16 and, unless it looks like UTF-8, in Latin-1 comes back', async () => {

@@ -36,7 +36,7 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
         checkContentType(request.headers);
         setRequestParser((post) => orBadRequest(() => parseBody(post)));
       } else if (requestParser !== undefined) {
-        setRequestParser((get) => orBadRequest(async () => requestParser(get)));
+        setRequestParser((get) => orBadRequest(async () => toParams(await requestParser(get))));
       }
     },
     onParams({ params: { query, extensions } }) {
@@ -123,23 +123,32 @@ async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
-
 /**
  * Replaces Yoga's parser, which only knows lower-case content types, and alters invalid UTF-8 and long integers: a
  * deletion could then hit another key than the one that was meant.
  */
 async function parseBody(request: Request): Promise<GraphQLParams> {
   const text = UTF_8.decode(await request.arrayBuffer());
-  const body: unknown = JSON.parse(text, mayLoseDigits(text) ? rejectUnsafeInteger : undefined);
-  if (typeof body !== 'object' || body === null)
-    throw badRequest('The body must be a JSON object.');
-  if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
-    throw badRequest(`The body may contain only ${[...MEMBERS].join(', ')}.`);
-  }
-  const { operationName, ...others } = Object(body);
-  return operationName === '' ? others : body; // Yoga does the same for GET
+  const params = toParams(JSON.parse(text));
+  if (mayLoseDigits(text)) JSON.stringify(params, rejectUnsafeInteger);
+  return params;
 }
+
+/** Ignores unknown members, as the GraphQL-over-HTTP specification requires. Empty texts are none: clients send them. */
+export function toParams(given: unknown): GraphQLParams {
+  if (typeof given !== 'object' || given === null)
+    throw badRequest('The body must be a JSON object.');
+  if (Array.isArray(given)) return given as GraphQLParams; // Yoga rejects batches
+  const { query, variables, operationName, extensions } = Object(given);
+  return {
+    query,
+    variables: orNone(variables),
+    operationName: orNone(operationName),
+    extensions: orNone(extensions),
+  };
+}
+
+const orNone = <Value>(value: Value) => (value === '' ? undefined : value);
 
 function rejectUnsafeInteger(_name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
