@@ -784,8 +784,6 @@ describe('T9: instants that are unambiguous', () => {
     ['20 Nov 2026 10:00:00 +0000', INSTANT],
     ['Fri Nov 20 2026 11:00:00 GMT+0100 (Central European Standard Time)', INSTANT],
     ['Fri Nov 20 10:00:00 +0000 2026', INSTANT],
-    ['Fri Nov 20 10:00:00 UTC 2026', INSTANT],
-    ['20/Nov/2026:11:00:00 +0100', INSTANT],
   ];
 
   it('are read, and their field is recognised as the time', async () => {
@@ -816,7 +814,11 @@ describe('T9: instants that are unambiguous', () => {
     '2026-11-31 10:00:00 +0000 UTC',
     '31 Nov 2026 10:00:00 +0000',
     'Fri Nov 31 10:00:00 +0000 2026',
-    'Mon Nov 20 10:00:00 +0000 2026',
+    'Fri Nov 20 2026 10:00:00 +0000 2027',
+    'Fri Abc 20 10:00:00 +0000 2026',
+    'Fri, 20 Nov 26 10:00:00 GMT',
+    '2026-11-20 10:00:00 UTC+3',
+    '2026-11-20 10:00:00 m=+1.5',
     'Fri Nov 20 10:00:00 CST 2026',
     'Fri Nov 20 10:00:00 2026',
     '2026/11-20 10:00:00 +0000',
@@ -862,7 +864,6 @@ describe('T9: instants that are unambiguous', () => {
             `${weekday} ${month} ${dd} ${clock} ${sign}${hh}${mm} ${year}`,
             `${weekday} ${month} ${dd} ${year} ${clock} GMT${sign}${hh}${mm} (Some Time)`,
             `${weekday}, ${dd} ${month} ${year} ${clock} ${sign}${hh}${mm} (XYZ)`,
-            `${dd}/${month}/${year}:${clock} ${sign}${hh}${mm}`,
           ]) {
             const millis = text.includes('.5 ') ? 500 : 0;
             expect([text, parseTime(text)]).toEqual([
