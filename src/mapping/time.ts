@@ -115,8 +115,8 @@ export function detectFormat(value: unknown): InstantFormat | null {
 export function parseIso(text: string): Instant | null {
   const match = ISO.exec(text.replace(BASIC, '$1-$2-$3T$4:$5:$6'));
   if (match === null) return null;
-  const [, year, , month = '', date = '', minute = '', second = '00', fraction = ''] = match;
-  const [zulu, hours, minutes = '00'] = match.slice(8);
+  const [, year, , month = '', date = '', minute = '', second = '00', fraction = '', zulu] = match;
+  const [hours, minutes = '00'] = [match[9], match[10]];
   const day = `${year}-${month.padStart(2, '0')}-${date.padStart(2, '0')}`;
   // `Date` turns 30 February into a day in March.
   if (new Date(`${day}T00:00:00Z`).getUTCDate() !== Number(date)) return null;
