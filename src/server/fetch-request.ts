@@ -12,7 +12,7 @@ export function toRequest(input: Request | URL | string, init?: RequestInit): Fe
   if (body !== null && body === input.body && input.bodyUsed) throw new TypeError(USED);
   const { method = input.method, headers = [...input.headers] } = init ?? {};
   const signal = init?.signal === undefined ? input.signal : init.signal;
-  REQUESTS.set(input.signal, input);
+  if (input.signal) REQUESTS.set(input.signal, input); // a framework's request may lack it
   // A variable, since the types of `RequestInit` lack `duplex`, which Node requires for a stream.
   const members = { ...init, method, headers, signal, body, duplex: 'half' };
   return read(input.url, signal, members);
