@@ -48,10 +48,11 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
  * - `OPERATION_TOO_COMPLEX`: the operation exceeds a limit, of its document, its response or what it reads of the service;
  *   split it, or request smaller pages.
  * - `UNAUTHENTICATED`: no well-formed bearer token (nothing is sent), or the service's 401; log in.
- * - `FORBIDDEN`: the service's 403.
+ * - `FORBIDDEN`: the service's 403, unless it is due to a rate limit.
  * - `NOT_FOUND`: the service's 404 or 410.
  * - `CONFLICT`: the service's 409.
- * - `RATE_LIMITED`: the service's 429, or too many logins of one client or IP address (nothing is sent).
+ * - `RATE_LIMITED`: the service's 429, its 403 with Retry-After or a rate limit of which nothing remains, or too many
+ *   logins of one client or IP address (nothing is sent).
  * - `OVERLOADED`: the gateway sheds load, was closed, or has too many calls in flight. Nothing is sent; retry.
  * - `UPSTREAM_TIMEOUT`: the deadline passed, or the service's 504. Retry, except a login or a deletion after a 504.
  * - `UPSTREAM_UNAVAILABLE`: the service was not reached, a read lost its connection, or the circuit breaker is open.
@@ -71,11 +72,12 @@ export type FailureReason =
   | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
   | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
   | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to FIELD_UNREAD
-  | 'TOO_LARGE' // this one, CONTENT_ENCODING, TRUNCATED and NOT_HTTP: OUTCOME_UNKNOWN for a login or a deletion
+  | 'TOO_LARGE' // this one, CONTENT_ENCODING, TRUNCATED, HEADERS_TOO_LARGE and NOT_HTTP: OUTCOME_UNKNOWN for a login or a deletion
   | 'CONTENT_ENCODING'
   | 'NOT_JSON'
   | 'TOO_DEEP'
   | 'TRUNCATED'
+  | 'HEADERS_TOO_LARGE'
   | 'NOT_HTTP'
   | 'NO_TOKEN' // of a login: no access token was found in the response
   | 'NO_RECORDS' // of the audit trail: no list of records was found in the response, or several
@@ -90,7 +92,7 @@ export type FailureReason =
 /** What an error contains beyond its code. Never text of the service or a value of the client. */
 export type FailureDetails = {
   /** Replaces the default message; must be a fixed sentence. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   readonly reason?: FailureReason;
   /** Replaces the default of the code. */
   readonly retryable?: boolean;

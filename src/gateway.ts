@@ -167,7 +167,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
       playground !== null && usePlayground(path, playground),
       useRoutes(routes, draining, loadShedder.isShedding),
-      useJsonRequests(),
+      useJsonRequests(shutdown.signal),
       useIntrospection(options.introspection),
       useLimits(),
       useGraphqlJsExecutor(),
@@ -205,8 +205,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   return {
     fetch: async (input, init) => {
-      const request = toRequest(input, init);
-      const { signal, url, method, headers, body: stream } = request;
+      const { signal, url, method, headers, body: stream } = toRequest(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
       const peer = init?.remoteAddress;
@@ -215,9 +214,10 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
-      const response = await loadShedder.respond(admission, async (body) =>
-        yoga.fetch(body === undefined ? request : new Request(request, { body }), { peer }),
-      );
+      const response = await loadShedder.respond(admission, async (body) => {
+        const members = { method, headers, signal, body: body ?? null };
+        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { peer });
+      });
       if (response !== null) return response;
       signal.throwIfAborted();
       throw new TypeError('The body of the request could not be read.');

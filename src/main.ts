@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
-import manifest from '../package.json' with { type: 'json' };
 import { describeUnsupportedNode } from './api/node-version.ts';
 import { replaceFile } from './cli/replace-file.ts';
 import { run } from './cli/run.ts';
+import { VERSION } from './util/version.ts';
 
 const problem = describeUnsupportedNode();
 if (problem !== null) {
@@ -45,13 +45,13 @@ const status = await run({
   stderr: process.stderr,
   readFile: (path) => readFileSync(path, 'utf8'),
   replaceFile,
-  version: manifest.version,
+  version: VERSION,
   now: () => new Date(),
   clock: () => performance.now(),
   random: Math.random,
   createId: randomUUID,
   createToken: () => randomBytes(32).toString('base64url'),
-  tracer: trace.getTracer('keytrail', manifest.version),
+  tracer: trace.getTracer('keytrail', VERSION),
   stopping: stopping.signal,
 });
 process.exitCode ??= status;

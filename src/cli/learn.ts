@@ -6,7 +6,7 @@ import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
 import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
 import { formatReport } from './learn/report.ts';
-import { loadResponses } from './learn/responses.ts';
+import { loadResponses, read } from './learn/responses.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -30,17 +30,9 @@ const NOTHING_FOUND =
   'No response has a list of records or an access token. Save the right one of the lines above as contract.json and add --contract contract.json, or save the response of GET /api/v1/audit or POST /api/v1/auth/login.';
 
 /** Loads the contract to try; an empty one if there is none. */
-function loadContract({ readFile }: Runtime, { contract: file }: CommandLine): ConfiguredContract {
+function loadContract(runtime: Runtime, { contract: file }: CommandLine): ConfiguredContract {
   if (file === undefined) return {};
-  let text: string;
-  try {
-    text = readFile(file);
-  } catch {
-    throw new ConfigError([
-      `--contract ${quote(file)} cannot be read. Check the path and its permissions.`,
-    ]);
-  }
-  const parsed = parseContract(text);
+  const parsed = parseContract(read(runtime, '--contract', file));
   if ('contract' in parsed) return parsed.contract;
   throw new ConfigError(parsed.problems.map((problem) => `--contract ${quote(file)}: ${problem}`));
 }

@@ -23,7 +23,7 @@ export function connect(
     ...commandLine,
     ...COMMANDS[command],
   });
-  const token = runtime.environment['KEYTRAIL_TOKEN'] ?? '';
+  const token = runtime.environment['KEYTRAIL_TOKEN']?.trim() ?? ''; // of a file it has a line break at its end
   const authorization = `Bearer ${token}`;
   if (config.UPSTREAM_URL === undefined || !isBearer(authorization)) {
     const other = command === 'learn' ? 'a saved response, as in --from response.json, or ' : '';

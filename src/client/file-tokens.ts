@@ -124,7 +124,7 @@ const toAdvice = (path: string) =>
 /** @throws Error without the text: it may contain a token. */
 function parseTokens(text: string, path: string): Tokens {
   try {
-    const { accessToken, refreshToken, expiresAt } = JSON.parse(text);
+    const { accessToken, refreshToken, expiresAt } = JSON.parse(text.trim()); // without a byte order mark
     const isTextOrNull = (value: unknown) => value === null || typeof value === 'string';
     if (typeof accessToken === 'string' && [refreshToken, expiresAt].every(isTextOrNull))
       return { accessToken, refreshToken, expiresAt };

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
+import { toFileText, UTF_16 } from './file-text.ts';
 import { SETTINGS, type Setting, type SettingName, toFlag } from './settings.ts';
 import {
   isPlainHttp,
@@ -20,7 +21,7 @@ export type Config = {
     | ((typeof SETTINGS)[Name] extends { readonly default: unknown } ? never : undefined);
 };
 
-/** Environment variables as Node gives them. An empty one counts as not set. */
+/** Environment variables as Node gives them. Space around a value is ignored, and an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Which settings a command takes, and where they come from. */
@@ -63,7 +64,9 @@ export function loadSettings<Name extends SettingName>(
 ): Settings<Name> {
   const { settings, defaults, environment, flags, problems, readFile } = sources;
   const pick = (from: Environment): Environment =>
-    Object.fromEntries(settings.map((name) => [name, from[name]]).filter(([, text]) => text));
+    Object.fromEntries(
+      settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
+    );
   const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
   const texts = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
   const given = { texts, label: (name: SettingName) => nameAsGiven(name, flags) };
@@ -109,8 +112,12 @@ function readFiles(
     const path = texts[name];
     if (path === undefined) return undefined;
     try {
-      const text = readFile(path);
-      if (isValid(text)) return text;
+      const text = toFileText(readFile(path));
+      if (text !== null && isValid(text)) return text;
+      if (text === null) {
+        problems.push(`${label(name)} ${UTF_16}`);
+        return undefined;
+      }
     } catch {
       // Reported like a file that is invalid.
     }

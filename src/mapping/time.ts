@@ -31,23 +31,32 @@ export type TimeNotation<Format = TimeFormat> = {
   readonly zone?: string | undefined;
 };
 
-/** RFC 3339, also with a space for the T, without seconds, without a colon in the offset, or with UTC for Z. */
+/**
+ * RFC 3339, also with a space for the T, slashes or dots in the date, without seconds, without a colon in the offset, with UTC
+ * for Z or before the offset. After an offset Go writes the zone's name and a monotonic clock. Annotations in brackets (RFC 9557) change no instant.
+ */
 const ISO =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|([+-]\d\d):?(\d\d)?)$/;
+  /^(\d{4})([-/.])(\d\d?)\2(\d\d?)[Tt ](\d\d?:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?(?: (?:[A-Z][A-Za-z]{1,5}|[+-]\d{2,4})(?: m=[+-][\d.]+)?)?)(?:\[[\w!+.,/:=~-]+\])*$/;
 
 /** Valid RFC 3339 without a 29 February: `Date.parse` is correct for these, and fast. */
 const RFC_3339 =
   /^[1-9]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,9})?(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)$/;
 
 /** The start of an instant in any format. */
-const START = /^(?:-?\d|\/Date\(|[A-Z][a-z]{2}, )/;
+const START = /^(?:-?\d|\/Date\(|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )/;
 
 /** The basic format of ISO 8601: `20261121T093000`. */
 const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)/;
 
-/** The format of e-mail (RFC 2822, section 3.3) and HTTP. */
-const RFC_2822 =
-  /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UTC|UT|Z)$/;
+/** The format of e-mail (RFC 2822, section 3.3) and HTTP: `Fri, 20 Nov 2026 10:00:00 +0000 (UTC)`. */
+const DAY_FIRST =
+  /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d(?::\d\d)?) ([+-]\d{4}|GMT|UTC|UT|Z)(?: \([^()]*\))?$/;
+
+/** The formats of JavaScript, `Fri Nov 20 2026 10:00:00 GMT+0000 (UTC)`, and of Ruby, `Fri Nov 20 10:00:00 +0000 2026`. */
+const MONTH_FIRST =
+  /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d)(?: (\d{4}))? (\d\d:\d\d:\d\d) ((?:GMT)?[+-]\d{4})(?: (\d{4})| \([^()]*\))?$/;
+
+const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 
 /** The start of a date with day and month in either order, and a time. */
 const US_OR_EUROPEAN = /^\d{1,2}[/.-]\d{1,2}[/.-]\d{4},?[T ]\d{1,2}:\d\d(?!\d)/;
@@ -72,7 +81,7 @@ export function parseTime(value: unknown, format?: InstantFormat): Instant | nul
   if (!START.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
   if (epoch !== undefined) return parseEpoch(Number(epoch), UNITS_PER_SECOND[format ?? '']);
-  return parseIso(text) ?? (RFC_2822.test(text) ? toInstant(Date.parse(text)) : null);
+  return parseIso(text) ?? parseNamed(text);
 }
 
 const START_OF_2000 = Date.UTC(2000) / 1000;
@@ -95,25 +104,41 @@ export function detectFormat(value: unknown): InstantFormat | null {
   const time = parseTime(value);
   if (time === null) return null;
   if (parseIso(String(value)) !== null) return 'iso8601';
-  if (RFC_2822.test(String(value))) return 'rfc2822';
+  if (parseNamed(String(value)) !== null) return 'rfc2822';
   const isEpoch = (format: InstantFormat) => format in UNITS_PER_SECOND;
   return (
     INSTANT_FORMATS.filter(isEpoch).find((format) => parseTime(value, format) === time) ?? null
   );
 }
 
-/** Parses a text with a zone (ISO 8601, RFC 3339); null for anything else. */
+/** Parses a text with a zone (ISO 8601, RFC 3339, RFC 9557); null for anything else. */
 export function parseIso(text: string): Instant | null {
   const match = ISO.exec(text.replace(BASIC, '$1-$2-$3T$4:$5:$6'));
   if (match === null) return null;
-  const [, day = '', minute, second = '00', fraction = '', zulu, hours, minutes = '00'] = match;
+  const [, year, , month = '', date = '', minute = '', second = '00', fraction = '', zulu] = match;
+  const [hours, minutes = '00'] = [match[9], match[10]];
+  const day = `${year}-${month.padStart(2, '0')}-${date.padStart(2, '0')}`;
   // `Date` turns 30 February into a day in March.
-  if (new Date(`${day}T00:00:00Z`).getUTCDate() !== Number(day.slice(8))) return null;
+  if (new Date(`${day}T00:00:00Z`).getUTCDate() !== Number(date)) return null;
   const zone = zulu === undefined ? `${hours}:${minutes}` : 'Z';
   const millis = fraction.slice(0, 3).padEnd(3, '0');
   // `Date` has no leap seconds: use the last millisecond before it.
   const clock = second === '60' ? '59.999' : `${second}.${millis}`;
-  return toInstant(Date.parse(`${day}T${minute}:${clock}${zone}`));
+  return toInstant(Date.parse(`${day}T${minute.padStart(5, '0')}:${clock}${zone}`));
+}
+
+/** Parses a text with the name of a month and a zone; null for anything else. */
+function parseNamed(text: string): Instant | null {
+  const [, day, name, year, time, zone] =
+    DAY_FIRST.exec(text) ?? toDayFirst(MONTH_FIRST.exec(text));
+  if (name === undefined) return null;
+  const month = MONTHS.indexOf(name) / 3 + 1;
+  return parseIso(`${year}-${month}-${day}T${time}${zone === 'UT' ? 'Z' : zone}`);
+}
+
+function toDayFirst(match: readonly string[] | null): readonly (string | undefined)[] {
+  const [all, name, day, year = '', time, zone, yearAtEnd = ''] = match ?? [];
+  return [all, day, name, year + yearAtEnd, time, zone]; // it has one of the years
 }
 
 /**
@@ -123,7 +148,7 @@ export function parseIso(text: string): Instant | null {
 export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
   const toUtc = zone === undefined ? () => null : compileTimeZone(zone);
   const parseLocal = (iso: string | null, isDate = false) => {
-    const asUtc = parseIso(`${iso}Z`);
+    const asUtc = parseAsUtc(iso ?? '');
     const millis = asUtc === null ? null : toUtc(Date.parse(asUtc), isDate);
     return millis === null ? null : toInstant(millis);
   };
@@ -136,9 +161,14 @@ export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
   };
 });
 
+/** Parses a text without a zone, in the format of ISO 8601. */
+function parseAsUtc(text: string): Instant | null {
+  return /^\d{4}[/.]/.test(text) ? null : parseIso(`${text}Z`);
+}
+
 /** Whether a text is a time without a zone: an instant only if the zone is known. */
 export function isLocalTime(text: string): boolean {
-  return US_OR_EUROPEAN.test(text) || parseIso(`${text}Z`) !== null;
+  return US_OR_EUROPEAN.test(text) || parseAsUtc(text) !== null;
 }
 
 /** Converts milliseconds since the epoch. Null outside of the years 0 to 9999, the range of RFC 3339. */

@@ -51,7 +51,7 @@ const READ = /^GET (https?:\/\/[^?#]*?)(\/api\/v1\/.*)$/;
 
 function parseEntries(text: string): readonly unknown[] {
   try {
-    const { entries } = JSON.parse(text).log;
+    const { entries } = JSON.parse(text.trim()).log; // without a byte order mark
     if (Array.isArray(entries)) return entries;
   } catch {}
   throw new TypeError(NO_RECORDING);

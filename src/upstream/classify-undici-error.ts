@@ -5,11 +5,15 @@ export function isMisuse(error: Error): boolean {
   return error instanceof errors.InvalidArgumentError;
 }
 
+/** Whether the headers, or those after the body, are larger than Node accepts: 16 KB by default. */
+export function isHeadersOverflow(error: Error): boolean {
+  return error instanceof errors.HeadersOverflowError;
+}
+
 /** Whether the response is not valid HTTP. A length mismatch in the head means two lengths; later, a truncated body. */
 export function isInvalidHttp(error: Error, isHead: boolean): boolean {
   return (
     error instanceof errors.HTTPParserError ||
-    error instanceof errors.HeadersOverflowError ||
     (isHead && error instanceof errors.ResponseContentLengthMismatchError)
   );
 }

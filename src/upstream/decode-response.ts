@@ -1,6 +1,6 @@
 import type { GatewayError } from '../errors.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
-import { decodeUtf8, parseJson } from './parse-json.ts';
+import { decodeText, parseJson } from './parse-json.ts';
 import { type FailureStatus, toStatusError } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
 
@@ -25,7 +25,7 @@ export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamR
 function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
   let text: string | undefined;
   try {
-    text = decodeUtf8(body);
+    text = decodeText(body, headers['content-type']);
     if (kind !== 'json' && text.trim() === '') return kind === 'list' ? null : undefined;
     const json = parseJson(text);
     return kind === 'any' && typeof json === 'number' ? text : json; // a token may consist of digits

@@ -1,8 +1,10 @@
 import type { Dispatcher } from 'undici';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
+import { VERSION } from '../util/version.ts';
 import {
   codeOf,
   isCertificateRejection,
+  isHeadersOverflow,
   isInvalidHttp,
   isMisuse,
 } from './classify-undici-error.ts';
@@ -103,12 +105,26 @@ const CODES: Partial<Record<NoResponseReason, ErrorCode>> = {
 const TOO_MANY_CALLS =
   'Too many calls to the service are in progress: this one was not sent. Try again shortly.';
 
+/**
+ * Has a content coding of IANA's registry, or another known one. Services also send what is none, such as `utf-8` or
+ * `none`: their bodies are not encoded.
+ */
+const CODING =
+  /(?:^|,)\s*(?:aes128gcm|br|brotli|(?:x-)?(?:bzip2?|compress|deflate|gzip|lzma|xz)|dc[bz]|exi|lz4|pack200-gzip|sdch|snappy|zstd)\s*(?:$|[,;])/i;
+
+const HEADERS_TOO_LARGE =
+  'The headers of the response are larger than Node accepts: let the service send fewer, or raise the limit with NODE_OPTIONS=--max-http-header-size=65536.';
+
 /** How much of an unused body is downloaded to keep its connection open: a new connection costs several times as much. */
 const MAX_DISCARDED_BYTES = 131_072;
 
 const EMPTY = Buffer.alloc(0);
 
-const HEADERS = { accept: 'application/json', 'accept-encoding': 'identity' };
+const HEADERS = {
+  accept: 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': `keytrail/${VERSION}`, // firewalls reject requests without one
+};
 
 function exhausted(): GatewayError {
   return new GatewayError('OPERATION_TOO_COMPLEX', {
@@ -165,8 +181,12 @@ export function sendRequest(
     const failWithoutResponse = (reason: NoResponseReason, cause?: string) =>
       fail(new NoResponseError(reason, { isSent, isRead }, cause));
     // A login or a deletion whose response cannot be read may have been carried out.
-    const refuse = (reason: FailureReason) =>
-      fail(new GatewayError(isRead ? 'UPSTREAM_BAD_RESPONSE' : 'OUTCOME_UNKNOWN', { reason }));
+    const refuse = (reason: FailureReason, message?: string) =>
+      fail(
+        isRead
+          ? new GatewayError('UPSTREAM_BAD_RESPONSE', { reason, message })
+          : new GatewayError('OUTCOME_UNKNOWN', { reason }),
+      );
     const disconnect = () => failWithoutResponse('client-disconnected');
 
     const timer = setTimeout(() => failWithoutResponse('deadline'), timeoutMs);
@@ -188,8 +208,8 @@ export function sendRequest(
           if (isSettled || status < 200) return;
           response = { status, headers: responseHeaders };
           if (status >= 300) return resolve({ ...response, body: EMPTY });
-          const encoding = String(responseHeaders['content-encoding'] ?? 'identity');
-          if (!/^\s*(?:identity\s*)?$/i.test(encoding)) return refuse('CONTENT_ENCODING');
+          const encoding = responseHeaders['content-encoding'];
+          if (encoding && CODING.test(String(encoding))) return refuse('CONTENT_ENCODING');
           contentLength = Number(responseHeaders['content-length']);
           if (contentLength > maxBytes) return refuse('TOO_LARGE');
           isExempt = !budget.hasResponse;
@@ -238,6 +258,7 @@ export function sendRequest(
         onResponseError(_, error) {
           if (isSettled) return;
           if (isMisuse(error)) fail(error);
+          else if (isHeadersOverflow(error)) refuse('HEADERS_TOO_LARGE', HEADERS_TOO_LARGE);
           else if (isInvalidHttp(error, response === undefined)) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
           else {

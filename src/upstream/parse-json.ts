@@ -18,6 +18,30 @@ export function decodeUtf8(body: Buffer): string {
 }
 
 /**
+ * Decodes a response body. As UTF-8, which JSON must be, whatever charset is declared, if that is possible: services declare
+ * wrong ones. NUL and ESC are in no JSON, but in texts in UTF-16 and ISO-2022-JP. Otherwise as its byte order mark says,
+ * or the declared charset.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is in none of these.
+ */
+export function decodeText(body: Buffer, contentType: unknown): string {
+  const declared = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(String(contentType))?.[1];
+  const charset = UTF_16[body.toString('latin1', 0, 2)] ?? declared;
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return decodeUtf8(body);
+  try {
+    const text = decodeUtf8(body);
+    if (!text.includes('\0') && !text.includes('\x1b')) return text;
+  } catch {} // not UTF-8
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(body);
+  } catch {
+    return decodeUtf8(body); // an unknown charset, or a wrong one
+  }
+}
+
+/** The encodings of byte order marks that are no UTF-8. */
+const UTF_16: Readonly<Record<string, string>> = { '\xff\xfe': 'utf-16le', '\xfe\xff': 'utf-16be' };
+
+/**
  * Parses JSON (RFC 8259). Integers beyond 2^53 and numbers beyond the range of a double become strings of their digits.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is not JSON, or nested deeper than 64 levels.
  */

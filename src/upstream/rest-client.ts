@@ -84,7 +84,13 @@ const MAX_BATCHED_BYTES = 65_536;
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, timeoutMs, connections, maxBytes, tls, now } = options;
   const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
-  const connect = buildConnector({ allowH2: false, timeout: timeoutMs, ...tls });
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: timeoutMs,
+    // Node aborts an attempt after 250 ms: too early for an address that is far away (nodejs/node#54359).
+    autoSelectFamilyAttemptTimeout: Math.ceil(timeoutMs / 4),
+    ...tls,
+  });
   const createPool = (size: number) =>
     new Pool(url.origin, {
       connections: size,
@@ -125,7 +131,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
-    const failure = failureOf(response.status);
+    const failure = failureOf(response.status, response.headers);
     if (failure !== null) throw toGatewayError(response, failure, request, now);
     if (length <= LARGE_BYTES) return decodeResponse(response, kind);
     try {

@@ -53,12 +53,30 @@ const FAILURE_BY_STATUS: Readonly<Record<number, FailureStatus>> = {
   504: { ...TEMPORARY, code: 'UPSTREAM_TIMEOUT' },
 };
 
-/** The meaning of a final HTTP status (200 or more); null for 2xx. */
-export function failureOf(status: number): FailureStatus | null {
+/** The meaning of a final HTTP status (200 or more) with these headers; null for 2xx. */
+export function failureOf(status: number, headers: Headers = {}): FailureStatus | null {
   if (status < 300) return null;
   if (status < 400) return REDIRECT;
-  return FAILURE_BY_STATUS[status] ?? REJECTED;
+  const meaning = status === 403 && isRateLimit(headers) ? 429 : status;
+  return FAILURE_BY_STATUS[meaning] ?? REJECTED;
 }
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Whether a 403 is due to a rate limit, as those of GitHub are: it has Retry-After, or a header by the name of a rate limit
+ * says that nothing remains. `ratelimit` itself is that of draft-ietf-httpapi-ratelimit-headers.
+ */
+function isRateLimit(headers: Headers): boolean {
+  return Object.entries(headers).some(([name, value]) => {
+    if (name === 'retry-after') return true;
+    if (name === 'ratelimit') return /\b(?:r|remaining)\s*=\s*0+(?![\d.])/.test(String(value));
+    return /rate-?limit/.test(name) && /remaining/.test(name) && ZERO.test(String(value));
+  });
+}
+
+/** Zero, or a list in which a number is zero. */
+const ZERO = /(?:^|,)\s*0+(?:\.0+)?\s*(?:$|[,;])/;
 
 /** The error of an operation whose response has this meaning. `details` take precedence. */
 export function toStatusError(

@@ -41,7 +41,11 @@ export type Service = AsyncDisposable & {
 };
 
 /** Starts a service with a handler, or with the same response to everything, on a free port by default. */
-export async function startService(handler: Handler | ServiceResponse, at = 0): Promise<Service> {
+export async function startService(
+  handler: Handler | ServiceResponse,
+  at = 0,
+  host = '127.0.0.1',
+): Promise<Service> {
   const seen: ReceivedRequest[] = [];
   let sockets = 0;
   let connections = 0;
@@ -67,11 +71,11 @@ export async function startService(handler: Handler | ServiceResponse, at = 0): 
       sockets -= 1;
     });
   });
-  server.listen(at, '127.0.0.1');
+  server.listen(at, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     seen,
     sockets: () => sockets,
     connections: () => connections,

@@ -197,6 +197,17 @@ describe('the package', () => {
     expect(await keytrail('schema')).toBe(await readFile(join(ROOT, 'schema.graphql'), 'utf8'));
   });
 
+  it('names its version to the service', async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    await using service = await startService({ body: [{ id: '1', action: 'x' }] });
+    const settings = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: 't' };
+    await using keytrail = startInstalled(folder, 'node_modules/.bin/keytrail', settings, [
+      'learn',
+    ]);
+    await keytrail.status;
+    expect(service.seen[0]?.headers['user-agent']).toBe(`keytrail/${version}`);
+  });
+
   it('runs the examples of the README unchanged', async () => {
     for (const example of EXAMPLES)
       await cp(join(ROOT, 'examples', example), join(folder, example));

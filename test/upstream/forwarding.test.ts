@@ -10,6 +10,7 @@ const OWN_HEADERS = [
   'connection',
   'content-length',
   'host',
+  'user-agent',
   'x-request-id',
 ];
 

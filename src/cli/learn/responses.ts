@@ -1,4 +1,5 @@
 import { ConfigError } from '../../config/config-error.ts';
+import { toFileText, UTF_16 } from '../../config/file-text.ts';
 import { loadSettings } from '../../config/load.ts';
 import { quote } from '../../config/value-types.ts';
 import { GatewayError } from '../../errors.ts';
@@ -67,13 +68,16 @@ type Head = Pick<RawResponse, 'status' | 'headers'>;
  * @throws ConfigError that names the option if it cannot be read.
  */
 export function read({ readFile }: Runtime, option: string, file: string): string {
+  let text: string | null;
   try {
-    return readFile(file);
+    text = toFileText(readFile(file));
   } catch {
     throw new ConfigError([
       `${option} ${quote(file)} cannot be read. Check the path and its permissions.`,
     ]);
   }
+  if (text === null) throw new ConfigError([`${option} ${quote(file)} ${UTF_16}`]);
+  return text;
 }
 
 /**

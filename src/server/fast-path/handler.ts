@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { OngoingRequest } from '../../observability/reporter.ts';
-import { mayLoseDigits, UTF_8 } from '../plugins/use-json-requests.ts';
+import { mayLoseDigits, toParams, UTF_8 } from '../plugins/use-json-requests.ts';
 import { limitResult, type ResultLimits } from '../plugins/use-result-limit.ts';
 import type { Send } from '../send-response.ts';
 import type { OperationRequest, PreparedOperation } from './prepared-operations.ts';
@@ -91,18 +91,24 @@ function isPlain({ headers }: IncomingMessage): boolean {
   return isJson && headers.origin === undefined && headers['content-encoding'] === undefined;
 }
 
-/** Null for a body that is invalid or has other members: Yoga's pipeline then reports what is wrong. */
+/** Null for a body that is invalid: Yoga's pipeline then reports what is wrong. */
 function parseBody(body: Buffer, accept = ''): OperationRequest | null {
   try {
     const text = UTF_8.decode(body);
     if (mayLoseDigits(text)) return null;
-    const { query, operationName = null, variables: given, ...others } = Object(JSON.parse(text));
-    const variables = given ?? {};
-    const isName = operationName === null || typeof operationName === 'string';
-    const isObject = typeof variables === 'object' && !Array.isArray(variables);
-    const isAll = typeof query === 'string' && isName && isObject && !Object.keys(others).length;
-    return isAll ? { query, operationName: operationName || null, accept, variables } : null;
+    const { query, operationName, variables, extensions } = toParams(JSON.parse(text));
+    const isValid =
+      typeof query === 'string' &&
+      typeof (operationName ?? '') === 'string' &&
+      isObject(variables ?? {}) &&
+      isObject(extensions ?? {});
+    if (!isValid) return null;
+    return { query, operationName: operationName ?? null, accept, variables: variables ?? {} };
   } catch {
     return null;
   }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { GraphQLError } from 'graphql';
 import {
   type GraphQLParams,
@@ -19,13 +20,10 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
 /**
  * Accepts GET, and POST of JSON, from clients that accept JSON or, for a subscription, server-sent events. Rejects forms
  * and plain text, which browsers send to other origins without a preflight. Any failure to read a request is BAD_REQUEST,
- * and its message quotes no input.
+ * and its message quotes no input. `shutdown` ends the pings of streams.
  */
-export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
-  // Yoga's streams read ahead by 64 KiB, and a pending read delays their cancellation until the next ping.
-  const toEvents = getSSEProcessor();
-  const sendEvents: typeof toEvents = (result, fetchAPI, mediaType) =>
-    toEvents(result, { ...fetchAPI, Response, ReadableStream }, mediaType);
+export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, EventsContext> {
+  const sendEvents = createEventSender(shutdown);
   return {
     onRequestParse(hook) {
       const { request, requestParser, setRequestParser } = hook;
@@ -38,7 +36,7 @@ export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
         checkContentType(request.headers);
         setRequestParser((post) => orBadRequest(() => parseBody(post)));
       } else if (requestParser !== undefined) {
-        setRequestParser((get) => orBadRequest(async () => requestParser(get)));
+        setRequestParser((get) => orBadRequest(async () => toParams(await requestParser(get))));
       }
     },
     onParams({ params: { query, extensions } }) {
@@ -52,15 +50,45 @@ export function useJsonRequests(): Plugin<EventsContext, EventsContext> {
       if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
       else setResultAndStopExecution({ errors: [badRequest(EVENTS_ONLY, 406)] });
     },
-    onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
+    onResultProcess({ request, result, serverContext, setResultProcessor }) {
       // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
       if (isAsyncIterable(result) || serverContext.isSentAsEvents) {
-        // Yoga would respond with 500.
-        if (!isAsyncIterable(result))
-          setResult({ ...result, extensions: { http: { status: 200 } } });
         setResultProcessor(sendEvents, EVENT_STREAM);
       } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
     },
+  };
+}
+
+/**
+ * Sends results as Yoga does, but its streams read ahead by 64 KiB, a pending read delays their cancellation until the next
+ * ping, and the pings of one that nobody reads would keep the process running after the gateway was disposed.
+ */
+function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProcessor> {
+  const toEvents = getSSEProcessor();
+  return (result, fetchAPI, mediaType) => {
+    const results = isAsyncIterable(result)
+      ? result[Symbol.asyncIterator]()
+      : [result].flat().values();
+    const pings = new DisposableStack();
+    const next = async () => {
+      const item = await results.next();
+      if (item.done) pings.dispose();
+      return item;
+    };
+    class EventStream extends ReadableStream<Uint8Array> {
+      constructor({ cancel: stopPings, ...source }: UnderlyingDefaultSource<Uint8Array>) {
+        const cancel = async () => {
+          pings.dispose();
+          await results.return?.();
+        };
+        super({ ...source, cancel });
+        pings.defer(() => void stopPings?.());
+        pings.use(addAbortListener(shutdown, () => pings.dispose()));
+      }
+    }
+    const streams = { Response, ReadableStream: EventStream as typeof ReadableStream }; // no byte stream is created
+    const iterable = { [Symbol.asyncIterator]: () => ({ next }) };
+    return toEvents(iterable, { ...fetchAPI, ...streams }, mediaType);
   };
 }
 
@@ -95,23 +123,32 @@ async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-const MEMBERS: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions']);
-
 /**
  * Replaces Yoga's parser, which only knows lower-case content types, and alters invalid UTF-8 and long integers: a
  * deletion could then hit another key than the one that was meant.
  */
 async function parseBody(request: Request): Promise<GraphQLParams> {
   const text = UTF_8.decode(await request.arrayBuffer());
-  const body: unknown = JSON.parse(text, mayLoseDigits(text) ? rejectUnsafeInteger : undefined);
-  if (typeof body !== 'object' || body === null)
-    throw badRequest('The body must be a JSON object.');
-  if (!Array.isArray(body) && !Object.keys(body).every((name) => MEMBERS.has(name))) {
-    throw badRequest(`The body may contain only ${[...MEMBERS].join(', ')}.`);
-  }
-  const { operationName, ...others } = Object(body);
-  return operationName === '' ? others : body; // Yoga does the same for GET
+  const params = toParams(JSON.parse(text));
+  if (mayLoseDigits(text)) JSON.stringify(params, rejectUnsafeInteger);
+  return params;
 }
+
+/** Ignores unknown members, as the GraphQL-over-HTTP specification requires. Empty texts are none: clients send them. */
+export function toParams(given: unknown): GraphQLParams {
+  if (typeof given !== 'object' || given === null)
+    throw badRequest('The body must be a JSON object.');
+  if (Array.isArray(given)) return given as GraphQLParams; // Yoga rejects batches
+  const { query, variables, operationName, extensions } = Object(given);
+  return {
+    query,
+    variables: orNone(variables),
+    operationName: orNone(operationName),
+    extensions: orNone(extensions),
+  };
+}
+
+const orNone = <Value>(value: Value) => (value === '' ? undefined : value);
 
 function rejectUnsafeInteger(_name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
