@@ -1,4 +1,4 @@
-import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
+import { type DeletionOutcome, readDeletionOutcome } from '../mapping/deletion.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import { requirePartyFields, selectEventsOfParty } from '../pagination/select-events.ts';
 import { path } from '../upstream/path.ts';
@@ -32,12 +32,13 @@ export function addApiKey(builder: Builder): void {
     }),
   });
 
-  const DeletionOutcome = builder.enumType('DeletionOutcome', {
+  const Outcome = builder.enumType('DeletionOutcome', {
     description: 'How far a deletion has got.',
     values: {
       DELETED: { description: 'The service deleted the key.' },
       ACCEPTED: {
-        description: 'The service accepted the request and has not yet completed it (HTTP 202).',
+        description:
+          'The service accepted the request and has not yet completed it: HTTP 202, or its response says so.',
       },
     },
   });
@@ -53,7 +54,7 @@ export function addApiKey(builder: Builder): void {
           resolve: ({ clientId }) => ({ clientId }),
         }),
         outcome: t.expose('outcome', {
-          type: DeletionOutcome,
+          type: Outcome,
           description: 'Whether the key is deleted already.',
         }),
         raw: t.field(
@@ -87,19 +88,15 @@ export function addApiKey(builder: Builder): void {
 
 /** The result of a deletion. */
 export type Deletion = {
-  readonly outcome: 'DELETED' | 'ACCEPTED';
+  readonly outcome: DeletionOutcome;
   /** The body of the response; null if it was empty. */
   readonly raw: unknown;
 };
 
-/**
- * Reads the response to a deletion. HTTP 202 is ACCEPTED, every other 2xx is DELETED.
- * @throws GatewayError if the body says that the deletion failed, see `throwOnSoftFailure`.
- */
+/** Reads the response to a deletion, see `readDeletionOutcome`. */
 export function readDeletion({
   status,
   body = null,
 }: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
-  throwOnSoftFailure({ status, body }, 'deletion');
-  return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
+  return { outcome: readDeletionOutcome({ status, body }), raw: body };
 }
