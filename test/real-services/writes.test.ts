@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
 
@@ -297,5 +298,246 @@ describe('W2: a status 4xx in a 2xx response', () => {
       reason: 'SAYS_IT_FAILED',
       upstream: { status: 200 },
     });
+  });
+});
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+/** An hour later. */
+const EXP = NOW.getTime() / 1000 + 3600;
+const toJwt = (claims: object) => `e30.${btoa(JSON.stringify(claims))}.`;
+
+/** Logs in at a service that sends this body. */
+async function logIn(
+  body: unknown,
+  {
+    login,
+    headers,
+  }: { login?: ConfiguredContract['login']; headers?: Record<string, string> } = {},
+) {
+  await using upstream = await startService({ body, headers: headers ?? {} });
+  await using over = gatewayOver(upstream.url, {
+    now: () => NOW,
+    contract: login === undefined ? {} : { login },
+  });
+  const credential = { clientSecret: 's' };
+  const result = await ask(over, LoginDocument, { clientId: 'c', credential });
+  expect(upstream.seen.map(({ body: sent }) => JSON.parse(sent))).toEqual([
+    { client_id: 'c', client_secret: 's' },
+  ]);
+  return result;
+}
+
+async function tokenOf(...args: Parameters<typeof logIn>): Promise<string | undefined> {
+  const result = await logIn(...args);
+  const { reason } = result.errors?.[0]?.extensions ?? {};
+  return result.data?.login?.accessToken ?? `${codeOf(result)} ${reason}`;
+}
+
+const NO_TOKEN = 'UPSTREAM_BAD_RESPONSE NO_TOKEN';
+
+describe('W3: access tokens in a list', () => {
+  it.each<unknown>([
+    { access_token: ['a', 'b'] },
+    { data: { accessToken: ['a', 'a', 'b'] } },
+    { tokens: [{ access: 'a' }, { access: 'b' }] },
+    {
+      tokens: [
+        { access_token: 'a', aud: 'x' },
+        { access_token: 'b', aud: 'y' },
+      ],
+    },
+    { token: [['a'], ['b']] },
+    { sessions: [{ tokens: [{ jwt: 'a' }] }, { tokens: [{ jwt: 'b' }] }] },
+    { access_token: 'a', others: [{ access_token: 'a' }, { access_token: 'b' }] },
+  ])('W3: are ambiguous if they differ: %j', async (body) => {
+    expect(await tokenOf(body)).toBe(NO_TOKEN);
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ access_token: ['a'] }, 'a'],
+    [{ tokens: [{ access_token: 'a' }] }, 'a'],
+    [{ tokens: [{ refresh_token: 'r' }, { access_token: 'a' }] }, 'a'],
+    [{ token: [['a']] }, 'a'],
+    [{ access_token: ['a', 'a'] }, 'a'],
+  ])('W3: are read if there is one: %j', async (body, token) => {
+    expect(await tokenOf(body)).toBe(token);
+  });
+
+  it('W3: the expiry is that of the token that is read', async () => {
+    const tokens = [
+      { refresh_token: 'r', expires_in: 86_400 },
+      { access_token: 'a', expires_in: 3600 },
+    ];
+    expect((await logIn({ tokens })).data?.login).toEqual({
+      accessToken: 'a',
+      tokenType: 'Bearer',
+      refreshToken: 'r',
+      expiresAt: '2026-11-21T13:00:00.000Z',
+    });
+  });
+
+  it.each<readonly [unknown, string]>([
+    [['a', 'b'], NO_TOKEN],
+    [[['a'], ['b']], NO_TOKEN],
+    [[{ token: 'a' }], NO_TOKEN],
+    [[], NO_TOKEN],
+    [['a'], 'a'],
+    [[['a']], 'a'],
+    [['Bearer a', 'Bearer a'], 'a'],
+  ])('W3: where a pointer of the contract leads: %j is %s', async (tokens, expected) => {
+    const login = { accessToken: ['/none', '/tokens'] };
+    expect(await tokenOf({ tokens, access_token: 'x' }, { login })).toBe(expected);
+  });
+
+  it('W3: a repeated header with two tokens is ambiguous', async () => {
+    let tokens = ['a', 'b'];
+    await using upstream = await startService((_, reply) => {
+      reply.setHeader('x-auth-token', tokens).end('{}');
+      return undefined;
+    });
+    const login = { accessToken: { header: 'X-Auth-Token' } };
+    await using over = gatewayOver(upstream.url, { contract: { login } });
+    const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+    expect(codeOf(await ask(over, LoginDocument, variables))).toBe('UPSTREAM_BAD_RESPONSE');
+    tokens = ['a', 'a'];
+    expect((await ask(over, LoginDocument, variables)).data?.login?.accessToken).toBe('a');
+  });
+
+  it('W3: a list of any texts is read if they are all the same, and never guessed from otherwise', async () => {
+    const texts = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 30 });
+    const upstreamBody: { tokens: readonly string[] } = { tokens: [] };
+    await using upstream = await startService(() => ({
+      body: { access_token: upstreamBody.tokens },
+    }));
+    await using over = gatewayOver(upstream.url);
+    await fc.assert(
+      fc.asyncProperty(texts, async (tokens) => {
+        upstreamBody.tokens = tokens;
+        const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+        const { data } = await ask(over, LoginDocument, variables);
+        const distinct = new Set(tokens.slice(0, 20));
+        expect(data?.login?.accessToken).toBe(distinct.size === 1 ? tokens[0] : undefined);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('W4: an expiry that is not set', () => {
+  it.each<unknown>([
+    '0001-01-01T00:00:00Z',
+    '0001-01-01T00:00:00.000Z',
+    '0001-01-01T00:00:00.0000000+00:00',
+    '0001-01-01T00:00:00+14:00',
+    '0001-01-01T00:00:00-05:00',
+    '0001-01-01T00:00:00',
+    '/Date(-62135596800000)/',
+    '0000-00-00 00:00:00',
+    '0000-12-31T23:59:59Z',
+    '1970-01-01T00:00:00Z',
+    '1970-01-01T00:00:00-08:00',
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    '1900-01-01T00:00:00Z',
+    0,
+    '0',
+    -1,
+    -62_135_596_800,
+  ])('W4: %j is null, and the claim of the token is used instead', async (expires_at) => {
+    expect((await logIn({ access_token: 'a', expires_at })).data?.login?.expiresAt).toBeNull();
+    const { data } = await logIn({ access_token: toJwt({ exp: EXP }), expires_at });
+    expect(data?.login?.expiresAt).toBe('2026-11-21T13:00:00.000Z');
+  });
+
+  it.each<readonly [unknown, NonNullable<NonNullable<ConfiguredContract['login']>['expires']>]>([
+    ['0001-01-01 00:00:00', { at: '/e', as: 'iso8601', zone: 'Europe/Berlin' }],
+    ['01/01/0001 00:00:00', { at: '/e', as: { pattern: 'MM/dd/yyyy HH:mm:ss' }, zone: 'UTC' }],
+    [-62_135_596_800, { at: '/e', as: 'epoch-seconds' }],
+    [-62_135_596_800_000, { at: '/e', as: 'epoch-milliseconds' }],
+    [0, { at: '/e', as: 'epoch-seconds' }],
+    ['0', { at: '/e', as: 'epoch-milliseconds' }],
+    [0, { at: '/e', as: 'seconds' }],
+    [-1, { at: '/e', as: 'seconds' }],
+    [toJwt({ exp: 0 }), { at: '/e', as: 'jwt' }],
+  ])('W4: %j is null with a contract, too: %j', async (e, expires) => {
+    const { data } = await logIn({ access_token: 'a', e }, { login: { expires } });
+    expect(data?.login).toMatchObject({ accessToken: 'a', expiresAt: null });
+  });
+
+  it.each(['9999-12-31T23:59:59Z', '2027-01-01T00:00:00Z'])('W4: %s is a date', async (date) => {
+    const { data } = await logIn({ access_token: 'a', expires_at: date });
+    expect(data?.login?.expiresAt).toBe(date.replace('Z', '.000Z'));
+  });
+
+  it('W4: an event in the year 1 has no time, and one in 1970 has', async () => {
+    const items = ['0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '2026-01-01T00:00:00Z'].map(
+      (created_at, id) => ({ id: String(id), action: 'a', created_at }),
+    );
+    response = { body: { items } };
+    const { data } = await ask(gateway, AuditDocument, {}, { token: 't' });
+    expect(data?.audit?.nodes?.map(({ occurredAt }) => occurredAt)).toEqual([
+      null,
+      '1970-01-01T00:00:00.000Z',
+      '2026-01-01T00:00:00.000Z',
+    ]);
+  });
+});
+
+describe('W5: a plain name of a token', () => {
+  it.each<unknown>([
+    { encryptedAccessToken: 'x', accessToken: 'a' },
+    { access_token: 'a', hashed_access_token: 'x' },
+    { old_access_token: 'x', access_token: 'a', previousAccessToken: 'y' },
+    { AccessToken: 'a', MaskedAccessToken: '***' },
+    { token: 'a', cookie_token: 'x' },
+    { token: 'a', encrypted_access_token: 'x' },
+    { data: { jwt: 'a', cookieJwt: 'x' } },
+    { previous: { access_token: 'x' }, access_token: 'a' },
+    { access_token: { value: 'a' }, client_access_token: { value: 'x' } },
+    { session_token: 'a', user_session_token: 'x' },
+  ])('W5: wins over a qualified one: %j', async (body) => {
+    expect(await tokenOf(body)).toBe('a');
+  });
+
+  it('W5: of a refresh token wins as well', async () => {
+    const body = { access_token: 'a', encrypted_refresh_token: 'x', refresh_token: 'r' };
+    expect((await logIn(body)).data?.login?.refreshToken).toBe('r');
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ access_token: 'a', accessToken: 'b' }, NO_TOKEN],
+    [{ client_access_token: 'a', service_access_token: 'b' }, NO_TOKEN],
+    [{ encrypted_access_token: 'a', cookie_access_token: 'b' }, NO_TOKEN],
+    [{ access_token: 'a', user: { access_token: 'b' } }, NO_TOKEN],
+    [{ masked_access_token: '***' }, NO_TOKEN],
+    [{ previous: { token: 'x' } }, NO_TOKEN],
+    [{ service_access_token: 'a' }, 'a'],
+    [{ encrypted_access_token: 'a' }, 'a'],
+  ])('W5: is not there, or twice: %j is %s', async (body, expected) => {
+    expect(await tokenOf(body)).toBe(expected);
+  });
+});
+
+describe('C10: the message of an error', () => {
+  const send = {
+    login: () => ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
+    audit: () => ask(gateway, AuditDocument, {}, { token: 't' }),
+    deleteApiKey: () => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
+  };
+
+  it.each<readonly [keyof typeof send, RegExp, RegExp]>([
+    ['audit', /audit trail/, /API key|client ID|credential/],
+    ['login', /client ID/, /API key|audit trail/],
+    ['deleteApiKey', /client ID/, /credential|audit trail/],
+  ])('C10: speaks of %s', async (operation, expected, other) => {
+    for (const answer of [
+      ...[400, 404, 410, 422].map((status) => ({ status })),
+      { body: { code: 404, success: false } },
+    ]) {
+      response = answer;
+      const message = (await send[operation]()).errors?.[0]?.message;
+      expect(message).toMatch(expected);
+      expect(message).not.toMatch(other);
+    }
   });
 });
