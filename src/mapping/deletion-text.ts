@@ -63,9 +63,17 @@ export function readText(given: string): TextFinding | null {
   const text = given.slice(0, MAX_LENGTH).trim();
   if (/\s/.test(text))
     return readProse(text.replace(/"[^"]*"|`[^`]*`|(?<=^|\s)['‘][^'’]*['’](?=$|[\s.,])/g, '""'));
-  const code = text.replace(/[_-]|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ');
+  const code = toWords(text);
   if (NOT_FOUND_CODE.test(code)) return 'NOT_FOUND';
   return FAILED_CODE.test(code) ? 'FAILURE' : readProse(code);
+}
+
+/** A name or a code in words: `not found` for `NOT_FOUND`, `not-found` and `notFound`. */
+export function toWords(code: string): string {
+  return code
+    .slice(0, MAX_LENGTH)
+    .replace(/[\s_-]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
+    .toLowerCase();
 }
 
 function readProse(text: string): TextFinding | null {

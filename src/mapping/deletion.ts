@@ -1,5 +1,6 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { readText } from './deletion-text.ts';
+import { readText, toWords } from './deletion-text.ts';
+import { splitMemberName } from './member-names.ts';
 import {
   describesError,
   EXCLUDED,
@@ -18,14 +19,15 @@ export type DeletionOutcome = 'DELETED' | 'ACCEPTED';
 
 /**
  * Reads the response to a deletion: ACCEPTED after HTTP 202, or if its body says that the deletion is not complete.
+ * @param clientId may be the name of a member that holds the result: `{"ci-bot": false}`.
  * @throws GatewayError if the body says that nothing was deleted: NOT_FOUND if it says so in words, else see
  * `toSoftFailure`.
  */
-export function readDeletionOutcome({
-  status,
-  body,
-}: Pick<UpstreamResponse, 'status' | 'body'>): DeletionOutcome {
-  const parts = listParts(body);
+export function readDeletionOutcome(
+  { status, body }: Pick<UpstreamResponse, 'status' | 'body'>,
+  clientId: string,
+): DeletionOutcome {
+  const parts = listParts(body, splitMemberName(clientId).words);
   const findings = parts.flatMap(judge);
   const has = (finding: Finding) => findings.includes(finding);
   const isDeleted = weigh(findings.filter((finding) => typeof finding === 'object'));
@@ -109,7 +111,14 @@ const NAMES: readonly (readonly [RegExp, 'some' | 'none', Finding])[] = [
   [new RegExp(`\\bnot (?:${DELETED}|${DISABLED})\\b`), 'some', 'FAILURE'],
   [
     new RegExp(
-      `${BEFORE}(?:failed|rejected|denied|refused|unsuccessful|invalid|unprocessed|(?:version )?conflict)${AFTER}`,
+      `${BEFORE}(?:errored|rejected|denied|refused|unsuccessful|invalid|unprocessed|undeleted|(?:version )?conflict)${AFTER}`,
+    ),
+    'some',
+    'FAILURE',
+  ],
+  [
+    new RegExp(
+      `${BEFORE}failed(?: (?!login|logon|sign|auth|attempt|request|call|try|password)\\w+)*$`,
     ),
     'some',
     'FAILURE',
@@ -129,16 +138,17 @@ const NAMES: readonly (readonly [RegExp, 'some' | 'none', Finding])[] = [
 ];
 
 const ERRORS = new RegExp(
-  `^(?!.*\\b(?:last|previous|max|login|on|ignore|report|no)\\b)(?:.* )?(?:error|err|errcode|errno|exception|failure|fault|violation)(?: code| no)?${AFTER}`,
+  `^(?!.*\\b(?:last|previous|max|login|on|ignore|report|no)\\b)(?:.* )?(?:error|err|errcode|errno|exception|failure|fault|violation)(?: code)?${AFTER}`,
 );
 
-/** Members whose text is about the result, in a resource too; those that may describe a resource; those with one word. */
+/** Members with a text about the result, those whose text may be about a resource, those with a code, and a type. */
 const MESSAGES =
   /^(?:(?:error|err|status|response|return|display) )?(?:message|msg|errmsg|errormsg|text|detail|cause|warning)$/;
 const DESCRIPTIONS =
   /^(?:(?:error|err|status) )?(?:description|reason|info|title|note|notice|explanation)$/;
 const STATUSES =
-  /(?:^| )(?:status|state|phase|result|outcome|code|deletion|removal|revocation)$|^(?:type|type name|kind|severity|level|success|ok)$/;
+  /(?:^| )(?:status|state|phase|result|outcome|code|deletion|removal|revocation)$|^(?:success|ok)$/;
+const TYPES = /^(?:type|type name|kind|severity|level)$/;
 const WRAPPERS = /^(?:data|result|response|payload|body|value|output|return|returning|d)$/;
 
 /** The name of an object that is about the deletion, if it is not the body. */
@@ -159,7 +169,7 @@ const DESCRIPTION =
   /^(?:\w+ )?(?:name|label|scope|prefix|role|owner|hint|fingerprint|permission)$|\b(?:created?|creation|updated?|modified|used|issued|expired?|expiry|expiration)\b.*\b(?:at|on|by|time|date|timestamp)$|^(?:created|expire|expiry|expiration)$/;
 
 /** Lists the members of a body, but not those in a resource, nor what repeats the query. */
-function listParts(body: unknown): readonly Part[] {
+function listParts(body: unknown, clientId: string): readonly Part[] {
   const parts: Part[] = [];
   const visit = (value: unknown, name: string, depth: number, isListed: boolean) => {
     if (depth > MAX_DEPTH || parts.length > MAX_PARTS) return;
@@ -184,6 +194,9 @@ function listParts(body: unknown): readonly Part[] {
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
       const context = { isListed: isListed || isDeleted, hasId, hasList, isPlain, isInError };
       if (!isState) parts.push({ member, of, ...context });
+      if (member.words === clientId && !isResource && typeof member.value !== 'object')
+        for (const words of ['deleted', 'result'])
+          parts.push({ member: { ...member, words }, of, ...context });
       const isNested = typeof member.value === 'object' && !EXCLUDED.test(member.words);
       const inner = isInError ? name : member.words;
       if (isNested && !isResource) visit(member.value, inner, depth + 1, isListed);
@@ -208,7 +221,8 @@ function judge(part: Part): readonly Finding[] {
   findings.push(...countDeleted(part, amount));
   if (of !== 'resource' && ERRORS.test(words) && describesError(value)) findings.push('FAILURE');
   if (of === 'statistics') return findings;
-  if (part.isPlain && COMPLETE.test(words) && amount === 'none') findings.push('PENDING');
+  const isComplete = !part.isPlain || !COMPLETE.test(words) || amount !== 'none';
+  if (of === 'result' && !isComplete) findings.push('PENDING');
   // A key may have had errors: `{"id": "k", "name": "ci", "errors": 3}`.
   const isNumber = typeof value === 'number' && !isStatus;
   if (reportsFailure(member) && !(of === 'resource' && isNumber)) findings.push('FAILURE');
@@ -228,6 +242,7 @@ function judgeText(
   const isResult =
     isStatus ||
     isInError ||
+    (TYPES.test(words) && /error|exception|fault|fail|not ?found/.test(word)) ||
     WRAPPERS.test(words) ||
     ERRORS.test(words) ||
     (isCount && amountOf(text) === 'none') ||
@@ -327,12 +342,4 @@ function unwrap(body: unknown): unknown {
   return only !== undefined && others.length === 0 && WRAPPERS.test(only.words)
     ? unwrap(only.value)
     : body;
-}
-
-/** A name or code in words: `not found` for `NOT_FOUND` and `notFound`. */
-function toWords(text: string): string {
-  return text
-    .slice(0, 100)
-    .replace(/[_\s-]+|(?<=[a-z])(?=[A-Z])/g, ' ')
-    .toLowerCase();
 }

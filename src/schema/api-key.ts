@@ -80,7 +80,7 @@ export function addApiKey(builder: Builder): void {
       resolve: async (_, { clientId }, { authorized, admitValues }) => {
         admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        return { clientId, ...readDeletion(await authorized.delete('secrets', target)) };
+        return { clientId, ...readDeletion(await authorized.delete('secrets', target), clientId) };
       },
     }),
   );
@@ -94,9 +94,9 @@ export type Deletion = {
 };
 
 /** Reads the response to a deletion, see `readDeletionOutcome`. */
-export function readDeletion({
-  status,
-  body = null,
-}: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
-  return { outcome: readDeletionOutcome({ status, body }), raw: body };
+export function readDeletion(
+  { status, body = null }: Pick<UpstreamResponse, 'status' | 'body'>,
+  clientId = '',
+): Deletion {
+  return { outcome: readDeletionOutcome({ status, body }, clientId), raw: body };
 }

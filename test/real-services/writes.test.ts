@@ -204,6 +204,20 @@ describe('W1: a deletion', () => {
     expect(await remove(body)).toBe('ACCEPTED');
   });
 
+  it.each<readonly [unknown, string]>([
+    [{ k: false }, FAILED],
+    [{ results: { k: 'failed' } }, FAILED],
+    [{ k: 0 }, FAILED],
+    [{ data: { k: 'not_found' } }, NOT_FOUND],
+    [{ k: 404 }, NOT_FOUND],
+    [{ k: { status: 404 } }, NOT_FOUND],
+    [{ k: true, other: false }, 'DELETED'],
+    [{ results: { k: 'deleted' } }, 'DELETED'],
+    [{ k: 1 }, 'DELETED'],
+  ])('W1: reads a result under the client ID: %j is %s', async (body, expected) => {
+    expect(await remove(body)).toBe(expected);
+  });
+
   it('W1: names what to do next, and repeats nothing of the response', async () => {
     response = { body: { revoked: false, note: 'canary-7f3a' } };
     const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
