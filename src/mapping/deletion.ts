@@ -1,4 +1,5 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { memoize } from '../util/memoize.ts';
 import { readText, toWords } from './deletion-text.ts';
 import { splitMemberName } from './member-names.ts';
 import {
@@ -27,6 +28,7 @@ export function readDeletionOutcome(
   { status, body }: Pick<UpstreamResponse, 'status' | 'body'>,
   clientId: string,
 ): DeletionOutcome {
+  if (body === null || body === undefined) return status === 202 ? 'ACCEPTED' : 'DELETED';
   const parts = listParts(body, splitMemberName(clientId).words);
   const findings = parts.flatMap(judge);
   const has = (finding: Finding) => findings.includes(finding);
@@ -43,6 +45,7 @@ export function readDeletionOutcome(
 /** A member of the body, at any depth. */
 type Part = {
   readonly member: Member;
+  readonly name: ReturnType<typeof classifyName>;
   /** What contains it: the result, statistics, or a resource, such as the key as it was before. */
   readonly of: 'result' | 'statistics' | 'resource';
   readonly isListed: boolean;
@@ -60,7 +63,7 @@ type Finding = 'FAILURE' | 'NOT_FOUND' | 'SKIPPED' | 'PENDING' | Amount;
 type Amount = { readonly rank: number; readonly isSome: boolean };
 
 /** Objects and arrays within each other that are examined; items of an array; members in total. */
-const [MAX_DEPTH, MAX_ITEMS, MAX_PARTS] = [7, 100, 5000];
+const [MAX_DEPTH, MAX_ITEMS, MAX_PARTS] = [7, 100, 2000];
 
 /** Words around a verb that do not change what it says: `is deleted`, `number of deleted rows`. */
 const BEFORE = '^(?:(?:is|was|has|been|successfully|num|number|no|of|total|count|n) )*';
@@ -168,38 +171,82 @@ const ID =
 const DESCRIPTION =
   /^(?:\w+ )?(?:name|label|scope|prefix|role|owner|hint|fingerprint|permission)$|\b(?:created?|creation|updated?|modified|used|issued|expired?|expiry|expiration)\b.*\b(?:at|on|by|time|date|timestamp)$|^(?:created|expire|expiry|expiration)$/;
 
+/** What a name says, in words. Memoized: a service has a few names, and these are many patterns. */
+const classifyName = memoize((words) => {
+  const participle = PARTICIPLE.exec(words);
+  const verb = participle ?? IMPERATIVE.exec(words);
+  const noun = verb === null ? '' : words.replace(verb[0], '').replace(FILLERS, '');
+  return {
+    findings: NAMES.filter(([name]) => name.test(words)),
+    isMissing: MISSING.test(words),
+    isTrial: TRIAL.test(words),
+    isError: ERRORS.test(words),
+    isMessage: MESSAGES.test(words),
+    isDescription: DESCRIPTIONS.test(words),
+    isStatus: STATUSES.test(words),
+    isType: TYPES.test(words),
+    isCode: /\bcode$/.test(words),
+    isWrapper: WRAPPERS.test(words),
+    isPlain: PLAIN.test(words),
+    isStatistics: STATISTICS.test(words),
+    isExcluded: EXCLUDED.test(words),
+    isId: ID.test(words),
+    describes: DESCRIPTION.test(words),
+    isComplete: COMPLETE.test(words),
+    isRows: ROWS.test(words),
+    isPlainRows: PLAIN_ROWS.test(words),
+    isOtherRows: OTHER_ROWS.test(words),
+    isDeletedFlag: /^(?:is )?(?:deleted|removed|destroyed)$/.test(words),
+    isParticiple: participle !== null,
+    isImperative: participle === null && verb !== null,
+    isTime: TIME.test(words),
+    rank:
+      verb === null || NO_RESULT.test(words)
+        ? null
+        : verb[1] !== undefined || !OWN.test(noun)
+          ? 2
+          : noun.trim() === ''
+            ? 0
+            : 1,
+  };
+});
+
 /** Lists the members of a body, but not those in a resource, nor what repeats the query. */
 function listParts(body: unknown, clientId: string): readonly Part[] {
   const parts: Part[] = [];
-  const visit = (value: unknown, name: string, depth: number, isListed: boolean) => {
+  const visit = (value: unknown, parent: string, depth: number, isListed: boolean) => {
     if (depth > MAX_DEPTH || parts.length > MAX_PARTS) return;
     if (Array.isArray(value))
-      for (const item of value.slice(0, MAX_ITEMS)) visit(item, name, depth + 1, true);
-    const isPlain = PLAIN.test(name);
-    const isInError = ERRORS.test(name);
-    const isText = name === '' || isInError || MESSAGES.test(name);
-    if (typeof value === 'string' && isText) {
-      const member = { words: 'message', value };
-      const lone = { of: 'result', hasId: false, hasList: false } as const;
-      parts.push({ member, ...lone, isListed, isPlain, isInError });
+      for (const item of value.slice(0, MAX_ITEMS)) visit(item, parent, depth + 1, true);
+    const { isPlain, isError: isInError, isMessage, ...of } = classifyName(parent);
+    const add = (
+      member: Member,
+      context: Omit<Part, 'member' | 'name' | 'isPlain' | 'isInError'>,
+    ) => parts.push({ member, name: classifyName(member.words), isPlain, isInError, ...context });
+    if (typeof value === 'string' && (parent === '' || isInError || isMessage)) {
+      const context = { of: 'result', isListed, hasId: false, hasList: false } as const;
+      add({ words: 'message', value }, context);
     }
     const members = toMembers(value);
-    const hasId = members.some(({ words }) => ID.test(words));
+    const hasId = members.some(({ words }) => classifyName(words).isId);
     const hasList = members.some((member) => Array.isArray(member.value));
-    const described = members.filter(({ words }) => DESCRIPTION.test(words)).length;
-    const isDeleted = PARTICIPLE.test(name); // `{"deleted": {"id": "k", "revoked": false}}`
-    const isResource = described + Number(hasId) > 1 || (hasId && isDeleted);
-    const of = isResource ? 'resource' : STATISTICS.test(name) ? 'statistics' : 'result';
+    const described = members.filter(({ words }) => classifyName(words).describes).length;
+    // `{"deleted": {"id": "k", "revoked": false}}` has the key as it was.
+    const isResource = described + Number(hasId) > 1 || (hasId && of.isParticiple);
+    const context = {
+      of: isResource ? 'resource' : of.isStatistics ? 'statistics' : 'result',
+      isListed: isListed || of.isParticiple,
+      ...{ hasId, hasList },
+    } as const;
     for (const member of members) {
+      const { words, value: inner } = member;
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
-      const context = { isListed: isListed || isDeleted, hasId, hasList, isPlain, isInError };
-      if (!isState) parts.push({ member, of, ...context });
-      if (member.words === clientId && !isResource && typeof member.value !== 'object')
-        for (const words of ['deleted', 'result'])
-          parts.push({ member: { ...member, words }, of, ...context });
-      const isNested = typeof member.value === 'object' && !EXCLUDED.test(member.words);
-      const inner = isInError ? name : member.words;
-      if (isNested && !isResource) visit(member.value, inner, depth + 1, isListed);
+      if (!isState) add(member, context);
+      if (isResource) continue;
+      if (words === clientId && typeof inner !== 'object')
+        for (const meaning of ['deleted', 'result']) add({ words: meaning, value: inner }, context);
+      if (typeof inner === 'object' && !classifyName(words).isExcluded)
+        visit(inner, isInError ? parent : words, depth + 1, isListed);
     }
   };
   visit(body, '', 0, false);
@@ -207,86 +254,78 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
 }
 
 function judge(part: Part): readonly Finding[] {
-  const { member, of, isListed } = part;
-  const { words, value } = member;
+  const { member, name, of, isListed, isPlain } = part;
+  const { value } = member;
+  const isResource = of === 'resource';
   const isStatus = failureStatusesOf(member).length > 0;
-  if (of === 'resource' && isListed) return isStatus ? ['FAILURE'] : [];
+  if (isResource && isListed) return isStatus ? ['FAILURE'] : [];
   const amount = amountOf(value);
-  const findings: Finding[] = NAMES.filter(
-    ([name, when]) =>
-      when === amount &&
-      name.test(words) &&
-      (of !== 'resource' || name === MISSING || name === TRIAL),
-  ).map(([, , finding]) => finding);
+  const findings: Finding[] = name.findings
+    .filter(([, when]) => when === amount && (!isResource || name.isMissing || name.isTrial))
+    .map(([, , finding]) => finding);
   findings.push(...countDeleted(part, amount));
-  if (of !== 'resource' && ERRORS.test(words) && describesError(value)) findings.push('FAILURE');
+  if (!isResource && name.isError && describesError(value)) findings.push('FAILURE');
   if (of === 'statistics') return findings;
-  const isComplete = !part.isPlain || !COMPLETE.test(words) || amount !== 'none';
-  if (of === 'result' && !isComplete) findings.push('PENDING');
+  if (!isResource && isPlain && name.isComplete && amount === 'none') findings.push('PENDING');
   // A key may have had errors: `{"id": "k", "name": "ci", "errors": 3}`.
   const isNumber = typeof value === 'number' && !isStatus;
-  if (reportsFailure(member) && !(of === 'resource' && isNumber)) findings.push('FAILURE');
-  if (/\bcode$/.test(words) && typeof value === 'number' && value < 0) findings.push('FAILURE');
+  if (reportsFailure(member) && !(isResource && isNumber)) findings.push('FAILURE');
+  if (name.isCode && typeof value === 'number' && value < 0) findings.push('FAILURE');
   return typeof value === 'string' ? [...findings, ...judgeText(part, value)] : findings;
 }
 
 function judgeText(
-  { member: { words }, of, hasId, isPlain, isInError }: Part,
+  { name, of, hasId, isPlain, isInError }: Part,
   text: string,
 ): readonly Finding[] {
+  const { isStatus, isParticiple } = name;
   const word = toWords(text);
-  const isStatus = STATUSES.test(words);
-  const isCount = PARTICIPLE.test(words);
   if (isStatus && DELETING.test(word)) return ['PENDING'];
-  if (of === 'result' && isPlain && (isStatus || isCount) && PENDING.test(word)) return ['PENDING'];
+  const isState = of === 'result' && isPlain && (isStatus || isParticiple);
+  if (isState && PENDING.test(word)) return ['PENDING'];
   const isResult =
     isStatus ||
     isInError ||
-    (TYPES.test(words) && /error|exception|fault|fail|not ?found/.test(word)) ||
-    WRAPPERS.test(words) ||
-    ERRORS.test(words) ||
-    (isCount && amountOf(text) === 'none') ||
-    (DESCRIPTIONS.test(words) && !hasId);
-  const isText = MESSAGES.test(words) || (of === 'result' && isResult);
+    name.isWrapper ||
+    name.isError ||
+    (isParticiple && amountOf(text) === 'none') ||
+    (name.isType && /error|exception|fault|fail|not ?found/.test(word)) ||
+    (name.isDescription && !hasId);
+  const isText = name.isMessage || (of === 'result' && isResult);
   const finding = isText ? readText(text) : null;
   return finding === null ? [] : [finding];
 }
 
 /** What a member says of the number of deleted things. Rows of several statements, in a list, may be 0. */
 function countDeleted(
-  { member: { words, value }, of, isListed, hasId, hasList, isPlain }: Part,
+  { member: { words, value }, name, of, isListed, hasId, hasList, isPlain }: Part,
   amount: ReturnType<typeof amountOf>,
 ): readonly Amount[] {
   const isSome = amount === 'some';
   if (of === 'resource') {
-    const isFlag = /^(?:is )?(?:deleted|removed|destroyed)$/.test(words) && amount === 'none';
-    return isFlag || (/\baffected\b/.test(words) && ROWS.test(words) && amount === 'none')
-      ? [{ rank: 0, isSome }]
-      : [];
+    const isResult = name.isDeletedFlag || (name.isRows && words.includes('affected'));
+    return isResult && amount === 'none' ? [{ rank: 0, isSome }] : [];
   }
-  // Python's -1 is an unknown number of rows.
-  const isUnknown =
-    amount === null || amount === 'empty' || (typeof value === 'number' && value < 0);
-  if (ROWS.test(words) || (PLAIN_ROWS.test(words) && isPlain))
+  if (name.isRows || (name.isPlainRows && isPlain)) {
+    // Python's -1 is an unknown number of rows.
+    const isUnknown =
+      amount === null || amount === 'empty' || (typeof value === 'number' && value < 0);
     return isUnknown ? [] : [{ rank: Number(isListed), isSome }];
-  if (OTHER_ROWS.test(words)) {
-    const isSuccess = /succe/.test(words);
+  }
+  if (name.isOtherRows) {
+    const isSuccess = words.includes('succe');
     const isOther =
       (isSuccess ? typeof value === 'boolean' : typeof value === 'object') ||
       (words === 'count' && (hasId || hasList)) ||
       (of === 'statistics' && !words.includes(' '));
     return isOther || amount === null || !isPlain ? [] : [{ rank: 3, isSome }];
   }
-  const participle = PARTICIPLE.exec(words);
-  const verb = participle ?? IMPERATIVE.exec(words);
-  if (verb === null || NO_RESULT.test(words)) return [];
+  const { rank, isImperative, isTime } = name;
   // An object with the name of a mutation contains its result: `{"deleteKey": {"ok": true}}`.
-  if (participle === null && (typeof value === 'string' || isObject(value))) return [];
-  if (TIME.test(words)) return isSome ? [{ rank: 2, isSome }] : [];
+  if (rank === null || (isImperative && (typeof value === 'string' || isObject(value)))) return [];
+  if (isTime) return isSome ? [{ rank: 2, isSome }] : [];
   // Without an ID, null is a list (Go), or the ID of what was not deleted.
   if (amount === null && (value !== null || hasId)) return [];
-  const noun = words.replace(verb[0], '').replace(FILLERS, '');
-  const rank = verb[1] !== undefined || !OWN.test(noun) ? 2 : noun.trim() === '' ? 0 : 1;
   return [{ rank, isSome }];
 }
 
