@@ -204,6 +204,106 @@ describe('W1: a deletion', () => {
     expect(await remove(body)).toBe('ACCEPTED');
   });
 
+  it.each<unknown>([
+    { deleted: true, deletedCount: 0 },
+    { deleted: true, affectedRows: 0 },
+    { deleted: 0, archived: 1 },
+    { deleted_keys: 0, deleted_sessions: 3 },
+    { success: true, deleted: [] },
+    { success: true, message: 'No changes made' },
+    { deleted: ['k'], failed: ['k'] },
+    { deleted: 1, errors: 1 },
+    { id: 'k', name: 'ci', deleted: false },
+    { id: 'k', name: 'ci', message: 'Could not revoke the key' },
+    { deleted: [{ id: 'k' }], errors: ['x'] },
+    { status: 'deleted', error: 'x' },
+  ])('W1: is an error if the response contradicts itself: %j', async (body) => {
+    expect(await remove(body)).toBe(FAILED);
+  });
+
+  it.each<unknown>([
+    { removed: { client_id: 'k', revoked: false, status: 'failed' } },
+    { deleted: [{ id: 'k', revoked: false }], count: 1 },
+    { id: 'k', name: 'ci', usage: { count: 0, failed: 3 }, last_run: { status: 'failed' } },
+    { client_id: 'k', usage: { count: 0 }, setup: { completed: false, changes: 0 } },
+    { id: 'k', type: 'unknown', limits: { n: 0 } },
+    {
+      message: 'ok',
+      key: { uuid: 'u', label: 'x', error: null, deleted_at: null, archived: false },
+    },
+  ])('W1: means it with the key as it was: %j', async (body) => {
+    expect(await remove(body)).toBe('DELETED');
+  });
+
+  it.each<readonly [string, string]>([
+    ['Successfully deleted key; no dependent tokens found', 'DELETED'],
+    ['Deleted. 2 webhooks were not found.', 'DELETED'],
+    ['Deleted 1 key, 0 failed', 'DELETED'],
+    ['10 rows deleted', 'DELETED'],
+    ['1 record(s) deleted', 'DELETED'],
+    ['Key deleted without errors', 'DELETED'],
+    ['Your API key was revoked and can no longer be used', 'DELETED'],
+    ['Key removed. If this was an error, contact support', 'DELETED'],
+    ['Key not in use was deleted', 'DELETED'],
+    ['Deletion successful', 'DELETED'],
+    ['No Content', 'DELETED'],
+    ['Key revoked; its data will be deleted in 30 days', 'DELETED'],
+    ['The key will be deleted in 30 days', 'ACCEPTED'],
+    ['Scheduled for deletion', 'ACCEPTED'],
+    ['0 record(s) deleted', FAILED],
+    ['Deleted 0 keys', FAILED],
+    ['Cannot delete the last key', FAILED],
+    ["You can't delete this key", FAILED],
+    ['Key was not deleted', FAILED],
+    ['The key is not deleted yet', FAILED],
+    ['Nothing to delete', FAILED],
+    ['Deletion was not successful', FAILED],
+    ['An error occurred while deleting the key', FAILED],
+    ['Something went wrong', FAILED],
+    ['You are not allowed to delete this key', FAILED],
+    ['Access denied: key not found', FAILED],
+    ['Key to be deleted not found', NOT_FOUND],
+    ['Key not found. Deleted keys are kept for 30 days', NOT_FOUND],
+    ['No ApiKey matches the given query.', NOT_FOUND],
+    ['Record to delete does not exist.', NOT_FOUND],
+    ["Couldn't find ApiKey with 'id'=k", NOT_FOUND],
+    ['The requested resource could not be found', NOT_FOUND],
+    ['Unable to find key', NOT_FOUND],
+    ['Key is already deleted', NOT_FOUND],
+    ['404 page not found', NOT_FOUND],
+  ])('W1: reads the text %j as %s', async (text, expected) => {
+    for (const body of [text, { message: text }, { success: true, data: { detail: text } }])
+      expect(await remove(body)).toBe(expected);
+  });
+
+  it('W1: reads any text, and never an outcome from one that names no verb and no failure', async () => {
+    const words = fc.constantFrom(
+      'the',
+      'key',
+      'of',
+      'ci',
+      'thank',
+      'you',
+      'ok',
+      '42',
+      'done.',
+      '—',
+    );
+    const text = fc.array(words, { minLength: 1, maxLength: 30 }).map((list) => list.join(' '));
+    await fc.assert(
+      fc.asyncProperty(text, async (message) => {
+        expect(await remove({ message })).toBe('DELETED');
+      }),
+      { numRuns: 100 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.string(), async (message) => {
+        expect(await remove({ message })).toMatch(/^(?:DELETED|ACCEPTED|.* SAYS_IT_FAILED)$/);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it.each<readonly [unknown, string]>([
     [{ k: false }, FAILED],
     [{ results: { k: 'failed' } }, FAILED],
