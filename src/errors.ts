@@ -13,7 +13,7 @@ export const FAILURES = {
   FORBIDDEN:
     'The service does not permit this operation: ask for the permission, or use another client.',
   NOT_FOUND:
-    'The service responded with status 404 or 410: it has no API key with that client ID, or UPSTREAM_URL is not its base URL.',
+    'The service responded with status 404 or 410: check what was requested, and that UPSTREAM_URL is its base URL.',
   CONFLICT:
     'The operation conflicts with the current state of the service: read that state, then decide.',
   RATE_LIMITED: 'Too many requests: wait `retryAfterSeconds` if it is given, then retry.',
@@ -27,6 +27,35 @@ export const FAILURES = {
   OUTCOME_UNKNOWN:
     'The request was sent, but its response was lost or cannot be read: it may or may not have taken effect. Check before you repeat it.',
   INTERNAL_SERVER_ERROR: 'Internal error of the gateway: report it with the `requestId`.',
+};
+
+/** Messages of an operation, by code or reason. They replace the default of the code if a response is the cause. */
+export const MESSAGES: Readonly<
+  Record<
+    'login' | 'read' | 'deletion',
+    { readonly [Name in ErrorCode | FailureReason]?: string | undefined }
+  >
+> = {
+  login: {
+    UNAUTHENTICATED:
+      'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.',
+    BAD_USER_INPUT: 'The service rejected the login: check the client ID and the credential.',
+    NOT_FOUND:
+      'The service responded with status 404 or 410: it has no client with that client ID, or UPSTREAM_URL is not its base URL.',
+  },
+  read: {
+    BAD_USER_INPUT:
+      'The service rejected the request for the audit trail: check `filter`, `parameters` and `after`.',
+    NOT_FOUND:
+      'The service responded with status 404 or 410: UPSTREAM_URL is not its base URL, or the requested page of the audit trail no longer exists. Then read from the first page.',
+  },
+  deletion: {
+    BAD_USER_INPUT: 'The service rejected the deletion: check the client ID.',
+    NOT_FOUND:
+      'The service has no API key with that client ID: status 404 or 410, or its response says so. The key may be deleted already, or UPSTREAM_URL is not its base URL.',
+    SAYS_IT_FAILED:
+      'The service responded with a 2xx status, but its response says that nothing was deleted: check whether the key still exists before you repeat it.',
+  },
 };
 
 /** Codes after which the same request may be sent again, unless a {@link GatewayError} specifies otherwise. */

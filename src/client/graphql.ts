@@ -29,7 +29,7 @@ export type AuditOutcome =
 
 /** How far a deletion has got. */
 export type DeletionOutcome =
-  /** The service accepted the request and has not yet completed it (HTTP 202). */
+  /** The service accepted the request and has not yet completed it: HTTP 202, or its response says so. */
   | 'ACCEPTED'
   /** The service deleted the key. */
   | 'DELETED';

@@ -1,12 +1,12 @@
 import type { DeepPartial, ExpiryFormat, LoginContract } from '../mapping/contract.ts';
-import { decodeJwtClaims } from '../mapping/login.ts';
-import { detectFormat } from '../mapping/time.ts';
+import { decodeJwtClaims, isExpiry } from '../mapping/login.ts';
+import { detectFormat, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentOf } from './classify-paths.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
-import { LOGIN_FIELDS } from './vocabulary.ts';
+import { LOGIN_FIELDS, PLAIN_TOKEN, QUALIFIED_TOKEN, UNUSABLE_TOKEN } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(
@@ -19,19 +19,30 @@ export function completeLogin(
 /** Maximum number of keys in the path of a field: two wrappers and its own. */
 const MAX_KEYS = 3;
 
+/** Items of an array that are examined. Two tokens in it are ambiguous, if they differ. */
+const MAX_ITEMS = 20;
+
 /** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const fields = profileFields(isObject(body) ? [body] : []).filter(
-    (field) => countKeys(field) <= MAX_KEYS,
-  );
-  const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
+  const list = (maxItems: number) =>
+    profileFields(isObject(body) ? [body] : [], { maxItems }).filter(
+      (field) => countKeys(field) <= MAX_KEYS,
+    );
+  const isText = ({ values: [value] }: FieldProfile) => typeof value === 'string';
+  const texts = list(MAX_ITEMS).filter(isText);
   const accessToken = findToken(texts, LOGIN_FIELDS.accessToken);
-  const expiryCandidates = fields.filter((field) => detectExpiryFormat(field) !== null);
+  const isExpiryField = (field: FieldProfile) => detectExpiryFormat(field) !== null;
+  const parent = accessToken && parentOf(accessToken.pointer);
+  const siblings = list(MAX_ITEMS).filter(({ pointer }) => parentOf(pointer) === parent);
   return {
     accessToken: accessToken?.pointer ?? null,
     refreshToken: findToken(texts, LOGIN_FIELDS.refreshToken)?.pointer ?? null,
-    tokenType: findBest(texts, LOGIN_FIELDS.tokenType)?.pointer ?? null,
-    expires: inferExpiry(expiryCandidates, accessToken),
+    tokenType: findBest(list(1).filter(isText), LOGIN_FIELDS.tokenType)?.pointer ?? null,
+    expires: inferExpiry(
+      list(1).filter(isExpiryField),
+      siblings.filter(isExpiryField),
+      accessToken,
+    ),
   };
 }
 
@@ -47,16 +58,23 @@ function findBest(
   return rankFields(fields, patterns)[0]?.field;
 }
 
-/** The same for a token: none if a field that fits equally well has another one. The wrong token would be a guess. */
+/**
+ * The same for a token, of which a plain name is better than a qualified one: `accessToken` than `encryptedAccessToken`.
+ * None if a field that fits equally well has another token: the wrong one would be a guess.
+ */
 function findToken(
   fields: readonly FieldProfile[],
   patterns: readonly RegExp[],
 ): FieldProfile | undefined {
-  const [best, ...others] = rankFields(fields, patterns);
-  const isAmbiguous = others.some(
-    ({ rank, field }) => rank === best?.rank && field.values[0] !== best.field.values[0],
-  );
-  return isAmbiguous ? undefined : best?.field;
+  const usable = fields.filter(({ path }) => !UNUSABLE_TOKEN.test(path));
+  const plain = usable.filter(({ path }) => !QUALIFIED_TOKEN.test(path));
+  const ranked = rankFields(plain, patterns);
+  const candidates = ranked.length > 0 ? ranked : rankFields(usable, patterns);
+  const best = candidates.filter(({ rank }) => rank === candidates[0]?.rank);
+  const plainest = best.filter(({ field }) => PLAIN_TOKEN.test(field.path));
+  const [first, ...others] = plainest.length > 0 ? plainest : best;
+  const isAmbiguous = others.some(({ field }) => field.values[0] !== first?.field.values[0]);
+  return isAmbiguous ? undefined : first?.field;
 }
 
 /** The fields that match a pattern, best first. */
@@ -70,14 +88,12 @@ function rankFields(fields: readonly FieldProfile[], patterns: readonly RegExp[]
 /** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
   candidates: readonly FieldProfile[],
+  siblings: readonly FieldProfile[],
   accessToken: FieldProfile | undefined,
 ): LoginContract['expires'] {
-  const parent = accessToken && parentOf(accessToken.pointer);
   const isOther = (name: string) => LOGIN_FIELDS.otherExpiry.test(name);
-  const siblings = candidates.filter(
-    ({ pointer, path }) => parentOf(pointer) === parent && !isOther(lastKey(path)),
-  );
-  const sibling = findBest(siblings, LOGIN_FIELDS.expires);
+  const ownSiblings = siblings.filter(({ path }) => !isOther(lastKey(path)));
+  const sibling = findBest(ownSiblings, LOGIN_FIELDS.expires);
   const isJwt = accessToken !== undefined && 'exp' in decodeJwtClaims(accessToken.values[0]);
   if (sibling === undefined && isJwt) return { at: accessToken.pointer, as: 'jwt' };
   const notOther = candidates.filter(({ path }) => !isOther(path));
@@ -101,7 +117,7 @@ function detectExpiryFormat({ path, values: [value] }: FieldProfile): ExpiryForm
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const isLifetime = /\b(?:in|ttl|lifetime|lease duration|second|sec)\b/.test(lastKey(path));
   const instant = isLifetime ? null : detectFormat(value);
-  if (instant !== null) return instant;
+  if (instant !== null) return isExpiry(parseTime(value)) ? instant : null;
   if (!/^(?!0+$)\d+(?:\.\d+)?$/.test(String(value))) return null; // 0 means "never", or "expired"
   if (/\b(?:ms|m|milli|millis|millisecond)\b/.test(path))
     return Number(value) < 1000 * MAX_SECONDS ? 'milliseconds' : null;

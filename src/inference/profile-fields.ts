@@ -28,12 +28,14 @@ export type ProfileOptions = {
   readonly stopWhen?: (value: unknown, path: string) => boolean;
   /** Pointer of an object or array whose fields are counted towards the limit of 1000, but not profiled. */
   readonly exclude?: string | null;
+  /** Items of an array that are profiled. Default: 1. */
+  readonly maxItems?: number;
 };
 
-/** Lists the fields of some values, such as records, in the order found. An array contributes its first item only. */
+/** Lists the fields of some values, such as records, in the order found. */
 export function profileFields(
   values: readonly unknown[],
-  { stopWhen, exclude = null }: ProfileOptions = {},
+  { stopWhen, exclude = null, maxItems = 1 }: ProfileOptions = {},
 ): readonly FieldProfile[] {
   const fields = new Map<string, FieldProfile>(); // by pointer
   let excludedFields = 0;
@@ -52,8 +54,10 @@ export function profileFields(
 
   const visitChildren = (value: object, node: TreeNode, isInExcluded: boolean): void => {
     const isExcluded = isInExcluded || node.pointer === exclude;
-    if (Array.isArray(value)) visit(value[0], childOf(node, null), isExcluded);
-    else if (isObject(value) && node.keys < MAX_KEYS) {
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length && index < maxItems; index += 1)
+        visit(value[index], childOf(node, index), isExcluded);
+    } else if (isObject(value) && node.keys < MAX_KEYS) {
       for (const key in value) {
         if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
         visit(value[key], childOf(node, key), isExcluded);
@@ -77,17 +81,17 @@ export function profileFields(
 type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
   /** Number of keys in the path. */
   readonly keys: number;
-  /** By key; null is the first item of an array. */
-  children: Map<string | null, TreeNode> | null;
+  /** By key, or by index in an array. */
+  children: Map<string | number, TreeNode> | null;
   field: FieldProfile | null;
 };
 
-function childOf(parent: TreeNode, key: string | null): TreeNode {
+function childOf(parent: TreeNode, key: string | number): TreeNode {
   parent.children ??= new Map();
   const known = parent.children.get(key);
   if (known !== undefined) return known;
-  const { pointerToken, words } = splitMemberName(key ?? '0');
-  const isInPath = key !== null && (parent.keys === 0 || !WRAPPER_KEYS.test(key));
+  const { pointerToken, words } = splitMemberName(String(key));
+  const isInPath = typeof key === 'string' && (parent.keys === 0 || !WRAPPER_KEYS.test(key));
   const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
   const child: TreeNode = {
     pointer: `${parent.pointer}/${pointerToken}`,

@@ -138,6 +138,18 @@ const INTERMEDIATE =
 const INTERMEDIATE_BEFORE_TOKEN =
   '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
 
+/** In the path of a token that nobody can log in with, or no longer. */
+export const UNUSABLE_TOKEN =
+  /\b(?:masked|redacted|obfuscated|hashed|hash|old|previous|prev|former|expired|revoked|invalidated)\b/;
+
+/** In the path of a token for another purpose than a header: it is the access token only if there is no other. */
+export const QUALIFIED_TOKEN =
+  /\b(?:encrypted|encoded|ciphered|sealed|wrapped|cookie|provider|external|upstream|third party|legacy|deprecated|secondary|backup)\b/;
+
+/** A path that ends with the plain name of a token. */
+export const PLAIN_TOKEN =
+  /(?:^|\/)(?:(?:access|auth|authentication|authorization|session|bearer|api|security|login|refresh)[ /])?token(?:[ /](?:token|value|key))*$|(?:^|\/)(?:jwt|access|bearer|refresh)$/;
+
 /** Tokens other than the access token. */
 const OTHER_TOKEN = `(?:refresh|type|${INTERMEDIATE})\\b|(?:${INTERMEDIATE_BEFORE_TOKEN})(?: \\w+)? token`;
 

@@ -29,7 +29,8 @@ export function readLogin(
   response: UpstreamResponse,
   now: Date,
 ): LoginTokens {
-  const accessToken = readToken(readSource(contract.accessToken, response));
+  const read = (source: Source) => readToken(readAll(source, response));
+  const accessToken = read(contract.accessToken);
   if (accessToken === null) {
     throwOnSoftFailure(response, 'login');
     const message = `The service's response has no access token that Keytrail can find, or more than one. ${CONTRACT_HINT}`;
@@ -37,8 +38,8 @@ export function readLogin(
   }
   return {
     accessToken,
-    tokenType: readToken(readSource(contract.tokenType, response)) ?? 'Bearer',
-    refreshToken: readToken(readSource(contract.refreshToken, response)),
+    tokenType: read(contract.tokenType) ?? 'Bearer',
+    refreshToken: read(contract.refreshToken),
     expiresAt:
       contract.expires &&
       readExpiry(readSource(contract.expires.at, response), contract.expires, now),
@@ -51,9 +52,20 @@ export function requiresJson(accessToken: Source = null): boolean {
   return isPointers(accessToken) && ![accessToken].flat().includes('');
 }
 
-/** Reads a non-empty text without control characters, as required in a header, without space and `Bearer` around it. */
+/** Reads a field, or all values of a repeated header: two tokens are ambiguous. */
+function readAll(source: Source, response: UpstreamResponse): unknown {
+  if (isPointers(source)) return readSource(source, response);
+  return response.headers[source.header.toLowerCase()];
+}
+
+/**
+ * Reads a non-empty text without control characters, as required in a header, without space and `Bearer` around it. Also
+ * the only one of a list.
+ */
 function readToken(value: unknown): string | null {
-  const token = typeof value === 'string' ? value.trim().replace(/^Bearer +/i, '') : '';
+  const [only, ...others] = new Set([value].flat(Number.POSITIVE_INFINITY));
+  const text = typeof only === 'string' && others.length === 0 ? only : '';
+  const token = text.trim().replace(/^Bearer +/i, '');
   return /^\P{Cc}+$/u.test(token) ? token : null;
 }
 
@@ -62,13 +74,23 @@ function readExpiry(
   { as, zone }: TimeNotation<ExpiryFormat>,
   now: Date,
 ): Instant | null {
-  if (as === 'jwt') return parseTime(decodeJwtClaims(value)['exp'], 'epoch-seconds');
-  if (as !== 'seconds' && as !== 'milliseconds') return compileTime({ as, zone })(value);
+  if (as !== 'seconds' && as !== 'milliseconds') {
+    const time =
+      as === 'jwt'
+        ? parseTime(decodeJwtClaims(value)['exp'], 'epoch-seconds')
+        : compileTime({ as, zone })(value);
+    return isExpiry(time) ? time : null;
+  }
   const isNumber =
     typeof value === 'number' || (typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value));
   const lifetime = isNumber ? Number(value) : -1;
   const millisPerUnit = as === 'seconds' ? 1000 : 1;
-  return lifetime < 0 ? null : toInstant(now.getTime() + lifetime * millisPerUnit);
+  return lifetime <= 0 ? null : toInstant(now.getTime() + lifetime * millisPerUnit);
+}
+
+/** Whether a time may be an expiry. Earlier ones are the zero of a language or a database: they mean "not set". */
+export function isExpiry(time: Instant | null): time is Instant {
+  return time !== null && time >= '1971';
 }
 
 /** Decodes the claims of a JSON Web Token (RFC 7519) without verifying them. Returns `{}` for any other value. */

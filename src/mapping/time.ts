@@ -171,9 +171,12 @@ export function isLocalTime(text: string): boolean {
   return US_OR_EUROPEAN.test(text) || parseAsUtc(text) !== null;
 }
 
-/** Converts milliseconds since the epoch. Null outside of the years 0 to 9999, the range of RFC 3339. */
+/**
+ * Converts milliseconds since the epoch. Null after the year 9999, the last one of RFC 3339, and before the year 2: the
+ * first day of the year 1 is the zero time of Go and .NET, which means "not set".
+ */
 export function toInstant(millis: number): Instant | null {
   const date = new Date(millis);
   const year = date.getUTCFullYear();
-  return year >= 0 && year <= 9999 ? (date.toISOString() as Instant) : null; // has this format in these years
+  return year >= 2 && year <= 9999 ? (date.toISOString() as Instant) : null; // has this format in these years
 }

@@ -1,4 +1,4 @@
-import { throwOnSoftFailure } from '../mapping/soft-failure.ts';
+import { type DeletionOutcome, readDeletionOutcome } from '../mapping/deletion.ts';
 import { requirePartyFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import { selectEventsOfParty } from '../pagination/select-events.ts';
@@ -33,12 +33,13 @@ export function addApiKey(builder: Builder): void {
     }),
   });
 
-  const DeletionOutcome = builder.enumType('DeletionOutcome', {
+  const Outcome = builder.enumType('DeletionOutcome', {
     description: 'How far a deletion has got.',
     values: {
       DELETED: { description: 'The service deleted the key.' },
       ACCEPTED: {
-        description: 'The service accepted the request and has not yet completed it (HTTP 202).',
+        description:
+          'The service accepted the request and has not yet completed it: HTTP 202, or its response says so.',
       },
     },
   });
@@ -54,7 +55,7 @@ export function addApiKey(builder: Builder): void {
           resolve: ({ clientId }) => ({ clientId }),
         }),
         outcome: t.expose('outcome', {
-          type: DeletionOutcome,
+          type: Outcome,
           description: 'Whether the key is deleted already.',
         }),
         raw: t.field(
@@ -80,7 +81,7 @@ export function addApiKey(builder: Builder): void {
       resolve: async (_, { clientId }, { authorized, admitValues }) => {
         admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        return { clientId, ...readDeletion(await authorized.delete('secrets', target)) };
+        return { clientId, ...readDeletion(await authorized.delete('secrets', target), clientId) };
       },
     }),
   );
@@ -88,19 +89,15 @@ export function addApiKey(builder: Builder): void {
 
 /** The result of a deletion. */
 export type Deletion = {
-  readonly outcome: 'DELETED' | 'ACCEPTED';
+  readonly outcome: DeletionOutcome;
   /** The body of the response; null if it was empty. */
   readonly raw: unknown;
 };
 
-/**
- * Reads the response to a deletion. HTTP 202 is ACCEPTED, every other 2xx is DELETED.
- * @throws GatewayError if the body says that the deletion failed, see `throwOnSoftFailure`.
- */
-export function readDeletion({
-  status,
-  body = null,
-}: Pick<UpstreamResponse, 'status' | 'body'>): Deletion {
-  throwOnSoftFailure({ status, body }, 'deletion');
-  return { outcome: status === 202 ? 'ACCEPTED' : 'DELETED', raw: body };
+/** Reads the response to a deletion, see `readDeletionOutcome`. */
+export function readDeletion(
+  { status, body = null }: Pick<UpstreamResponse, 'status' | 'body'>,
+  clientId = '',
+): Deletion {
+  return { outcome: readDeletionOutcome({ status, body }, clientId), raw: body };
 }

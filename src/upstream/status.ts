@@ -3,6 +3,7 @@ import {
   type FailureDetails,
   type FailureReason,
   GatewayError,
+  MESSAGES,
 } from '../errors.ts';
 
 /** What a status outside 2xx means to the caller, to retries and to the circuit breaker. */
@@ -19,7 +20,7 @@ export type FailureStatus = {
 };
 
 /** What a request does. It decides whether the client may repeat the request. */
-export type Operation = 'read' | 'login' | 'deletion';
+export type Operation = keyof typeof MESSAGES;
 
 const NEVER = { retryable: 'none', repeat: false, countsAgainstService: false } as const;
 
@@ -84,13 +85,11 @@ export function toStatusError(
   operation: Operation,
   details: FailureDetails,
 ): GatewayError {
+  const message = MESSAGES[operation][code];
   return new GatewayError(code, {
-    ...(code === 'UNAUTHENTICATED' && operation === 'login' && { message: WRONG_CREDENTIAL }),
+    ...(message !== undefined && { message }),
     ...(reason !== undefined && { reason }),
     retryable: retryable === 'all' || (operation === 'read' && retryable === 'reads'),
     ...details,
   });
 }
-
-const WRONG_CREDENTIAL =
-  'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.';

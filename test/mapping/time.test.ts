@@ -43,6 +43,8 @@ describe('parseTime', () => {
     '2023-02-29T00:00:00Z',
     '2026-13-01T00:00:00Z',
     '2026-11-21T25:00:00Z',
+    '0001-01-01T00:00:00Z',
+    '/Date(-62135596800000)/',
     '2026-11-21T09:30:00+25:00',
     'yesterday',
     '',
@@ -124,7 +126,8 @@ describe('parseTime', () => {
   });
 
   it('returns texts in the order of the instants', () => {
-    const years = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
+    // The year 1 is the zero time of Go and .NET: not set.
+    const years = { min: new Date('0002-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z') };
     const instant = fc.date({ ...years, noInvalidDate: true });
     fc.assert(
       fc.property(instant, instant, (one, other) => {

@@ -68,7 +68,7 @@ describe('the limit on logins', () => {
 
   it('is per client ID, and for logins only', async () => {
     await using service = await startService(({ method }) =>
-      method === 'POST' ? TOKEN : { body: [] },
+      method === 'POST' ? TOKEN : { body: method === 'GET' ? [] : {} },
     );
     await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 1 } });
     expect(codeOf(await logIn(gateway, 'c'))).toBe('');

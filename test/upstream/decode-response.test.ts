@@ -157,8 +157,6 @@ describe('a 2xx response', () => {
     { data: { success: false } },
     { error: 'x' },
     { errors: [{}] },
-    { status: 'not_found' },
-    { code: 'KEY_NOT_FOUND' },
     { errorCode: 'E17' },
     { errorMessage: 'x' },
     { failed: true },
@@ -178,13 +176,11 @@ describe('a 2xx response', () => {
     { status: '401 Unauthorized', success: false },
     { error: 'The key could not be deleted successfully' },
     { error: 'Unable to delete: no success' },
-    { data: { client_id: 'k', status: 'not_found' } },
     { data: { clientId: 'k', status: 'notDeleted' } },
     { result: { id: 'k', status: 'forbidden' } },
     { deleted: 'not yet' },
     { success: 'notPossible' },
     { result: 'not supported' },
-    { status: 'NOT_EXIST' },
     { client_id: 'k', status: 'invalid', message: 'x' },
     false,
   ])('with body %j is a failed deletion', async (body) => {
@@ -196,6 +192,19 @@ describe('a 2xx response', () => {
       reason: 'SAYS_IT_FAILED',
       upstream: { status: 200 },
     });
+  });
+
+  it.each([
+    { status: 'not_found' },
+    { code: 'KEY_NOT_FOUND' },
+    { data: { client_id: 'k', status: 'not_found' } },
+    { status: 'NOT_EXIST' },
+  ])('with body %j is a deletion of a key that does not exist', async (body) => {
+    await using service = await startService({ body });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(codeOf(result)).toBe('NOT_FOUND');
+    expect(result.errors?.[0]?.extensions.reason).toBe('SAYS_IT_FAILED');
   });
 
   it.each<readonly [string, object, string]>([
@@ -242,8 +251,6 @@ describe('a 2xx response', () => {
     { error: { code: 0, message: 'Successful. Not an error.' } },
     { errorMessage: '1 deleted with success, 0 failed' },
     { id: 'k', name: 'CI', status: 'not_active' },
-    { id: 'task', status: 'notStarted' },
-    { job: { state: 'queued', result: 'not_available' } },
   ])('with body %j is a successful deletion', async (body) => {
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);
@@ -263,6 +270,12 @@ describe('a 2xx response', () => {
     [{ status: 200, body: '\n' }, 'DELETED', null],
     [{ status: 201, body: 'true' }, 'DELETED', true],
     [{ status: 202, body: '' }, 'ACCEPTED', null],
+    [{ body: { id: 'task', status: 'notStarted' } }, 'ACCEPTED', expect.anything()],
+    [
+      { body: { job: { state: 'queued', result: 'not_available' } } },
+      'ACCEPTED',
+      expect.anything(),
+    ],
     [{ status: 202, body: { task: 1 } }, 'ACCEPTED', { task: 1 }],
     [{ status: 204 }, 'DELETED', null],
   ])('%j gives a deletion the outcome %s', async (response, outcome, raw) => {

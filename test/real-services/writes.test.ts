@@ -1,0 +1,657 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
+import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
+
+/** A response of a real service or library to a deletion, and how it must be read: an outcome or a code. */
+type Sample = {
+  readonly service: string;
+  readonly source: string;
+  readonly status?: number;
+  readonly body: unknown;
+  readonly expect: string;
+};
+
+const SAMPLES: readonly Sample[] = JSON.parse(
+  readFileSync(new URL('../fixtures/deletions.json', import.meta.url), 'utf8'),
+);
+
+let response: ServiceResponse = {};
+let service: Service;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  service = await startService(() => response);
+  gateway = gatewayOver(service.url);
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+});
+
+/** Deletes a key of a service that sends this body. Returns the outcome, or the code and the reason. */
+async function remove(body: unknown, status = 200): Promise<string> {
+  const isText = typeof body === 'string' && !/^(?:[-\d]+$|")/.test(body);
+  response = {
+    status,
+    body,
+    headers: { 'content-type': isText ? 'text/plain' : 'application/json' },
+  };
+  service.forget();
+  const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+  expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    'DELETE /api/v1/secrets/k',
+  ]);
+  const { reason = 'NO_REASON', upstream } = result.errors?.[0]?.extensions ?? {};
+  if (result.errors === undefined) return result.data?.deleteApiKey?.outcome ?? 'nothing';
+  expect(upstream).toEqual({ status });
+  return `${codeOf(result)} ${reason}`;
+}
+
+const FAILED = 'UPSTREAM_ERROR SAYS_IT_FAILED';
+const NOT_FOUND = 'NOT_FOUND SAYS_IT_FAILED';
+
+describe('W1: a deletion', () => {
+  it('has at least 45 samples that mean it, and as many that do not', () => {
+    const isDone = ({ expect: wanted }: Sample) => /^(?:DELETED|ACCEPTED)$/.test(wanted);
+    expect(SAMPLES.filter(isDone).length).toBeGreaterThanOrEqual(45);
+    expect(SAMPLES.filter((sample) => !isDone(sample)).length).toBeGreaterThanOrEqual(45);
+  });
+
+  it.each(SAMPLES.map((sample) => ({ ...sample, text: JSON.stringify(sample.body).slice(0, 60) })))(
+    'W1: $service responds with $text: $expect',
+    async ({ body, status, expect: wanted }) => {
+      const isDone = /^(?:DELETED|ACCEPTED)$/.test(wanted);
+      const sent = typeof body === 'object' && body !== null ? body : String(body);
+      expect(await remove(sent, status)).toBe(isDone ? wanted : `${wanted} SAYS_IT_FAILED`);
+    },
+  );
+
+  it.each<readonly [string, unknown]>([
+    ['a flag', { revoked: 'false' }],
+    ['a flag with the ID', { client_id: 'k', invalidated: 0 }],
+    ['a flag in words', { removed: 'nothing' }],
+    ['a flag with a noun', { keyRevoked: false }],
+    ['a flag in a question', { wasDeleted: false }],
+    ['a flag in wrappers', { data: { result: { erased: false } } }],
+    ['a verb that disables', { client_id: 'k', deactivated: false, message: '' }],
+    ['an empty list', { destroyed: [] }],
+    ['a list that is null', { DeletedKeys: null, Took: 3 }],
+    ['no rows', { rows_affected: '0' }],
+    ['no rows, rarely named', { numberOfAffectedRows: 0 }],
+    ['no rows, of JDBC', { updateCount: 0 }],
+    ['no rows, in a result', { success: true, result: { rowCount: 0 } }],
+    ['no row changed', { code: 200, data: { modifiedCount: 0 } }],
+    ['no rows in a list of statements', [{ affected: 0 }]],
+    ['a number as data', { code: 200, msg: 'success', data: 0 }],
+    ['false as data', { success: true, data: false }],
+    ['an empty list as data', { data: [] }],
+    ['a number as text', '0'],
+    ['false as text', '"false"'],
+    ['a negative number', '-1'],
+    ['a negative code', { code: -1, msg: 'x' }],
+    ['an empty tuple', [[], 0]],
+    ['not changed', { changed: false }],
+    ['not applied', { applied: false, current: { state: 'x' } }],
+    ['not accepted', { accepted: false }],
+    ['an error count', { deleted: 1, error_count: 1 }],
+    ['a failure count', { numFailures: 2 }],
+    ['failed IDs', { failed_ids: ['k'] }],
+    ['skipped IDs', { deleted: [], skipped: ['k'] }],
+    ['a rejected list', { rejected: [{ id: 'k' }] }],
+    ['unprocessed items', { UnprocessedItems: { keys: [{ DeleteRequest: {} }] } }],
+    ['a conflict', { version_conflicts: 1 }],
+    ['a dry run', { dry_run: true, deleted: ['k'] }],
+    ['a dry run of Kubernetes', { dryRun: ['All'] }],
+    ['a preview', { wouldDelete: ['k'] }],
+    ['a confirmation that is missing', { requires_confirmation: true, token: 'x' }],
+    ['a mutation that is null', { data: { revokeApiKey: null } }],
+    ['an error type', { type: 'error', id: 'e1' }],
+    ['an exception', { __type: 'com.amazon#AccessDeniedException' }],
+    ['an error of its own name', { userErrors: [{ field: 'id' }] }],
+    ['an inner 5xx', { results: [{ id: 'k', status: 503 }] }],
+    ['an inner status text', { responses: [{ status: 'HTTP/1.1 423 Locked' }] }],
+    ['a text', { message: 'Nothing was deleted.' }],
+    ['a text about rows', { info: '0 rows affected' }],
+    ['a text about no rows', { message: 'No rows deleted' }],
+    ['a text about inability', { detail: 'The key could not be removed: it is in use.' }],
+    ['a text about permission', { msg: "You don't have permission to revoke this key" }],
+    ['a text about protection', 'Unable to delete protected key'],
+    ['a text of an error', 'ERROR: relation does not work'],
+    ['a text in a list', { success: true, warnings: ['Key was not deleted'] }],
+    ['a status in words', { status: 'unchanged' }],
+    ['a result that skips', { result: 'SKIPPED' }],
+    ['a status of its own name', { deletion_status: 'FAILED' }],
+    ['a part', { status: 'partial_success' }],
+  ])('W1: says with %s that nothing was deleted', async (_, body) => {
+    expect(await remove(body)).toBe(FAILED);
+  });
+
+  it.each<readonly [string, unknown]>([
+    ['a list', { not_found: ['ci-bot'], deleted: [] }],
+    ['a list of its own name', { missingKeys: ['k'] }],
+    ['a count', { deletedCount: 0, notFoundCount: 1 }],
+    ['unknown IDs', { unknown_ids: ['k'], removed: 0 }],
+    ['a flag', { found: false }],
+    ['a flag of before', { existed: false, deleted: false }],
+    ['a status', { status: 'NOT_FOUND' }],
+    ['a code', { success: false, code: 'API_KEY_NOT_FOUND' }],
+    ['a code without a word for found', { error: { code: 'NoSuchEntity' } }],
+    ['an exception', { __type: 'ResourceNotFoundException', message: '' }],
+    ['an error', { error: 'No API key matches this ID' }],
+    ['a message', { message: 'API key not found' }],
+    ['a message, contracted', { ok: false, msg: "Client doesn't exist." }],
+    ['a message about existence', { detail: 'The client does not exist' }],
+    ['a message about either', { message: 'Key was not found or has already been deleted' }],
+    ['a text', 'Key not found'],
+    ['a title', { title: 'Unknown client', type: 'about:blank' }],
+    ['an inner status in a list', { results: [{ id: 'k', status: 404 }] }],
+    ['an inner status in a list of its own', [{ client_id: 'k', code: '404', message: '' }]],
+    ['an inner 410', { items: [{ statusCode: 410 }] }],
+    ['an inner error', { data: { outcome: { errors: [{ reason: 'notFound' }] } } }],
+  ])('W1: says with %s that there is no such key', async (_, body) => {
+    expect(await remove(body, 207)).toBe(NOT_FOUND);
+  });
+
+  it.each<readonly [string, unknown]>([
+    ['one row', { affected: 1 }],
+    ['one count', { count: '1' }],
+    ['no more keys', { remaining: 0 }],
+    ['an empty list of what is left', { total: 0, count: 0, items: [] }],
+    ['the keys that are left', [{ id: 'x', name: 'other', created_at: 1, revoked: false }]],
+    [
+      'the keys that are left, one of which failed',
+      { keys: [{ id: 'x', name: 'y', deleted: false, status: 'failed', failed: 2 }] },
+    ],
+    ['an empty PHP array beside success', { success: true, data: [] }],
+    ['null as data', { status: 'success', data: null }],
+    ['a count of what hung on the key', { deleted: true, revoked_tokens: 0, sessions: [] }],
+    ['a list and a count', { deleted: ['k'], deleted_sessions: 0, failed: [], skipped: 0 }],
+    ['a soft deletion', { deleted: true, hard_deleted: false, dry_run: false }],
+    ['only itself', { revoked: true, expired: false, in_use: false }],
+    ['a text', { message: 'Key deleted. Requests with it will fail.' }],
+    ['a text with a name', { message: "API key 'not-found-bot' deleted" }],
+    ['a text with a name that ends in error', 'Deleted API key alert-on-error'],
+    ['a text about the future', { message: 'Deleted. This cannot be undone.' }],
+    ['a text about errors', { message: 'Removed 1 key, no errors', errors: 0 }],
+    ['a text about what is no longer', { detail: 'The key is no longer valid: it was revoked.' }],
+    ['links', { id: 'k', _links: { delete: null, self: { href: '/k' } } }],
+    ['permissions', { ok: true, permissions: { delete: false, deleteKeys: false } }],
+    ['a time', { deleted_at: '2026-01-05T10:00:00Z', count: 0 }],
+    ['a status', { client_id: 'k', status: 'revoked' }],
+    ['a state that is absent', { state: 'absent', changed: true }],
+    ['found', { found: true, not_found: 0, missing: [], unknown: null }],
+    ['no confirmation', { confirmation_required: false, deleted: 1 }],
+    ['a mutation', { data: { deleteApiKey: { apiKey: { id: 'k', name: 'ci' }, errors: [] } } }],
+    ['a mutation that is true', { data: { deleteApiKey: true } }],
+    ['a query that is repeated', { query: { deleted: false }, deleted: 1 }],
+    ['statistics', { stats: { success: 0, hits: 0 }, took: 2 }],
+  ])('W1: means it with %s', async (_, body) => {
+    expect(await remove(body)).toBe('DELETED');
+  });
+
+  it.each([
+    { done: false, name: 'operations/1' },
+    { status: 'pending' },
+    { data: { state: 'IN_PROGRESS' } },
+    { id: 'k', name: 'ci', created_at: 1, state: 'DELETING' },
+    { completed: false, job_id: 'j' },
+  ])('W1: is not complete if the response says so: %j', async (body) => {
+    expect(await remove(body)).toBe('ACCEPTED');
+  });
+
+  it.each<unknown>([
+    { deleted: true, deletedCount: 0 },
+    { deleted: true, affectedRows: 0 },
+    { deleted: 0, archived: 1 },
+    { deleted_keys: 0, deleted_sessions: 3 },
+    { success: true, deleted: [] },
+    { success: true, message: 'No changes made' },
+    { deleted: ['k'], failed: ['k'] },
+    { deleted: 1, errors: 1 },
+    { id: 'k', name: 'ci', deleted: false },
+    { id: 'k', name: 'ci', message: 'Could not revoke the key' },
+    { deleted: [{ id: 'k' }], errors: ['x'] },
+    { status: 'deleted', error: 'x' },
+  ])('W1: is an error if the response contradicts itself: %j', async (body) => {
+    expect(await remove(body)).toBe(FAILED);
+  });
+
+  it.each<unknown>([
+    { removed: { client_id: 'k', revoked: false, status: 'failed' } },
+    { deleted: [{ id: 'k', revoked: false }], count: 1 },
+    { id: 'k', name: 'ci', usage: { count: 0, failed: 3 }, last_run: { status: 'failed' } },
+    { client_id: 'k', usage: { count: 0 }, setup: { completed: false, changes: 0 } },
+    { id: 'k', type: 'unknown', limits: { n: 0 } },
+    {
+      message: 'ok',
+      key: { uuid: 'u', label: 'x', error: null, deleted_at: null, archived: false },
+    },
+  ])('W1: means it with the key as it was: %j', async (body) => {
+    expect(await remove(body)).toBe('DELETED');
+  });
+
+  it.each<readonly [string, string]>([
+    ['Successfully deleted key; no dependent tokens found', 'DELETED'],
+    ['Deleted. 2 webhooks were not found.', 'DELETED'],
+    ['Deleted 1 key, 0 failed', 'DELETED'],
+    ['10 rows deleted', 'DELETED'],
+    ['1 record(s) deleted', 'DELETED'],
+    ['Key deleted without errors', 'DELETED'],
+    ['Your API key was revoked and can no longer be used', 'DELETED'],
+    ['Key removed. If this was an error, contact support', 'DELETED'],
+    ['Key not in use was deleted', 'DELETED'],
+    ['Deletion successful', 'DELETED'],
+    ['No Content', 'DELETED'],
+    ['Key revoked; its data will be deleted in 30 days', 'DELETED'],
+    ['The key will be deleted in 30 days', 'ACCEPTED'],
+    ['Scheduled for deletion', 'ACCEPTED'],
+    ['0 record(s) deleted', FAILED],
+    ['Deleted 0 keys', FAILED],
+    ['Cannot delete the last key', FAILED],
+    ["You can't delete this key", FAILED],
+    ['Key was not deleted', FAILED],
+    ['The key is not deleted yet', FAILED],
+    ['Nothing to delete', FAILED],
+    ['Deletion was not successful', FAILED],
+    ['An error occurred while deleting the key', FAILED],
+    ['Something went wrong', FAILED],
+    ['You are not allowed to delete this key', FAILED],
+    ['Access denied: key not found', FAILED],
+    ['Key to be deleted not found', NOT_FOUND],
+    ['Key not found. Deleted keys are kept for 30 days', NOT_FOUND],
+    ['No ApiKey matches the given query.', NOT_FOUND],
+    ['Record to delete does not exist.', NOT_FOUND],
+    ["Couldn't find ApiKey with 'id'=k", NOT_FOUND],
+    ['The requested resource could not be found', NOT_FOUND],
+    ['Unable to find key', NOT_FOUND],
+    ['Key is already deleted', NOT_FOUND],
+    ['404 page not found', NOT_FOUND],
+  ])('W1: reads the text %j as %s', async (text, expected) => {
+    for (const body of [text, { message: text }, { success: true, data: { detail: text } }])
+      expect(await remove(body)).toBe(expected);
+  });
+
+  it('W1: reads any text, and never an outcome from one that names no verb and no failure', async () => {
+    const words = fc.constantFrom(
+      'the',
+      'key',
+      'of',
+      'ci',
+      'thank',
+      'you',
+      'ok',
+      '42',
+      'done.',
+      '—',
+    );
+    const text = fc.array(words, { minLength: 1, maxLength: 30 }).map((list) => list.join(' '));
+    await fc.assert(
+      fc.asyncProperty(text, async (message) => {
+        expect(await remove({ message })).toBe('DELETED');
+      }),
+      { numRuns: 100 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.string(), async (message) => {
+        expect(await remove({ message })).toMatch(/^(?:DELETED|ACCEPTED|.* SAYS_IT_FAILED)$/);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ k: false }, FAILED],
+    [{ results: { k: 'failed' } }, FAILED],
+    [{ k: 0 }, FAILED],
+    [{ data: { k: 'not_found' } }, NOT_FOUND],
+    [{ k: 404 }, NOT_FOUND],
+    [{ k: { status: 404 } }, NOT_FOUND],
+    [{ k: true, other: false }, 'DELETED'],
+    [{ results: { k: 'deleted' } }, 'DELETED'],
+    [{ k: 1 }, 'DELETED'],
+  ])('W1: reads a result under the client ID: %j is %s', async (body, expected) => {
+    expect(await remove(body)).toBe(expected);
+  });
+
+  it('W1: names what to do next, and repeats nothing of the response', async () => {
+    response = { body: { revoked: false, note: 'canary-7f3a' } };
+    const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(result.errors?.[0]?.message).toMatch(/nothing was deleted.*before you repeat it/);
+    expect(result.text + gateway.logged.join()).not.toContain('canary-7f3a');
+    expect(result.errors?.[0]?.extensions.retryable).toBe(false);
+  });
+
+  const VERBS = ['deleted', 'removed', 'revoked', 'destroyed', 'purged', 'erased', 'invalidated'];
+  const name = fc
+    .tuple(
+      fc.constantFrom('', 'is_', 'num_', 'total_', 'keys_', 'api_keys_'),
+      fc.constantFrom(...VERBS),
+      fc.constantFrom('', '_count', '_keys', '_key_ids', '_rows'),
+    )
+    .map((parts) => parts.join(''))
+    .chain((snake) =>
+      fc.constantFrom(
+        snake,
+        snake.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+        snake.toUpperCase(),
+        snake.replaceAll('_', '-'),
+      ),
+    );
+  const wrap = fc
+    .array(fc.constantFrom('data', 'result', 'response', 'meta'), { maxLength: 3 })
+    .map((keys) => (body: unknown) => keys.reduce((inner, key) => ({ [key]: inner }), body));
+
+  it('W1: is failed with any verb and any zero, in any case style and wrapper', async () => {
+    const zero = fc.constantFrom<unknown>(false, 0, '0', 'false', 'no', []);
+    await fc.assert(
+      fc.asyncProperty(name, zero, wrap, async (key, value, inside) => {
+        expect(await remove(inside({ [key]: value }))).toBe(FAILED);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('W1: is done with any verb and any other value', async () => {
+    const one = fc.constantFrom<unknown>(true, 1, '1', 'true', 'yes', ['k'], 'k');
+    await fc.assert(
+      fc.asyncProperty(name, one, wrap, async (key, value, inside) => {
+        expect(await remove(inside({ [key]: value }))).toBe('DELETED');
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('W1: is done if the response is the key, whatever its state was', async () => {
+    const state = fc.constantFrom(
+      ...['revoked', 'disabled', 'isExpired', 'archived', 'enabled', 'is_active', 'locked'],
+      ...['count', 'changes', 'modified', 'usage_count', 'failedLogins', 'error_count', 'total'],
+    );
+    const value = fc.constantFrom<unknown>(false, true, 0, 3, null);
+    const key = fc.tuple(
+      fc.constantFrom('id', 'client_id', 'keyId', '_id', 'uuid'),
+      fc.constantFrom('name', 'label', 'created_at', 'scopes', 'lastUsedAt'),
+      fc.dictionary(state, value),
+    );
+    await fc.assert(
+      fc.asyncProperty(key, wrap, async ([id, described, rest], inside) => {
+        expect(await remove(inside({ [id]: 'k', [described]: 'x', ...rest }))).toBe('DELETED');
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('W2: a status 4xx in a 2xx response', () => {
+  const send = {
+    login: () => ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
+    audit: () => ask(gateway, AuditDocument, {}, { token: 't' }),
+    deleteApiKey: () => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
+  };
+
+  it.each<readonly [keyof typeof send, object, string]>([
+    ['login', { code: 401, message: '用户名或密码错误', data: null }, 'UNAUTHENTICATED'],
+    ['login', { status: 403, error: 'FORBIDDEN' }, 'FORBIDDEN'],
+    ['login', { meta: { statusCode: '429' } }, 'RATE_LIMITED'],
+    ['audit', { code: '401', msg: 'token expired', rows: null }, 'UNAUTHENTICATED'],
+    ['audit', { httpStatus: 403, records: [], error: 'x' }, 'FORBIDDEN'],
+    ['audit', { status: 429 }, 'RATE_LIMITED'],
+    ['deleteApiKey', { code: 401, success: false }, 'UNAUTHENTICATED'],
+    ['deleteApiKey', { response: { status: { code: 403 } } }, 'FORBIDDEN'],
+    ['deleteApiKey', { error: { http_status_code: 429 } }, 'RATE_LIMITED'],
+    ['deleteApiKey', { code: 404, message: 'x' }, 'NOT_FOUND'],
+  ])('W2: to %s, %j has the code of that status: %s', async (operation, body, code) => {
+    response = { body };
+    const result = await send[operation]();
+    expect(codeOf(result)).toBe(code);
+    expect(result.errors?.[0]?.extensions).toMatchObject({
+      reason: 'SAYS_IT_FAILED',
+      upstream: { status: 200 },
+    });
+  });
+});
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+/** An hour later. */
+const EXP = NOW.getTime() / 1000 + 3600;
+const toJwt = (claims: object) => `e30.${btoa(JSON.stringify(claims))}.`;
+
+/** Logs in at a service that sends this body. */
+async function logIn(
+  body: unknown,
+  {
+    login,
+    headers,
+  }: { login?: ConfiguredContract['login']; headers?: Record<string, string> } = {},
+) {
+  await using upstream = await startService({ body, headers: headers ?? {} });
+  await using over = gatewayOver(upstream.url, {
+    now: () => NOW,
+    contract: login === undefined ? {} : { login },
+  });
+  const credential = { clientSecret: 's' };
+  const result = await ask(over, LoginDocument, { clientId: 'c', credential });
+  expect(upstream.seen.map(({ body: sent }) => JSON.parse(sent))).toEqual([
+    { client_id: 'c', client_secret: 's' },
+  ]);
+  return result;
+}
+
+async function tokenOf(...args: Parameters<typeof logIn>): Promise<string | undefined> {
+  const result = await logIn(...args);
+  const { reason } = result.errors?.[0]?.extensions ?? {};
+  return result.data?.login?.accessToken ?? `${codeOf(result)} ${reason}`;
+}
+
+const NO_TOKEN = 'UPSTREAM_BAD_RESPONSE NO_TOKEN';
+
+describe('W3: access tokens in a list', () => {
+  it.each<unknown>([
+    { access_token: ['a', 'b'] },
+    { data: { accessToken: ['a', 'a', 'b'] } },
+    { tokens: [{ access: 'a' }, { access: 'b' }] },
+    {
+      tokens: [
+        { access_token: 'a', aud: 'x' },
+        { access_token: 'b', aud: 'y' },
+      ],
+    },
+    { token: [['a'], ['b']] },
+    { sessions: [{ tokens: [{ jwt: 'a' }] }, { tokens: [{ jwt: 'b' }] }] },
+    { access_token: 'a', others: [{ access_token: 'a' }, { access_token: 'b' }] },
+  ])('W3: are ambiguous if they differ: %j', async (body) => {
+    expect(await tokenOf(body)).toBe(NO_TOKEN);
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ access_token: ['a'] }, 'a'],
+    [{ tokens: [{ access_token: 'a' }] }, 'a'],
+    [{ tokens: [{ refresh_token: 'r' }, { access_token: 'a' }] }, 'a'],
+    [{ token: [['a']] }, 'a'],
+    [{ access_token: ['a', 'a'] }, 'a'],
+  ])('W3: are read if there is one: %j', async (body, token) => {
+    expect(await tokenOf(body)).toBe(token);
+  });
+
+  it('W3: the expiry is that of the token that is read', async () => {
+    const tokens = [
+      { refresh_token: 'r', expires_in: 86_400 },
+      { access_token: 'a', expires_in: 3600 },
+    ];
+    expect((await logIn({ tokens })).data?.login).toEqual({
+      accessToken: 'a',
+      tokenType: 'Bearer',
+      refreshToken: 'r',
+      expiresAt: '2026-11-21T13:00:00.000Z',
+    });
+  });
+
+  it.each<readonly [unknown, string]>([
+    [['a', 'b'], NO_TOKEN],
+    [[['a'], ['b']], NO_TOKEN],
+    [[{ token: 'a' }], NO_TOKEN],
+    [[], NO_TOKEN],
+    [['a'], 'a'],
+    [[['a']], 'a'],
+    [['Bearer a', 'Bearer a'], 'a'],
+  ])('W3: where a pointer of the contract leads: %j is %s', async (tokens, expected) => {
+    const login = { accessToken: ['/none', '/tokens'] };
+    expect(await tokenOf({ tokens, access_token: 'x' }, { login })).toBe(expected);
+  });
+
+  it('W3: a repeated header with two tokens is ambiguous', async () => {
+    let tokens = ['a', 'b'];
+    await using upstream = await startService((_, reply) => {
+      reply.setHeader('x-auth-token', tokens).end('{}');
+      return undefined;
+    });
+    const login = { accessToken: { header: 'X-Auth-Token' } };
+    await using over = gatewayOver(upstream.url, { contract: { login } });
+    const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+    expect(codeOf(await ask(over, LoginDocument, variables))).toBe('UPSTREAM_BAD_RESPONSE');
+    tokens = ['a', 'a'];
+    expect((await ask(over, LoginDocument, variables)).data?.login?.accessToken).toBe('a');
+  });
+
+  it('W3: a list of any texts is read if they are all the same, and never guessed from otherwise', async () => {
+    const texts = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 30 });
+    const upstreamBody: { tokens: readonly string[] } = { tokens: [] };
+    await using upstream = await startService(() => ({
+      body: { access_token: upstreamBody.tokens },
+    }));
+    await using over = gatewayOver(upstream.url);
+    await fc.assert(
+      fc.asyncProperty(texts, async (tokens) => {
+        upstreamBody.tokens = tokens;
+        const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+        const { data } = await ask(over, LoginDocument, variables);
+        const distinct = new Set(tokens.slice(0, 20));
+        expect(data?.login?.accessToken).toBe(distinct.size === 1 ? tokens[0] : undefined);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('W4: an expiry that is not set', () => {
+  it.each<unknown>([
+    '0001-01-01T00:00:00Z',
+    '0001-01-01T00:00:00.000Z',
+    '0001-01-01T00:00:00.0000000+00:00',
+    '0001-01-01T00:00:00+14:00',
+    '0001-01-01T00:00:00-05:00',
+    '0001-01-01T00:00:00',
+    '/Date(-62135596800000)/',
+    '0000-00-00 00:00:00',
+    '0000-12-31T23:59:59Z',
+    '1970-01-01T00:00:00Z',
+    '1970-01-01T00:00:00-08:00',
+    'Thu, 01 Jan 1970 00:00:00 GMT',
+    '1900-01-01T00:00:00Z',
+    0,
+    '0',
+    -1,
+    -62_135_596_800,
+  ])('W4: %j is null, and the claim of the token is used instead', async (expires_at) => {
+    expect((await logIn({ access_token: 'a', expires_at })).data?.login?.expiresAt).toBeNull();
+    const { data } = await logIn({ access_token: toJwt({ exp: EXP }), expires_at });
+    expect(data?.login?.expiresAt).toBe('2026-11-21T13:00:00.000Z');
+  });
+
+  it.each<readonly [unknown, NonNullable<NonNullable<ConfiguredContract['login']>['expires']>]>([
+    ['0001-01-01 00:00:00', { at: '/e', as: 'iso8601', zone: 'Europe/Berlin' }],
+    ['01/01/0001 00:00:00', { at: '/e', as: { pattern: 'MM/dd/yyyy HH:mm:ss' }, zone: 'UTC' }],
+    [-62_135_596_800, { at: '/e', as: 'epoch-seconds' }],
+    [-62_135_596_800_000, { at: '/e', as: 'epoch-milliseconds' }],
+    [0, { at: '/e', as: 'epoch-seconds' }],
+    ['0', { at: '/e', as: 'epoch-milliseconds' }],
+    [0, { at: '/e', as: 'seconds' }],
+    [-1, { at: '/e', as: 'seconds' }],
+    [toJwt({ exp: 0 }), { at: '/e', as: 'jwt' }],
+  ])('W4: %j is null with a contract, too: %j', async (e, expires) => {
+    const { data } = await logIn({ access_token: 'a', e }, { login: { expires } });
+    expect(data?.login).toMatchObject({ accessToken: 'a', expiresAt: null });
+  });
+
+  it.each(['9999-12-31T23:59:59Z', '2027-01-01T00:00:00Z'])('W4: %s is a date', async (date) => {
+    const { data } = await logIn({ access_token: 'a', expires_at: date });
+    expect(data?.login?.expiresAt).toBe(date.replace('Z', '.000Z'));
+  });
+
+  it('W4: an event in the year 1 has no time, and one in 1970 has', async () => {
+    const items = ['0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '2026-01-01T00:00:00Z'].map(
+      (created_at, id) => ({ id: String(id), action: 'a', created_at }),
+    );
+    response = { body: { items } };
+    const { data } = await ask(gateway, AuditDocument, {}, { token: 't' });
+    expect(data?.audit?.nodes?.map(({ occurredAt }) => occurredAt)).toEqual([
+      null,
+      '1970-01-01T00:00:00.000Z',
+      '2026-01-01T00:00:00.000Z',
+    ]);
+  });
+});
+
+describe('W5: a plain name of a token', () => {
+  it.each<unknown>([
+    { encryptedAccessToken: 'x', accessToken: 'a' },
+    { access_token: 'a', hashed_access_token: 'x' },
+    { old_access_token: 'x', access_token: 'a', previousAccessToken: 'y' },
+    { AccessToken: 'a', MaskedAccessToken: '***' },
+    { token: 'a', cookie_token: 'x' },
+    { token: 'a', encrypted_access_token: 'x' },
+    { data: { jwt: 'a', cookieJwt: 'x' } },
+    { previous: { access_token: 'x' }, access_token: 'a' },
+    { access_token: { value: 'a' }, client_access_token: { value: 'x' } },
+    { session_token: 'a', user_session_token: 'x' },
+  ])('W5: wins over a qualified one: %j', async (body) => {
+    expect(await tokenOf(body)).toBe('a');
+  });
+
+  it('W5: of a refresh token wins as well', async () => {
+    const body = { access_token: 'a', encrypted_refresh_token: 'x', refresh_token: 'r' };
+    expect((await logIn(body)).data?.login?.refreshToken).toBe('r');
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ access_token: 'a', accessToken: 'b' }, NO_TOKEN],
+    [{ client_access_token: 'a', service_access_token: 'b' }, NO_TOKEN],
+    [{ encrypted_access_token: 'a', cookie_access_token: 'b' }, NO_TOKEN],
+    [{ access_token: 'a', user: { access_token: 'b' } }, NO_TOKEN],
+    [{ masked_access_token: '***' }, NO_TOKEN],
+    [{ previous: { token: 'x' } }, NO_TOKEN],
+    [{ service_access_token: 'a' }, 'a'],
+    [{ encrypted_access_token: 'a' }, 'a'],
+  ])('W5: is not there, or twice: %j is %s', async (body, expected) => {
+    expect(await tokenOf(body)).toBe(expected);
+  });
+});
+
+describe('C10: the message of an error', () => {
+  const send = {
+    login: () => ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } }),
+    audit: () => ask(gateway, AuditDocument, {}, { token: 't' }),
+    deleteApiKey: () => ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' }),
+  };
+
+  it.each<readonly [keyof typeof send, RegExp, RegExp]>([
+    ['audit', /audit trail/, /API key|client ID|credential/],
+    ['login', /client ID/, /API key|audit trail/],
+    ['deleteApiKey', /client ID/, /credential|audit trail/],
+  ])('C10: speaks of %s', async (operation, expected, other) => {
+    for (const answer of [
+      ...[400, 404, 410, 422].map((status) => ({ status })),
+      { body: { code: 404, success: false } },
+    ]) {
+      response = answer;
+      const message = (await send[operation]()).errors?.[0]?.message;
+      expect(message).toMatch(expected);
+      expect(message).not.toMatch(other);
+    }
+  });
+});
