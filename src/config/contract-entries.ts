@@ -32,19 +32,13 @@ const withoutProto = z
   .unknown()
   .refine((map) => !Object.hasOwn(Object(map), '__proto__'), 'must not have the key __proto__');
 
+const SEPARATOR = 'must be a text such as ":"';
 /** The separator of a text that holds two facts, and which of them is read. */
 const part = {
-  split: z
-    .string('must be a text such as ":"')
-    .min(1, 'must be a text such as ":"')
-    .describe(
-      'Separates two facts in one text, such as ":" in "user:ann". The first occurrence counts.',
-    ),
+  split: z.string(SEPARATOR).min(1, SEPARATOR).describe('Separates two facts in one text.'),
   part: z
-    .union([z.literal(1), z.literal(2)], 'must be 1 or 2')
-    .describe(
-      '1: the text before the separator, or null without one. 2: the text after it, or the whole text.',
-    ),
+    .literal([1, 2])
+    .describe('1: the text before the first separator. 2: that after it, or all.'),
 };
 const at = pointers.describe('Where the value is.');
 /** Pointers of a text, or of one of two facts in it. */
