@@ -8,13 +8,13 @@ import { isTimeZone } from '../util/time-zone.ts';
 /** A JSON pointer. */
 export const pointer = z
   .string('must be an RFC 6901 pointer such as "/data/0/id"')
-  .regex(POINTER, 'must be an RFC 6901 pointer: empty, or starting with "/"');
+  .regex(POINTER, 'must be an RFC 6901 pointer: empty, or starting with "/"')
+  .meta({ id: 'pointer' });
 const POINTERS = [pointer, z.array(pointer).min(1), z.null()] as const;
 /** Pointers of a field, the first that leads to a value wins; or null. */
-export const pointers = z.union(
-  POINTERS,
-  'must be an RFC 6901 pointer such as "/data/id", a list of them, or null',
-);
+export const pointers = z
+  .union(POINTERS, 'must be an RFC 6901 pointer such as "/data/id", a list of them, or null')
+  .meta({ id: 'pointers' }); // written once in the JSON Schema
 const header = z.strictObject({
   header: z
     .string('must be the name of a header')
@@ -24,36 +24,34 @@ const header = z.strictObject({
     ),
 });
 /** Pointers of a field, or a header; or null. */
-export const source = z.union(
-  [...POINTERS, header],
-  'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
-);
+export const source = z
+  .union(
+    [...POINTERS, header],
+    'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
+  )
+  .meta({ id: 'source' });
 
 /** A record of zod drops this key without an issue. */
 const withoutProto = z
   .unknown()
   .refine((map) => !Object.hasOwn(Object(map), '__proto__'), 'must not have the key __proto__');
 
+const SEPARATOR = 'must be a text such as ":"';
 /** The separator of a text that holds two facts, and which of them is read. */
 const part = {
-  split: z
-    .string('must be a text such as ":"')
-    .min(1, 'must be a text such as ":"')
-    .describe(
-      'Separates two facts in one text, such as ":" in "user:ann". The first occurrence counts.',
-    ),
+  split: z.string(SEPARATOR).min(1, SEPARATOR).describe('Separates two facts in one text.'),
   part: z
-    .union([z.literal(1), z.literal(2)], 'must be 1 or 2')
-    .describe(
-      '1: the text before the separator, or null without one. 2: the text after it, or the whole text.',
-    ),
+    .literal([1, 2])
+    .describe('1: the text before the first separator. 2: that after it, or all.'),
 };
 const at = pointers.describe('Where the value is.');
 /** Pointers of a text, or of one of two facts in it. */
-export const text = z.union(
-  [...POINTERS, z.strictObject({ at, ...part })],
-  'must be an RFC 6901 pointer, a list of them, {"at": pointer, "split": ":", "part": 2} or null',
-);
+export const text = z
+  .union(
+    [...POINTERS, z.strictObject({ at, ...part })],
+    'must be an RFC 6901 pointer, a list of them, {"at": pointer, "split": ":", "part": 2} or null',
+  )
+  .meta({ id: 'text' });
 
 /** Pointers, or pointers and a text for each value or for a part of it. */
 const mapped = <Text extends z.ZodType<string>>(
@@ -103,7 +101,7 @@ export const mappedText = mapped(
     .describe('"keep": a value that is not in the map stays as it is.')
     .optional(),
   '{"D": "key.delete"}',
-);
+).meta({ id: 'mappedText' });
 /** Whether a party is an API key: true, a list of types that are, or null. */
 export const apiKey = z.union(
   [z.literal(true), z.array(z.string().min(1)).min(1), z.null()],
@@ -128,17 +126,19 @@ export const outcome = mapped(
 });
 
 const timeFormats = INSTANT_FORMATS.join(', ');
-const pattern = z.strictObject({
-  pattern: z
-    .string('must be a text such as "dd.MM.yyyy HH:mm:ss"')
-    .refine(
-      (text) => compileTimePattern(text) !== null,
-      'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d) and, unless it is a date alone, an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
-    )
-    .describe(
-      'Letters of Unicode TR35, such as "dd.MM.yyyy HH:mm:ss". Two letters need two digits, one letter has no leading zero. Other letters are in single quotes.',
-    ),
-});
+const pattern = z
+  .strictObject({
+    pattern: z
+      .string('must be a text such as "dd.MM.yyyy HH:mm:ss"')
+      .refine(
+        (text) => compileTimePattern(text) !== null,
+        'must have a year (yyyy or yy), a month (MM, M, MMM or MMMM), a day (dd or d) and, unless it is a date alone, an hour (HH or H, or hh or h with a) and a minute (mm or m); it may have seconds (ss or s), a fraction (SSS), a weekday (EEE or EEEE) and a zone (XXX, XX, X or Z), each once. Put any other letter into single quotes, and something between numbers of one or two digits',
+      )
+      .describe(
+        'Letters of Unicode TR35, such as "dd.MM.yyyy HH:mm:ss". Two letters need two digits, one letter has no leading zero. Other letters are in single quotes.',
+      ),
+  })
+  .meta({ id: 'pattern' });
 /** The format of a time, and the zone of times without one. */
 const notation = <const Formats extends readonly [string, ...string[]]>(formats: Formats) => ({
   as: z

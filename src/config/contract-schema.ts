@@ -86,8 +86,8 @@ export const contractSchema: z.ZodType<ConfiguredContract> = section({
       outcome,
       actor: party,
       target: party,
-      ipAddress: text,
-      userAgent: text,
+      ipAddress: pointers,
+      userAgent: pointers,
     }),
   }),
 });

@@ -66,8 +66,8 @@ export type EventContract = {
   readonly outcome: Pointers | Omit<Mapped<EventOutcome>, 'else'>;
   readonly actor: PartyContract;
   readonly target: PartyContract;
-  readonly ipAddress: Pointers | Split;
-  readonly userAgent: Pointers | Split;
+  readonly ipAddress: Pointers;
+  readonly userAgent: Pointers;
 };
 
 /** Every style of pagination. */
