@@ -32,8 +32,9 @@ export type TimeNotation<Format = TimeFormat> = {
 };
 
 /**
- * RFC 3339, also with a space for the T, slashes or dots in the date, without seconds, without a colon in the offset, with UTC
- * for Z or before the offset. After an offset Go writes the zone's name and a monotonic clock. Annotations in brackets (RFC 9557) change no instant.
+ * RFC 3339, also with a space for the T, with slashes or dots in the date, without seconds, without a colon in the offset,
+ * and with UTC for Z or before the offset. After an offset Go writes the name of the zone and a monotonic clock. Annotations
+ * in brackets (RFC 9557) do not change the instant.
  */
 const ISO =
   /^(\d{4})([-/.])(\d\d?)\2(\d\d?)[Tt ](\d\d?:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s?(?:([Zz]|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?(?: (?:[A-Z][A-Za-z]{1,5}|[+-]\d{2,4})(?: m=[+-][\d.]+)?)?)(?:\[[\w!+.,/:=~-]+\])*$/;

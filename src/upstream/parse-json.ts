@@ -18,9 +18,8 @@ export function decodeUtf8(body: Buffer): string {
 }
 
 /**
- * Decodes a response body. As UTF-8, which JSON must be, whatever charset is declared, if that is possible: services declare
- * wrong ones. NUL and ESC are in no JSON, but in texts in UTF-16 and ISO-2022-JP. Otherwise as its byte order mark says,
- * or the declared charset.
+ * Decodes a response body: as UTF-8 if it is valid, since services declare wrong charsets, else by its byte order mark or the
+ * declared charset. NUL and ESC are in no JSON, but in texts in UTF-16 and ISO-2022-JP.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is in none of these.
  */
 export function decodeText(body: Buffer, contentType: unknown): string {
