@@ -47,7 +47,7 @@ export const MESSAGES: Readonly<
     BAD_USER_INPUT:
       'The service rejected the request for the audit trail: check `filter`, `parameters` and `after`.',
     NOT_FOUND:
-      'The service responded with status 404 or 410: UPSTREAM_URL is not its base URL, or the requested page of the audit trail no longer exists. Then read from the first page.',
+      'The service responded with status 404 or 410: UPSTREAM_URL is not its base URL, or this page of the audit trail no longer exists. Then read from the first page.',
   },
   deletion: {
     BAD_USER_INPUT: 'The service rejected the deletion: check the client ID.',

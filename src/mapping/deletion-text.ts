@@ -28,11 +28,11 @@ const PENDING =
   /\b(?:scheduled|marked|queued|pending|submitted) for (?:deletion|removal)\b|\bwill be (?:deleted|removed|revoked)\b|\bdeletion (?:\w+ ){0,2}?(?:scheduled|queued|started|requested|initiated|in progress)\b/i;
 
 /** Says that there is no such key, or no more. */
-const ALREADY = new RegExp(`\\b(?:already|previously|or)(?: \\w+){0,3}? ${VERBS}e?d\\b`, 'i');
 const THING =
   '(?:api ?key|key|client|secret|credential|token|resource|record|item|id|user|entity|object|document)';
 const NOT_FOUND = new RegExp(
   [
+    `\\b(?:already|previously|or)(?: \\w+){0,3}? ${VERBS}e?d\\b`,
     "\\bnot ?(?:be |been )?found\\b|\\bno such\\b|(?:\\bnot|n['’]t) exist|\\bnon-?exist",
     `\\bunknown (?:\\w+ ){0,2}${THING}\\b|\\b${THING} unknown\\b`,
     `\\bno (?:\\w+ ){0,3}?${THING}s?\\b(?: \\w+){0,3}? (?:found|exists?|match\\w*)\\b`,
@@ -51,7 +51,7 @@ const FAILED =
 
 /** A word or a code that reports a failure, in words; and one that says that there is no such key. */
 const FAILED_CODE =
-  /^(?:skipped|ignored|missing|partial|partial\w*|aborted|conflict|protected|rejected|timed? ?out|unknown|nothing|ko|nok|ng|err|failed?.*)(?: success| failure)?$|(?:exception|error|fault)$/i;
+  /^(?:skipped|ignored|partial\w*|aborted|conflict|protected|rejected|timed? ?out|unknown|nothing|ko|nok|ng|err|failed?.*)(?: success| failure)?$|(?:exception|error|fault)$/i;
 const NOT_FOUND_CODE =
   /(?:^| )(?:\w*not ?found|no such \w+|(?:not|non) ?exist\w*|missing|unknown (?:key|client|id|resource))(?: (?:exception|error|fault|failure))?$/i;
 
@@ -77,7 +77,6 @@ export function toWords(code: string): string {
 }
 
 function readProse(text: string): TextFinding | null {
-  if (ALREADY.test(text)) return 'NOT_FOUND';
   const rest = text.replace(UNDONE, (match) => ' '.repeat(match.length));
   const [done, notFound] = [rest.search(DONE), text.search(NOT_FOUND)];
   if (notFound >= 0 && (done < 0 || done > notFound))

@@ -45,16 +45,14 @@ export function readDeletionOutcome(
 /** A member of the body, at any depth. */
 type Part = {
   readonly member: Member;
-  readonly name: ReturnType<typeof classifyName>;
+  /** The name of the object or list that contains it. Empty: the body. */
+  readonly parent: string;
   /** What contains it: the result, statistics, or a resource, such as the key as it was before. */
   readonly of: 'result' | 'statistics' | 'resource';
   readonly isListed: boolean;
   /** Whether there is an ID next to it, and whether there is an array. */
   readonly hasId: boolean;
   readonly hasList: boolean;
-  /** Whether the name of its object is one of a result, so that a mere `count` or `done` belongs to the deletion. */
-  readonly isPlain: boolean;
-  readonly isInError: boolean;
 };
 
 type Finding = 'FAILURE' | 'NOT_FOUND' | 'SKIPPED' | 'PENDING' | Amount;
@@ -65,18 +63,27 @@ type Amount = { readonly rank: number; readonly isSome: boolean };
 /** Objects and arrays within each other that are examined; items of an array; members in total. */
 const [MAX_DEPTH, MAX_ITEMS, MAX_PARTS] = [7, 100, 2000];
 
-/** Words around a verb that do not change what it says: `is deleted`, `number of deleted rows`. */
-const BEFORE = '^(?:(?:is|was|has|been|successfully|num|number|no|of|total|count|n) )*';
-const AFTER =
-  '(?: (?:count|num|number|list|detail|id|ids|item|row|record|document|object|entity|element|entry|result|resource|api|key|secret|client|credential|token))*$';
+/** Whether a name matches, memoized: a service has a few names, and these are many patterns. */
+const named = (pattern: RegExp) => memoize((words) => pattern.test(words));
+
+/** Words of a name that add nothing to its verb, those for any thing, and those for a key. */
+const FILLERS = 'is|was|has|been|successfully|num|number|no|of|total|count|n';
+const THINGS =
+  'list|id|ids|item|row|record|document|object|entity|element|entry|result|resource|detail';
+const OWN = 'api|key|secret|client|credential|token';
+
+/** What may be around a verb: `is deleted`, `number of deleted rows`. */
+const BEFORE = `^(?:(?:${FILLERS}) )*`;
+const AFTER = `(?: (?:${FILLERS}|${THINGS}|${OWN}))*$`;
 
 /** Participles of deletions, and those that may mean less. */
 const DELETED =
-  'deleted|removed|destroyed|purged|erased|expunged|wiped|dropped|discarded|unregistered|deregistered|unlinked|revoked|invalidated';
+  '(?:delet|remov|destroy|purg|eras|expung|wip|dropp|discard|(?:un|de)register|unlink|revok|invalidat)ed';
 const DISABLED =
-  'deactivated|disabled|archived|terminated|retired|trashed|evicted|cleared|cancell?ed|withdrawn|deauthorized|deprovisioned';
+  '(?:deactivat|disabl|archiv|terminat|retir|trash|evict|clear|cancell?|deauthoriz|deprovision)ed|withdrawn';
 
 const PARTICIPLE = new RegExp(`\\b(?:${DELETED}|(${DISABLED}))\\b`);
+const hasParticiple = named(PARTICIPLE);
 const IMPERATIVE =
   /^(?:delete|remove|revoke|destroy|purge|erase|invalidate|deactivate)(?= )|(?<= )(?:delete|remove|revoke|destroy)$|^(?:deletion|removal|revocation)$/;
 
@@ -84,80 +91,94 @@ const IMPERATIVE =
 const NO_RESULT =
   /\b(?:by|on|user|reason|url|link|href|since|until|after|before|policy|protection|marker|method|permission|enabled|will|would|to|be|can|could|should|allow|auto|include|show|with|last|for|hard|permanently|not|already|previously|if)\b/;
 const TIME = /\b(?:at|date|time|timestamp)\b/;
-
-/** Words of a name that are about no thing, and those about a key. Others are about what belonged to it. */
-const FILLERS =
-  /\b(?:is|was|has|been|successfully|num|number|no|of|total|count|n|list|id|ids|item|row|record|document|object|entity|element|entry|result|resource)\b/g;
-const OWN = /^(?: |api|key|secret|client|credential|token)*$/;
+const NO_NOUN = new RegExp(`\\b(?:${FILLERS}|${THINGS})\\b`, 'g');
+const OWN_NOUN = new RegExp(`^(?: |${OWN})*$`);
 
 /** Numbers of rows that a database library reports for a deletion, and those that may be 0 after one. */
-const ROWS = new RegExp(`${BEFORE}(?:\\w+ )?affected${AFTER}|^row ?count$|^update count$`);
-const PLAIN_ROWS = /^(?:change|n)$/;
-const OTHER_ROWS = new RegExp(
-  `${BEFORE}(?:\\w+ )?(?:changed|modified|updated|written|match(?:e|ed)?|processed|success(?:e|ful)?|succeeded)${AFTER}|^(?:num )?row$|^count$`,
+const isRows = named(new RegExp(`${BEFORE}(?:\\w+ )?affected${AFTER}|^row ?count$|^update count$`));
+const isPlainRows = named(/^(?:change|n)$/);
+const isOtherRows = named(
+  new RegExp(
+    `${BEFORE}(?:\\w+ )?(?:changed|modified|updated|written|match(?:e|ed)?|processed|success(?:e|ful)?|succeeded)${AFTER}|^(?:num )?row$|^count$`,
+  ),
 );
 
 /** Names of lists, counts and flags of what does not exist. */
-const MISSING = new RegExp(
-  `(?:^| )(?:not ?found|not exist(?:ing)?|missing|non ?exist(?:ent|ing)?|unknown|unmatched)${AFTER}|\\b(?:already|previously) (?:${DELETED}|${DISABLED})\\b`,
+const isMissing = named(
+  new RegExp(
+    `(?:^| )(?:not ?found|not exist(?:ing)?|missing|non ?exist(?:ent|ing)?|unknown|unmatched)${AFTER}|\\b(?:already|previously) (?:${DELETED}|${DISABLED})\\b`,
+  ),
 );
 
 /** Names of flags that say that nothing is deleted yet: it was a trial, or must be confirmed. */
-const TRIAL =
-  /^(?:is )?(?:dry ?run|simulated?|simulation|preview|what ?if|validate only)$|\bwould\b.*\b(?:delete|remove|revoke)|\b(?:confirm\w*|approval) (?:required|needed)$|^(?:require|need) (?:\w+ )?(?:confirm\w*|approval)$/;
+const isTrial = named(
+  /^(?:is )?(?:dry ?run|simulated?|simulation|preview|what ?if|validate only)$|\bwould\b.*\b(?:delete|remove|revoke)|\b(?:confirm\w*|approval) (?:required|needed)$|^(?:require|need) (?:\w+ )?(?:confirm\w*|approval)$/,
+);
 
 /** What a name says of a member that has something, or that is false or 0. */
-const NAMES: readonly (readonly [RegExp, 'some' | 'none', Finding])[] = [
-  [MISSING, 'some', 'NOT_FOUND'],
-  [/^(?:is |was )?(?:found|existed)$/, 'none', 'NOT_FOUND'],
-  [TRIAL, 'some', 'FAILURE'],
-  [new RegExp(`\\bnot (?:${DELETED}|${DISABLED})\\b`), 'some', 'FAILURE'],
+const RULES: readonly (readonly [(words: string) => boolean, 'some' | 'none', Finding])[] = [
+  [isMissing, 'some', 'NOT_FOUND'],
+  [named(/^(?:is |was )?(?:found|existed)$/), 'none', 'NOT_FOUND'],
+  [isTrial, 'some', 'FAILURE'],
+  [named(new RegExp(`\\bnot (?:${DELETED}|${DISABLED})\\b`)), 'some', 'FAILURE'],
   [
-    new RegExp(
-      `${BEFORE}(?:errored|rejected|denied|refused|unsuccessful|invalid|unprocessed|undeleted|(?:version )?conflict)${AFTER}`,
+    named(
+      new RegExp(
+        `${BEFORE}(?:errored|rejected|denied|refused|unsuccessful|invalid|unprocessed|undeleted|(?:version )?conflict)${AFTER}`,
+      ),
     ),
     'some',
     'FAILURE',
   ],
   [
-    new RegExp(
-      `${BEFORE}failed(?: (?!login|logon|sign|auth|attempt|request|call|try|password)\\w+)*$`,
+    named(
+      new RegExp(
+        `${BEFORE}failed(?: (?!login|logon|sign|auth|attempt|request|call|try|password)\\w+)*$`,
+      ),
     ),
     'some',
     'FAILURE',
   ],
   [
-    new RegExp(`${BEFORE}(?:skipped|ignored|unchanged|unaffected|no ?op)${AFTER}`),
+    named(new RegExp(`${BEFORE}(?:skipped|ignored|unchanged|unaffected|no ?op)${AFTER}`)),
     'some',
     'SKIPPED',
   ],
   [
-    /^(?:is |was )?(?:acknowledged|applied|accepted|executed|performed|allowed|permitted|authori[sz]ed|deletable|removable)$|^can (?:be )?(?:delete|remove|revoke)d?$/,
+    named(
+      /^(?:is |was )?(?:acknowledged|applied|accepted|executed|performed|allowed|permitted|authori[sz]ed|deletable|removable)$|^can (?:be )?(?:delete|remove|revoke)d?$/,
+    ),
     'none',
     'FAILURE',
   ],
-  [/ (?:success|successful|succeeded)$/, 'none', 'FAILURE'],
-  [/^(?:data|response|payload|body)$/, 'none', 'FAILURE'],
+  [named(/ (?:success|successful|succeeded)$/), 'none', 'FAILURE'],
+  [named(/^(?:data|response|payload|body)$/), 'none', 'FAILURE'],
 ];
 
-const ERRORS = new RegExp(
-  `^(?!.*\\b(?:last|previous|max|login|on|ignore|report|no)\\b)(?:.* )?(?:error|err|errcode|errno|exception|failure|fault|violation)(?: code)?${AFTER}`,
+const isError = named(
+  new RegExp(
+    `^(?!.*\\b(?:last|previous|max|login|on|ignore|report|no)\\b)(?:.* )?(?:error|err|errcode|errno|exception|failure|fault|violation)(?: code)?${AFTER}`,
+  ),
 );
 
 /** Members with a text about the result, those whose text may be about a resource, those with a code, and a type. */
-const MESSAGES =
-  /^(?:(?:error|err|status|response|return|display) )?(?:message|msg|errmsg|errormsg|text|detail|cause|warning)$/;
-const DESCRIPTIONS =
-  /^(?:(?:error|err|status) )?(?:description|reason|info|title|note|notice|explanation)$/;
-const STATUSES =
-  /(?:^| )(?:status|state|phase|result|outcome|code|deletion|removal|revocation)$|^(?:success|ok)$/;
-const TYPES = /^(?:type|type name|kind|severity|level)$/;
-const WRAPPERS = /^(?:data|result|response|payload|body|value|output|return|returning|d)$/;
+const isMessage = named(
+  /^(?:(?:error|err|status|response|return|display) )?(?:message|msg|errmsg|errormsg|text|detail|cause|warning)$/,
+);
+const isDescription = named(
+  /^(?:(?:error|err|status) )?(?:description|reason|info|title|note|notice|explanation)$/,
+);
+const isStatus = named(
+  /(?:^| )(?:status|state|phase|result|outcome|code|deletion|removal|revocation)$|^(?:success|ok)$/,
+);
+const isType = named(/^(?:type|type name|kind|severity|level)$/);
+const isWrapper = named(/^(?:data|result|response|payload|body|value|output|return|returning|d)$/);
 
 /** The name of an object that is about the deletion, if it is not the body. */
-const PLAIN =
-  /^$|(?:^| )(?:data|result|response|payload|body|value|output|return|d|meta|metadata|info|detail|object|raw|operation|task|job|status|deletion|removal|revocation)$|\b(?:delete|remove|revoke)d?\b/;
-const COMPLETE = /^(?:is )?(?:done|completed?|finished)$/;
+const isPlain = named(
+  /^$|(?:^| )(?:data|result|response|payload|body|value|output|return|d|meta|metadata|info|detail|object|raw|operation|task|job|status|deletion|removal|revocation)$|\b(?:delete|remove|revoke)d?\b/,
+);
+const isComplete = named(/^(?:is )?(?:done|completed?|finished)$/);
 
 /** A status that is not the final one, and one that a key cannot have before its deletion. */
 const PENDING =
@@ -166,50 +187,12 @@ const DELETING =
   /^(?:deleting|removing|revoking|terminating|pending deletion|deletion (?:pending|scheduled))$/;
 
 /** The ID of a resource, and what describes it. With both, or two of the latter, an object is a resource. */
-const ID =
-  /^(?:(?:client|key|api key|secret|token|application|resource|record|credential) )?(?:id|uuid|uid|guid|arn)$/;
-const DESCRIPTION =
-  /^(?:\w+ )?(?:name|label|scope|prefix|role|owner|hint|fingerprint|permission)$|\b(?:created?|creation|updated?|modified|used|issued|expired?|expiry|expiration)\b.*\b(?:at|on|by|time|date|timestamp)$|^(?:created|expire|expiry|expiration)$/;
-
-/** What a name says, in words. Memoized: a service has a few names, and these are many patterns. */
-const classifyName = memoize((words) => {
-  const participle = PARTICIPLE.exec(words);
-  const verb = participle ?? IMPERATIVE.exec(words);
-  const noun = verb === null ? '' : words.replace(verb[0], '').replace(FILLERS, '');
-  return {
-    findings: NAMES.filter(([name]) => name.test(words)),
-    isMissing: MISSING.test(words),
-    isTrial: TRIAL.test(words),
-    isError: ERRORS.test(words),
-    isMessage: MESSAGES.test(words),
-    isDescription: DESCRIPTIONS.test(words),
-    isStatus: STATUSES.test(words),
-    isType: TYPES.test(words),
-    isCode: /\bcode$/.test(words),
-    isWrapper: WRAPPERS.test(words),
-    isPlain: PLAIN.test(words),
-    isStatistics: STATISTICS.test(words),
-    isExcluded: EXCLUDED.test(words),
-    isId: ID.test(words),
-    describes: DESCRIPTION.test(words),
-    isComplete: COMPLETE.test(words),
-    isRows: ROWS.test(words),
-    isPlainRows: PLAIN_ROWS.test(words),
-    isOtherRows: OTHER_ROWS.test(words),
-    isDeletedFlag: /^(?:is )?(?:deleted|removed|destroyed)$/.test(words),
-    isParticiple: participle !== null,
-    isImperative: participle === null && verb !== null,
-    isTime: TIME.test(words),
-    rank:
-      verb === null || NO_RESULT.test(words)
-        ? null
-        : verb[1] !== undefined || !OWN.test(noun)
-          ? 2
-          : noun.trim() === ''
-            ? 0
-            : 1,
-  };
-});
+const isId = named(
+  /^(?:(?:client|key|api key|secret|token|application|resource|record|credential) )?(?:id|uuid|uid|guid|arn)$/,
+);
+const describesResource = named(
+  /^(?:\w+ )?(?:name|label|scope|prefix|role|owner|hint|fingerprint|permission)$|\b(?:created?|creation|updated?|modified|used|issued|expired?|expiry|expiration)\b.*\b(?:at|on|by|time|date|timestamp)$|^(?:created|expire|expiry|expiration)$/,
+);
 
 /** Lists the members of a body, but not those in a resource, nor what repeats the query. */
 function listParts(body: unknown, clientId: string): readonly Part[] {
@@ -218,35 +201,27 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
     if (depth > MAX_DEPTH || parts.length > MAX_PARTS) return;
     if (Array.isArray(value))
       for (const item of value.slice(0, MAX_ITEMS)) visit(item, parent, depth + 1, true);
-    const { isPlain, isError: isInError, isMessage, ...of } = classifyName(parent);
-    const add = (
-      member: Member,
-      context: Omit<Part, 'member' | 'name' | 'isPlain' | 'isInError'>,
-    ) => parts.push({ member, name: classifyName(member.words), isPlain, isInError, ...context });
-    if (typeof value === 'string' && (parent === '' || isInError || isMessage)) {
-      const context = { of: 'result', isListed, hasId: false, hasList: false } as const;
-      add({ words: 'message', value }, context);
-    }
-    const members = toMembers(value);
-    const hasId = members.some(({ words }) => classifyName(words).isId);
+    const isText = parent === '' || isError(parent) || isMessage(parent);
+    const texts = typeof value === 'string' && isText ? [{ words: 'message', value }] : [];
+    const members = [...texts, ...toMembers(value)];
+    const hasId = members.some(({ words }) => isId(words));
     const hasList = members.some((member) => Array.isArray(member.value));
-    const described = members.filter(({ words }) => classifyName(words).describes).length;
+    const described = members.filter(({ words }) => describesResource(words)).length;
     // `{"deleted": {"id": "k", "revoked": false}}` has the key as it was.
-    const isResource = described + Number(hasId) > 1 || (hasId && of.isParticiple);
-    const context = {
-      of: isResource ? 'resource' : of.isStatistics ? 'statistics' : 'result',
-      isListed: isListed || of.isParticiple,
-      ...{ hasId, hasList },
-    } as const;
+    const isDeleted = hasParticiple(parent);
+    const isResource = described + Number(hasId) > 1 || (hasId && isDeleted);
+    const of = isResource ? 'resource' : STATISTICS.test(parent) ? 'statistics' : 'result';
+    const context = { parent, of, isListed: isListed || isDeleted, hasId, hasList } as const;
     for (const member of members) {
       const { words, value: inner } = member;
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
-      if (!isState) add(member, context);
+      if (!isState) parts.push({ member, ...context });
       if (isResource) continue;
       if (words === clientId && typeof inner !== 'object')
-        for (const meaning of ['deleted', 'result']) add({ words: meaning, value: inner }, context);
-      if (typeof inner === 'object' && !classifyName(words).isExcluded)
-        visit(inner, isInError ? parent : words, depth + 1, isListed);
+        for (const meaning of ['deleted', 'result'])
+          parts.push({ member: { words: meaning, value: inner }, ...context });
+      if (typeof inner === 'object' && !EXCLUDED.test(words))
+        visit(inner, isError(parent) ? parent : words, depth + 1, isListed);
     }
   };
   visit(body, '', 0, false);
@@ -254,79 +229,92 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
 }
 
 function judge(part: Part): readonly Finding[] {
-  const { member, name, of, isListed, isPlain } = part;
-  const { value } = member;
+  const { member, parent, of, isListed } = part;
+  const { words, value } = member;
   const isResource = of === 'resource';
-  const isStatus = failureStatusesOf(member).length > 0;
-  if (isResource && isListed) return isStatus ? ['FAILURE'] : [];
+  const isHttpStatus = failureStatusesOf(member).length > 0;
+  if (isResource && isListed) return isHttpStatus ? ['FAILURE'] : [];
   const amount = amountOf(value);
-  const findings: Finding[] = name.findings
-    .filter(([, when]) => when === amount && (!isResource || name.isMissing || name.isTrial))
-    .map(([, , finding]) => finding);
+  const findings: Finding[] = RULES.filter(
+    ([name, when]) =>
+      when === amount && name(words) && (!isResource || name === isMissing || name === isTrial),
+  ).map(([, , finding]) => finding);
   findings.push(...countDeleted(part, amount));
-  if (!isResource && name.isError && describesError(value)) findings.push('FAILURE');
+  if (!isResource && isError(words) && describesError(value)) findings.push('FAILURE');
   if (of === 'statistics') return findings;
-  if (!isResource && isPlain && name.isComplete && amount === 'none') findings.push('PENDING');
+  if (!isResource && isPlain(parent) && isComplete(words) && amount === 'none')
+    findings.push('PENDING');
   // A key may have had errors: `{"id": "k", "name": "ci", "errors": 3}`.
-  const isNumber = typeof value === 'number' && !isStatus;
+  const isNumber = typeof value === 'number' && !isHttpStatus;
   if (reportsFailure(member) && !(isResource && isNumber)) findings.push('FAILURE');
-  if (name.isCode && typeof value === 'number' && value < 0) findings.push('FAILURE');
+  if (/\bcode$/.test(words) && typeof value === 'number' && value < 0) findings.push('FAILURE');
   return typeof value === 'string' ? [...findings, ...judgeText(part, value)] : findings;
 }
 
 function judgeText(
-  { name, of, hasId, isPlain, isInError }: Part,
+  { member: { words }, parent, of, hasId }: Part,
   text: string,
 ): readonly Finding[] {
-  const { isStatus, isParticiple } = name;
   const word = toWords(text);
-  if (isStatus && DELETING.test(word)) return ['PENDING'];
-  const isState = of === 'result' && isPlain && (isStatus || isParticiple);
+  if (isStatus(words) && DELETING.test(word)) return ['PENDING'];
+  const isState = of === 'result' && isPlain(parent) && (isStatus(words) || hasParticiple(words));
   if (isState && PENDING.test(word)) return ['PENDING'];
   const isResult =
-    isStatus ||
-    isInError ||
-    name.isWrapper ||
-    name.isError ||
-    (isParticiple && amountOf(text) === 'none') ||
-    (name.isType && /error|exception|fault|fail|not ?found/.test(word)) ||
-    (name.isDescription && !hasId);
-  const isText = name.isMessage || (of === 'result' && isResult);
-  const finding = isText ? readText(text) : null;
+    isStatus(words) ||
+    isError(parent) ||
+    isWrapper(words) ||
+    isError(words) ||
+    (hasParticiple(words) && amountOf(text) === 'none') ||
+    (isType(words) && /error|exception|fault|fail|not ?found/.test(word)) ||
+    (isDescription(words) && !hasId);
+  const finding = isMessage(words) || (of === 'result' && isResult) ? readText(text) : null;
   return finding === null ? [] : [finding];
 }
 
 /** What a member says of the number of deleted things. Rows of several statements, in a list, may be 0. */
 function countDeleted(
-  { member: { words, value }, name, of, isListed, hasId, hasList, isPlain }: Part,
+  { member: { words, value }, parent, of, isListed, hasId, hasList }: Part,
   amount: ReturnType<typeof amountOf>,
 ): readonly Amount[] {
   const isSome = amount === 'some';
   if (of === 'resource') {
-    const isResult = name.isDeletedFlag || (name.isRows && words.includes('affected'));
+    const isFlag = /^(?:is )?(?:deleted|removed|destroyed)$/.test(words);
+    const isResult = isFlag || (isRows(words) && words.includes('affected'));
     return isResult && amount === 'none' ? [{ rank: 0, isSome }] : [];
   }
-  if (name.isRows || (name.isPlainRows && isPlain)) {
+  if (isRows(words) || (isPlainRows(words) && isPlain(parent))) {
     // Python's -1 is an unknown number of rows.
-    const isUnknown =
-      amount === null || amount === 'empty' || (typeof value === 'number' && value < 0);
-    return isUnknown ? [] : [{ rank: Number(isListed), isSome }];
+    const isUnknown = typeof value === 'number' && value < 0;
+    return isUnknown || amount === null || amount === 'empty'
+      ? []
+      : [{ rank: Number(isListed), isSome }];
   }
-  if (name.isOtherRows) {
+  if (isOtherRows(words)) {
     const isSuccess = words.includes('succe');
     const isOther =
       (isSuccess ? typeof value === 'boolean' : typeof value === 'object') ||
       (words === 'count' && (hasId || hasList)) ||
       (of === 'statistics' && !words.includes(' '));
-    return isOther || amount === null || !isPlain ? [] : [{ rank: 3, isSome }];
+    return isOther || amount === null || !isPlain(parent) ? [] : [{ rank: 3, isSome }];
   }
-  const { rank, isImperative, isTime } = name;
-  // An object with the name of a mutation contains its result: `{"deleteKey": {"ok": true}}`.
-  if (rank === null || (isImperative && (typeof value === 'string' || isObject(value)))) return [];
-  if (isTime) return isSome ? [{ rank: 2, isSome }] : [];
+  const rank = rankOf(words, value);
+  if (rank === null) return [];
+  if (TIME.test(words)) return isSome ? [{ rank: 2, isSome }] : [];
   // Without an ID, null is a list (Go), or the ID of what was not deleted.
   if (amount === null && (value !== null || hasId)) return [];
   return [{ rank, isSome }];
+}
+
+/** The rank of a name with a verb of a deletion; null for others. */
+function rankOf(words: string, value: unknown): number | null {
+  const participle = PARTICIPLE.exec(words);
+  const verb = participle ?? IMPERATIVE.exec(words);
+  if (verb === null || NO_RESULT.test(words)) return null;
+  // An object with the name of a mutation contains its result: `{"deleteKey": {"ok": true}}`.
+  if (participle === null && (typeof value === 'string' || isObject(value))) return null;
+  const noun = words.replace(verb[0], '').replace(NO_NOUN, '');
+  if (verb[1] !== undefined || !OWN_NOUN.test(noun)) return 2;
+  return noun.trim() === '' ? 0 : 1;
 }
 
 /** Whether the key was deleted; null if no amount says. Those of the lowest rank decide; at rank 0, each must be some. */
@@ -378,7 +366,7 @@ function unwrap(body: unknown): unknown {
     ({ words, value }) => value !== null && !/^(?:jsonrpc|id|odata context)$/.test(words),
   );
   const [only, ...others] = members;
-  return only !== undefined && others.length === 0 && WRAPPERS.test(only.words)
+  return only !== undefined && others.length === 0 && isWrapper(only.words)
     ? unwrap(only.value)
     : body;
 }

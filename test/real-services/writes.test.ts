@@ -242,6 +242,8 @@ describe('W1: a deletion', () => {
     ['10 rows deleted', 'DELETED'],
     ['1 record(s) deleted', 'DELETED'],
     ['Key deleted without errors', 'DELETED'],
+    ['Deleted the previously revoked key', 'DELETED'],
+    ['Key removed or revoked', 'DELETED'],
     ['Your API key was revoked and can no longer be used', 'DELETED'],
     ['Key removed. If this was an error, contact support', 'DELETED'],
     ['Key not in use was deleted', 'DELETED'],
