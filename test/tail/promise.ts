@@ -215,12 +215,14 @@ export function createPromise(trail: Trail, listing: Listing) {
       });
     },
     /**
-     * Polls after the next one that it needs at most, because it begins with the first page and does not go on without a
-     * pause beyond 60 pages.
+     * Polls after the next one that it needs at most, because without new events it does not go on beyond 60 pages without
+     * a pause.
      */
     extraPolls: (at: Progress): number => {
-      const mayBegin = isReversed && (style === 'cursor' || startOf(at) !== at.start);
-      return mayBegin ? Math.max(0, Math.ceil((trail.listed().length / size - 60) / 4)) : 0;
+      const isElsewhere = style === 'cursor' && !trail.hasExpired();
+      if (!isReversed || isElsewhere) return 0;
+      const pages = (trail.listed().length - (startOf(at) ?? 0)) / size;
+      return Math.max(0, Math.ceil((pages - 60) / 4));
     },
     /** Whether a poll meets a known record, and whether it cannot: then some may be missed. */
     connection: (at: Progress): { readonly isConnected: boolean; readonly isCut: boolean } => {

@@ -30,6 +30,7 @@ export type Trail = {
   serveFresh(): void;
   /** No cursor that was returned is valid any more: such a request gets one of the refusals. */
   expire(refusal: number): void;
+  hasExpired(): boolean;
   /** How many were removed. */
   removed(): number;
   /** Adds a record before the newest. */
@@ -122,6 +123,7 @@ export function createTrail(listing: Listing): Trail {
       epoch += 1;
       refusal = next;
     },
+    hasExpired: () => epoch > 0,
     removed: () => removed,
     push: () => {
       keepPast();
