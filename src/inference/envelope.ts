@@ -21,14 +21,14 @@ import { ENVELOPE_FIELDS } from './vocabulary.ts';
 type EnvelopeKind = keyof typeof ENVELOPE_FIELDS;
 
 /** A field of the envelope: the part of a response outside of the list of records. */
-export type EnvelopeField = {
-  readonly pointer: string;
+export type EnvelopeField = SourceField & { readonly pointer: string };
+
+/** A field of the envelope, or a header, and where it is. */
+type SourceField = {
+  readonly source: Source;
   readonly value: unknown;
   readonly kinds: ReadonlySet<EnvelopeKind>;
 };
-
-/** A field of the envelope, or a header, and where it is. */
-type SourceField = Pick<EnvelopeField, 'value' | 'kinds'> & { readonly source: Source };
 
 /** Lists the fields of the envelope. Those next to the records come first: others may count something else. */
 export function listEnvelopeFields(
@@ -44,6 +44,7 @@ export function listEnvelopeFields(
 function profile(body: unknown, exclude: string | null): EnvelopeField[] {
   return profileFields([body], { exclude }).map(({ pointer, path, values: [value] }) => ({
     pointer,
+    source: pointer,
     value,
     kinds: kindsOf(withCount(path, pointer)),
   }));
@@ -92,15 +93,19 @@ const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
 
 /** Lists the headers that describe the list, and the members of those that hold a JSON object. */
 function listHeaders({ headers }: UpstreamResponse): readonly SourceField[] {
-  return Object.keys(headers).flatMap((name): readonly SourceField[] => {
-    const value = [headers[name]].flat()[0] ?? '';
-    if (JSON_HEADER.test(name) && value.startsWith('{'))
-      return profile(parseHeader(value), null).map(({ pointer, value, kinds }) => ({
-        ...{ source: { header: `${name}${pointer}` }, value, kinds },
-      }));
-    const kinds = headerKindsOf(name);
-    return kinds.size === 0 || value === '' ? [] : [{ source: { header: name }, value, kinds }];
-  });
+  const fields: SourceField[] = [];
+  for (const name in headers) {
+    const header = headers[name];
+    const value = typeof header === 'string' ? header : (header?.[0] ?? '');
+    if (value.startsWith('{') && JSON_HEADER.test(name)) {
+      for (const { pointer, value: member, kinds } of profile(parseHeader(value), null))
+        fields.push({ source: { header: `${name}${pointer}` }, value: member, kinds });
+    } else if (value !== '') {
+      const kinds = headerKindsOf(name);
+      if (kinds.size > 0) fields.push({ source: { header: name }, value, kinds });
+    }
+  }
+  return fields;
 }
 
 /** What is inferred from the envelope and the headers of a response. */
@@ -120,10 +125,7 @@ export function inferEnvelope(
   { total: configuredTotal, paging: configured = {} }: DeepPartial<ListContract>,
 ): InferredEnvelope {
   const { headers, body, status } = response;
-  const fields: readonly SourceField[] = [
-    ...envelope.map(({ pointer, value, kinds }) => ({ source: pointer, value, kinds })),
-    ...listHeaders(response),
-  ];
+  const fields: readonly SourceField[] = [...envelope, ...listHeaders(response)];
   const find = (kind: EnvelopeKind, accepts: (field: SourceField) => boolean) =>
     fields.find((field) => field.kinds.has(kind) && accepts(field));
   const sourceOf = (kind: EnvelopeKind, accepts: (value: unknown) => boolean): Source =>
@@ -242,8 +244,9 @@ const NEXT_HEADER =
 
 function findNextHeader({ headers }: UpstreamResponse): Source {
   const header = Object.keys(headers).find((name) => {
-    const value = [headers[name]].flat()[0] ?? '';
-    return NEXT_HEADER.test(name) && value !== '' && !isWordFlag(value);
+    if (!NEXT_HEADER.test(name)) return false;
+    const [value] = [headers[name]].flat();
+    return value && !isWordFlag(value);
   });
   return header === undefined ? null : { header };
 }

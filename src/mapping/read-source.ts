@@ -67,6 +67,7 @@ const RANGE = /^(?!bytes)(?:[\w-]+(?: +|=))?(?:(\d+) *- *(\d+)|\*) *\/ *(?:(\d+)
 
 /** Reads the range of records that a response says it is; null without one, or for one of bytes. */
 export function readRange({ 'content-range': header }: UpstreamResponse['headers']): Range | null {
+  if (header === undefined) return null;
   const match = RANGE.exec(String([header].flat()[0]).trim());
   if (match === null) return null;
   const [, start = 0, last = -1, total] = match;

@@ -583,6 +583,20 @@ describe('P4: a flag that is no boolean', () => {
     }
   });
 
+  it.each([
+    ['has_next', 1],
+    ['hasNextPage', 'True'],
+    ['next_exists', 'y'],
+    ['next', 'yes'],
+  ])('is no cursor: %s: %j', async (name, value) => {
+    const { end, sent } = await walk(
+      { '': { body: { events: records(1), [name]: value } } },
+      BY_TOKEN,
+    );
+    expect(end).toBe('PAGING_UNKNOWN');
+    expect(new Set(sent)).toEqual(new Set(['']));
+  });
+
   it.each(['complete', 'finished'])(
     '%s: true is said of a response, not of the trail',
     async (name) => {

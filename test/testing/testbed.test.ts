@@ -79,7 +79,7 @@ describe('a testbed', () => {
       { code: 'RATE_LIMITED', retryAfterSeconds: 3 },
     ],
     [{ body: '<p>' }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NOT_JSON' }],
-    [{ body: null }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NO_RECORDS' }],
+    [{ body: {} }, { code: 'UPSTREAM_BAD_RESPONSE', reason: 'NO_RECORDS' }],
     [
       { headers: { location: '/' }, status: 302 },
       { code: 'UPSTREAM_BAD_RESPONSE', reason: 'REDIRECT' },
