@@ -2,7 +2,6 @@ import { GatewayError } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
-import type { PageToken } from '../mapping/next-page.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
 import { type FetchPage, MAX_PAGES } from './fetch-pages.ts';
 import { createKnownMatcher } from './match-known.ts';
@@ -178,9 +177,6 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     }
     return [...known, ...unmet].slice(0, MAX_KNOWN);
   };
-  const begun = JSON.stringify(checkpoint?.start ?? null);
-  const isBegun = (token: PageToken | null) => JSON.stringify(token) === begun;
-
   /** Where the next poll of a list with the oldest first begins. */
   const startAfter = (
     count: number,
@@ -189,15 +185,13 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     if (isSearch) return { start: following, startsWith: 'older' };
     const pageAt = (index = 0) => records[index]?.page ?? 0;
     const page = Math.max(pageAt(newest.at(-1)), pageAt(newest[0]) - OVERLAP_PAGES);
-    const start = tokens[page] ?? null;
     // After empty pages, or pages of many bytes, there may be others that a poll from here would not reach.
-    if (!isEnd && count === found.length && isBegun(start)) {
-      const lastToken = tokens.at(-1) ?? null;
-      const isLastEmpty = pages.at(-1)?.length === 0 && !isBegun(lastToken);
-      return { start: isLastEmpty ? lastToken : following, startsWith: 'newer' };
+    if (!isEnd && count === found.length && page === 0) {
+      const isLastEmpty = pages.length > 1 && pages.at(-1)?.length === 0;
+      return { start: isLastEmpty ? (tokens.at(-1) ?? null) : following, startsWith: 'newer' };
     }
     if (newest.length === 0) return { start: tokens.at(-1) ?? null, startsWith: 'newer' };
-    return { start };
+    return { start: tokens[page] ?? null };
   };
   const checkpointAfter = (count: number): Checkpoint => {
     if (isEmpty) return checkpoint;
@@ -209,11 +203,14 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     const start = isReversed && !isWhole ? startAfter(count, newest) : { start: null };
     return { known, isWhole, order, ...start, selection };
   };
+  const positionOf = ({ start, startsWith }: Partial<Checkpoint>) =>
+    JSON.stringify([start ?? null, startsWith]);
+  const isMoving = positionOf(checkpoint ?? {}) !== positionOf(checkpointAfter(found.length));
   return {
     events: found.flatMap((index) => records[index] ?? []),
     pages,
     missed: isTurned || isGap,
-    isBehind: isReversed && !isEnd && !isBegun(checkpointAfter(found.length).start),
+    isBehind: isReversed && !isEnd && isMoving,
     checkpointAfter,
   };
 }
