@@ -63,20 +63,9 @@ const kindsOf = memoize((path): ReadonlySet<EnvelopeKind> => {
 });
 
 /** What headers may hold. Others of the same names are those of a proxy, or of HTTP. */
-const HEADER_KINDS = new Set<EnvelopeKind>([
-  ...([
-    'total',
-    'count',
-    'pages',
-    'page',
-    'offset',
-    'size',
-    'more',
-    'last',
-    'next',
-    'flag',
-  ] as const),
-]);
+const HEADER_KINDS: ReadonlySet<string> = new Set(
+  'total count pages page offset size more last next flag'.split(' '),
+);
 
 /** Headers that count something else than records. */
 const OTHER_HEADER =
@@ -125,7 +114,8 @@ export function inferEnvelope(
   { total: configuredTotal, paging: configured = {} }: DeepPartial<ListContract>,
 ): InferredEnvelope {
   const { headers, body, status } = response;
-  const fields: readonly SourceField[] = [...envelope, ...listHeaders(response)];
+  const inHeaders = listHeaders(response);
+  const fields: readonly SourceField[] = [...envelope, ...inHeaders];
   const find = (kind: EnvelopeKind, accepts: (field: SourceField) => boolean) =>
     fields.find((field) => field.kinds.has(kind) && accepts(field));
   const sourceOf = (kind: EnvelopeKind, accepts: (value: unknown) => boolean): Source =>
@@ -148,7 +138,14 @@ export function inferEnvelope(
   const counted =
     find('total', ({ value }) => isCount(value) || isBound(value)) ??
     find('count', ({ value }) => isBound(value) || (isCount(value) && Number(value) > length));
-  const found = counted?.source ?? (range?.total == null ? null : CONTENT_RANGE);
+  // A total in the body that is not larger than the page may be that of the page.
+  const larger = inHeaders.find(({ value, kinds }) => kinds.has('total') && Number(value) > length);
+  const isOfPage = counted === undefined || Number(counted.value) <= length;
+  const isRange = range?.total != null && (counted === undefined || range.total > length);
+  const found =
+    (isOfPage ? (larger?.source ?? (isRange ? CONTENT_RANGE : null)) : null) ??
+    counted?.source ??
+    null;
   const total = configuredTotal === undefined ? found : configuredTotal;
   const isInexact =
     total !== null &&

@@ -153,23 +153,23 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
 }
 
 /**
- * Whether records between this page and the one before it were skipped: the response says where the page begins, and
- * that is a whole page too far. Less than that may be what the service has filtered.
+ * Whether the second page is really the third, because pages are counted from another number: the response has its
+ * position, and that is a whole page too far. Less than that may be what the service has filtered.
  */
 export function isAfterHole({ paging, request, announcements, total }: PageFacts): boolean {
-  const { range, size: stated } = announcements;
+  const { range, size } = announcements;
   const { preceding } = request.token ?? {};
   const offset = range?.start ?? announcements.offset;
-  if (paging.style !== 'page' || preceding === undefined || offset === null) return false;
+  if (paging.style !== 'page' || preceding?.pages !== 1 || preceding.empty) return false;
+  if (offset === null) return false;
   // An offset beyond the total is another number, such as the time of the first record.
   if (range === null && (total === null || offset >= total)) return false;
-  const { pages } = preceding;
   const isRangeFull = range !== null && range.end < (range.total ?? 0);
-  const size = stated ?? (isRangeFull ? range.end - range.start : 0);
-  // Offsets may start at 0 or at 1.
-  if (size > 0) return offset > pages * size + Math.max(1, size - 1);
-  // Without its size, the first page may have been full: the second one then begins where the third would.
-  return pages === 1 && [0, 1].includes(offset - 2 * usualSize(preceding));
+  const stated = size ?? (isRangeFull ? range.end - range.start : null);
+  // The first page may have been full. Offsets start at 0 or at 1.
+  if (stated === null) return [0, 1].includes(offset - 2 * preceding.records);
+  const full = Math.max(stated, preceding.records);
+  return offset > full + Math.max(1, full - 1);
 }
 
 /** The number of records of the largest page; NaN if all were empty. */
@@ -320,7 +320,8 @@ function countPages(
 ): number {
   const usual = usualSize(read);
   const requested = Number(requestedSize(request, paging) ?? Number.NaN);
-  const size = announcements.size ?? (Number.isNaN(usual) ? requested : usual);
+  const stated = announcements.size ?? (Number.isNaN(usual) ? requested : usual);
+  const size = usual > stated ? usual : stated;
   return total === null || size === 0 ? Number.NaN : Math.ceil(total / size);
 }
 

@@ -74,7 +74,7 @@ async function walk(pages: Pages, audit: Audit = {}, variables: object = {}) {
 const BY_TOKEN: Audit = { paging: { parameter: 'at' } };
 
 describe('P1: a page without records', () => {
-  /** Three records, an empty page, six records: each leads to the next in its own way. */
+  /** Three records, an empty page, six records: each leads to the next by another convention. */
   const chains: readonly (readonly [
     string,
     Audit,
@@ -374,6 +374,11 @@ describe('P2: an empty page by number', () => {
     expect(sent.some((query) => query.includes('page=4'))).toBe(false);
   });
 
+  it('is no hole if it is the first, whatever offset the body repeats', async () => {
+    const pages = numbered([[], [1], [2]], () => ({ total_pages: 3, offset: 0, total: 2 }));
+    expect(await walk(pages, BY_PAGE)).toMatchObject({ ids: [1, 2], end: 'complete' });
+  });
+
   it('that nothing announced is the end', async () => {
     const { ids, end } = await walk(
       numbered([[1], [2], []], () => ({})),
@@ -430,6 +435,16 @@ describe('P3: a partial response', () => {
           'paging-headers': '{"totalCount":9,"pageSize":3,"currentPage":1,"totalPages":3}',
         },
       },
+      9,
+    ],
+    [
+      'a total beside that of the page',
+      { headers: { 'x-total-count': '9' }, body: { events: bare, total: 3 } },
+      9,
+    ],
+    [
+      'a range beside the total of the page',
+      { headers: { 'content-range': '0-2/9' }, body: { events: bare, total: 3 } },
       9,
     ],
     ['x-has-more', { headers: { 'x-has-more': 'true' } }, null],
@@ -1025,6 +1040,7 @@ describe('P10: pages that are counted from 0, where the contract counts from 1',
   it.each<readonly [string, (start: number) => object]>([
     ['a size', (offset) => ({ offset, limit: 3, total: 7 })],
     ['no size', (offset) => ({ offset, total: 7 })],
+    ['the size of this page', (offset) => ({ offset, size: offset === 6 ? 1 : 2, total: 7 })],
     ['times', (start) => ({ from: 1_700_000_000 - start, total: 7 })],
   ])('a page that the service filtered after it had cut it is no hole: %s', async (_, said) => {
     const pages = {
