@@ -778,7 +778,7 @@ describe('P6: an empty trail', () => {
     ['an array', { body: [] }, RECORDS],
     ['a text that may say what is wrong', { body: { message: 'Zugriff verweigert' } }, RECORDS],
     ['a state that may not be the last', { body: { status: 'processing', id: 7 } }, RECORDS],
-    ['an unknown code', { body: { errcode: 40001 } }, RECORDS],
+    ['an unknown code', { body: { code: 7 } }, RECORDS],
     ['202 without a body', { status: 202, body: '' }, {}],
     ['206 without a body', { status: 206, body: '' }, {}],
     [
