@@ -148,7 +148,7 @@ export function createPromise(trail: Trail, listing: Listing) {
     /** A poll begins, of the trail as it is now or of what a replica has. */
     poll: (at: Progress, isFresh: boolean): Progress => ({
       ...at,
-      poll: { known: at.known, start: startOf(at) ?? at.start, had: at.had },
+      poll: { known: at.known, start: startOf(at) ?? 0, had: at.had },
       isFresh: at.isFresh && isFresh,
       mayRepeat: new Set([...at.mayRepeat, ...forgottenOf(at)]),
       missed: false,
