@@ -55,7 +55,7 @@ export function createPromise(trail: Trail, listing: Listing) {
    * Where the next poll begins: at the first page if it meets no known record at `start`, or if its cursor has expired.
    * Null if it meets none.
    */
-  const startOf = ({ known, start, isWhole }: Progress): number | null => {
+  const startOf = ({ known, start }: Progress): number | null => {
     const list = trail.listed();
     const meets = (from: number, pages: number) =>
       list.some((one, index) => {
@@ -64,7 +64,8 @@ export function createPromise(trail: Trail, listing: Listing) {
       });
     if (style !== 'cursor' && meets(start, MAX_PAGES)) return start;
     // It searches for the known records, unless every other one is new.
-    return meets(0, isReversed && !isWhole ? Infinity : MAX_PAGES) ? 0 : null;
+    const mayBeWhole = maxLength <= Math.min(MAX_KNOWN, MAX_PAGES * size);
+    return meets(0, isReversed && !mayBeWhole ? Infinity : MAX_PAGES) ? 0 : null;
   };
 
   /** The known records after a poll: in the order of the list, and those that it did not meet. */
@@ -148,7 +149,12 @@ export function createPromise(trail: Trail, listing: Listing) {
     /** A poll begins, of the trail as it is now or of what a replica has. */
     poll: (at: Progress, isFresh: boolean): Progress => ({
       ...at,
-      poll: { known: at.known, start: startOf(at) ?? at.start, had: at.had },
+      // An empty response changes nothing.
+      poll: {
+        known: at.known,
+        start: trail.listed().length > 0 ? (startOf(at) ?? 0) : at.start,
+        had: at.had,
+      },
       isFresh: at.isFresh && isFresh,
       mayRepeat: new Set([...at.mayRepeat, ...forgottenOf(at)]),
       missed: false,
@@ -219,8 +225,9 @@ export function createPromise(trail: Trail, listing: Listing) {
      * a pause.
      */
     extraPolls: (at: Progress): number => {
-      const isElsewhere = style === 'cursor' && !trail.hasExpired();
-      if (!isReversed || isElsewhere) return 0;
+      // The cursor of the checkpoint leads to known records, unless a replica does not have them.
+      const isAtKnown = style === 'cursor' && !trail.hasExpired() && at.isFresh;
+      if (!isReversed || isAtKnown) return 0;
       const pages = (trail.listed().length - (startOf(at) ?? 0)) / size;
       return Math.max(0, Math.ceil((pages - 60) / 4));
     },
