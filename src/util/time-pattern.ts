@@ -1,7 +1,7 @@
 /** Reads texts in the format of a pattern. */
 export type TimePattern = {
   readonly hasZone: boolean;
-  /** Whether it ends after the day. The time is then 00:00. */
+  /** Whether it has no time of day: the time is then 00:00. */
   readonly isDate: boolean;
   /** Converts a text to ISO 8601, with a zone if the pattern has one. Null for a text in another format. */
   readonly toIso: (text: string) => string | null;
