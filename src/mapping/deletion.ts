@@ -1,7 +1,6 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
 import { readText, toWords } from './deletion-text.ts';
-import { splitMemberName } from './member-names.ts';
 import {
   describesError,
   EXCLUDED,
@@ -29,7 +28,7 @@ export function readDeletionOutcome(
   clientId: string,
 ): DeletionOutcome {
   if (body === null || body === undefined) return status === 202 ? 'ACCEPTED' : 'DELETED';
-  const parts = listParts(body, splitMemberName(clientId).words);
+  const parts = listParts(body, clientId);
   const findings = parts.flatMap(judge);
   const has = (finding: Finding) => findings.includes(finding);
   const isDeleted = weigh(findings.filter((finding) => typeof finding === 'object'));
@@ -212,14 +211,15 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
     const isResource = described + Number(hasId) > 1 || (hasId && isDeleted);
     const of = isResource ? 'resource' : STATISTICS.test(parent) ? 'statistics' : 'result';
     const context = { parent, of, isListed: isListed || isDeleted, hasId, hasList } as const;
+    const own = isObject(value) && Object.hasOwn(value, clientId) ? value[clientId] : null;
+    if (!isResource && typeof own !== 'object')
+      for (const words of ['deleted', 'result'])
+        parts.push({ member: { words, value: own }, ...context });
     for (const member of members) {
       const { words, value: inner } = member;
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
       if (!isState) parts.push({ member, ...context });
       if (isResource) continue;
-      if (words === clientId && typeof inner !== 'object')
-        for (const meaning of ['deleted', 'result'])
-          parts.push({ member: { words: meaning, value: inner }, ...context });
       if (typeof inner === 'object' && !EXCLUDED.test(words))
         visit(inner, isError(parent) ? parent : words, depth + 1, isListed);
     }
