@@ -24,7 +24,7 @@ export function encodeCursor({ page, index, token }: Edge): string {
 }
 
 /**
- * The cursor of a page without records: its items come after it. Opaque to clients as any other.
+ * The cursor before the first item of a page, for a page after those without items. Opaque to clients.
  * @param hasPrevious Whether the list has items before that page.
  */
 export function encodePageCursor(token: PageToken | null, hasPrevious: boolean): string {

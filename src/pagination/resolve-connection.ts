@@ -12,7 +12,10 @@ export type Connection<Item extends ListItem = ListItem> = {
   readonly edges: readonly Edge<Item>[];
   /** The cursor of the first item; undefined if there is none. */
   startCursor(): string | undefined;
-  /** The cursor of the last item that was inspected, selected or not, or of the next page after pages without any; undefined at the end of a list without items. */
+  /**
+   * The cursor of the last item that was inspected, selected or not. After pages without items, the cursor of the next
+   * page. Undefined at the end of a list without items.
+   */
   endCursor(): string | undefined;
   hasNextPage(): boolean;
   readonly hasPreviousPage: boolean;

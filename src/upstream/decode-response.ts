@@ -5,8 +5,9 @@ import { type FailureStatus, toStatusError } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
 
 /**
- * Which bodies an operation accepts. `json` requires JSON. `list` also accepts an empty body, as null. `text` also accepts an empty body, and plain text. `any`
- * accepts everything; a body that is neither JSON nor plain text is then `undefined`.
+ * Which bodies an operation accepts. `json` requires JSON. `list` also accepts an empty body, which it reads as null.
+ * `text` also accepts an empty body and plain text. `any` accepts everything; a body that is neither JSON nor plain text
+ * is then `undefined`.
  */
 export type BodyKind = 'json' | 'list' | 'text' | 'any';
 
