@@ -9,7 +9,7 @@ import { buildASTSchema, parse } from 'graphql';
  * known here.
  */
 const OPERATIONS = 'src/client/operations.graphql';
-const OUTPUT = 'src/client/graphql.ts';
+const OUTPUT = 'src/client/operations.generated.ts';
 
 const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
 
@@ -32,9 +32,13 @@ const sections = await preset.buildGeneratesSection({
   plugins: [],
   pluginMap: {},
 });
-const section = sections.find(({ filename }) => filename === OUTPUT);
+const section = sections.find(({ filename }) => filename === 'src/client/graphql.ts'); // the preset's own name
 if (section === undefined) throw new Error(`The preset generated no ${OUTPUT}.`);
-const output = await codegen({ ...section, cache: (_namespace, _key, make) => make() });
+const output = await codegen({
+  ...section,
+  filename: OUTPUT,
+  cache: (_namespace, _key, make) => make(),
+});
 const generated = output.replace('@graphql-typed-document-node/core', './typed-document.ts');
 
 if (!process.argv.includes('--check')) {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../src/client/operations.generated.ts';
 import { SETTING_NAMES, toFlag } from '../src/config/settings.ts';
 import { keytrailInProcess, startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';

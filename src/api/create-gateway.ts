@@ -7,9 +7,9 @@ import { checkContract } from '../config/contract-schema.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway } from '../gateway.ts';
+import { GRAPHQL_PATH } from '../http/endpoints.ts';
+import type { Gateway } from '../http/gateway-type.ts';
 import type { GatewayLog } from '../observability/observer.ts';
-import type { Gateway } from '../server/gateway-type.ts';
-import { GRAPHQL_PATH } from '../server/routes.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
 import { requireSupportedNode } from './node-version.ts';
 

@@ -1,5 +1,5 @@
+import { GRAPHQL_PATH } from '../http/endpoints.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import { GRAPHQL_PATH } from '../server/routes.ts';
 
 /** What the banner shows. */
 export type BannerFacts = {

@@ -1,13 +1,14 @@
 import { ConfigError } from '../config/config-error.ts';
 import { GatewayError } from '../errors.ts';
+import { compareTrails, type Place } from '../tools/record/compare.ts';
+import { readTrail } from '../tools/record/trail.ts';
+import { cut } from '../tools/show-value.ts';
+import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
-import { read } from './learn/responses.ts';
-import { cut } from './learn/show-value.ts';
 import { connect } from './live-service.ts';
-import { compareTrails, type Place } from './recording/compare.ts';
-import { openRecording, readTrail } from './recording/trail.ts';
+import { openRecording } from './open-recording.ts';
+import { read } from './read-files.ts';
 import type { Runtime } from './runtime.ts';
-import { wrap } from './wrap.ts';
 
 /**
  * Runs `keytrail check`: reads the trail of a live service as `record` does, and prints how its mapping differs from that

@@ -1,6 +1,6 @@
 import { type Parameter, SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import { wrap } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, OPTIONS } from './commands.ts';
-import { wrap } from './wrap.ts';
 
 /** Names with the paragraphs that describe them, under a heading. */
 type Section = readonly [heading: string, rows: readonly Row[]];

@@ -2,11 +2,11 @@ import { ConfigError } from '../config/config-error.ts';
 import { parseContract } from '../config/contract-schema.ts';
 import { quote } from '../config/value-types.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import { learnContract, withoutDefaults } from '../tools/learn/learn-contract.ts';
+import { formatReport } from '../tools/learn/report.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
-import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
-import { formatReport } from './learn/report.ts';
-import { loadResponses, read } from './learn/responses.ts';
+import { loadResponses, read } from './read-files.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

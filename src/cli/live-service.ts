@@ -1,8 +1,8 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { isBearer } from '../upstream/bearer.ts';
+import { createRestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
-import { createRestClient } from '../upstream/rest-client.ts';
 import { NO_TRACE } from '../upstream/types.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';

@@ -7,14 +7,15 @@ import { EVENT_FIELDS } from '../inference/event-fields.ts';
 import { completeLogin } from '../inference/login.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { readLogin } from '../mapping/login.ts';
+import { redact } from '../tools/record/redact.ts';
+import { eventsOf, readTrail, type TrailPage } from '../tools/record/trail.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
-import { loadSaved } from './learn/responses.ts';
 import { connect } from './live-service.ts';
-import { redact } from './recording/redact.ts';
-import { eventsOf, openRecording, readTrail, type TrailPage } from './recording/trail.ts';
+import { openRecording } from './open-recording.ts';
+import { loadSaved } from './read-files.ts';
 import type { Runtime } from './runtime.ts';
-import { wrap } from './wrap.ts';
 
 /**
  * Runs `keytrail record`: reads pages of the trail of a live service, and writes them without credentials and personal

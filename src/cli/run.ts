@@ -36,7 +36,7 @@ export async function run(runtime: Runtime): Promise<number> {
         return await (await import('./check.ts')).check(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
-        const { createSchema } = await import('../schema/index.ts');
+        const { createSchema } = await import('../create-schema.ts');
         const { printClientSchema, printSubgraph } = await import('../schema/federation.ts');
         const printSchema = commandLine.forClients ? printClientSchema : printSubgraph;
         runtime.stdout.write(printSchema(createSchema()));

@@ -2,8 +2,8 @@ import { loadSettings } from '../config/load.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import { read } from './learn/responses.ts';
-import { openRecording } from './recording/trail.ts';
+import { openRecording } from './open-recording.ts';
+import { read } from './read-files.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { assembleGateway } from '../gateway.ts';
+import { GRAPHQL_PATH } from '../http/endpoints.ts';
+import type { Gateway } from '../http/gateway-type.ts';
+import { listen } from '../http/http-server.ts';
+import { prefersPage } from '../http/media-types.ts';
+import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import type { Gateway } from '../server/gateway-type.ts';
-import { listen } from '../server/http-server.ts';
-import { prefersPage } from '../server/media-types.ts';
-import { RESPONSE_HEADERS } from '../server/plugins/use-response-headers.ts';
-import { GRAPHQL_PATH } from '../server/routes.ts';
 import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';

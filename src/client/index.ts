@@ -2,7 +2,7 @@ export type { ErrorCode, FailureReason } from '../errors.ts';
 export { type MutationResult, OperationError, SessionLost, wasRefused } from './errors.ts';
 export type { ExplainedEntry, Explanation } from './explanation.ts';
 export type { Batch, Follow, FollowOptions, Timers } from './follow.ts';
-export * from './graphql.ts';
+export * from './operations.generated.ts';
 export {
   type Document,
   type Fetch,

@@ -1,7 +1,7 @@
 import { isUnauthenticated, OperationError, SessionLost, wasRefused } from './errors.ts';
 import { createFollow, type Follow, type Timers } from './follow.ts';
-import { type LoginCredential, LoginDocument } from './graphql.ts';
 import { toLoginFailure } from './login-failure.ts';
+import { type LoginCredential, LoginDocument } from './operations.generated.ts';
 import { type Document, isMutation, type RequestOptions, type Result, request } from './request.ts';
 
 /** The tokens of a session. */

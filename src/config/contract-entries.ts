@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { POINTER } from '../mapping/json-pointer.ts';
-import { splitMemberName } from '../mapping/member-names.ts';
+import { lastWords } from '../mapping/member-names.ts';
+import { isFailureFlag } from '../mapping/outcome.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
 import { compileTimePattern } from '../util/time-pattern.ts';
 import { isTimeZone } from '../util/time-zone.ts';
@@ -216,24 +217,12 @@ const LAST_PAGE_FLAG = /\b(?:last|final|done|complete|completed|no more)(?: page
 
 /** Pointers of a flag that is true if there are more pages. */
 export const moreFlag = pointers.superRefine((entry, context) => {
-  const isInverted = [entry].flat().some((pointer) => LAST_PAGE_FLAG.test(wordsOf(pointer ?? '')));
+  const isInverted = [entry]
+    .flat()
+    .some((pointer) => LAST_PAGE_FLAG.test(lastWords(pointer ?? '')));
   if (isInverted) {
     const message =
       'has the name of a flag that is true on the last page. Omit the entry: such flags are inferred';
     context.addIssue({ code: 'custom', message });
   }
 });
-
-/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
-const FAILURE_FLAG =
-  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)(?: flag| indicator)?$/;
-
-/** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
-export function isFailureFlag(pointer: string): boolean {
-  return FAILURE_FLAG.test(wordsOf(pointer));
-}
-
-/** The words of the last token of a pointer. */
-function wordsOf(pointer: string): string {
-  return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
-}

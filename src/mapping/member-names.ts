@@ -59,3 +59,8 @@ function toSingular(word: string): string {
   if (word.length < 4 || /(?:ss|us|is)$/.test(word)) return word;
   return word.replace(/ies$/, 'y').replace(/s$/, '');
 }
+
+/** The words of the last token of a pointer. */
+export function lastWords(pointer: string): string {
+  return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
+}

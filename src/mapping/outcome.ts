@@ -1,3 +1,4 @@
+import { lastWords } from './member-names.ts';
 /** Whether an action succeeded. */
 export type EventOutcome = 'SUCCESS' | 'FAILURE';
 
@@ -31,4 +32,13 @@ export function parseHttpStatus(value: unknown): EventOutcome | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   if (!/^[2-5]\d\d$/.test(String(value))) return null;
   return Number(value) < 400 ? 'SUCCESS' : 'FAILURE';
+}
+
+/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
+const FAILURE_FLAG =
+  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)(?: flag| indicator)?$/;
+
+/** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
+export function isFailureFlag(pointer: string): boolean {
+  return FAILURE_FLAG.test(lastWords(pointer));
 }

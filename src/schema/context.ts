@@ -4,13 +4,12 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
 import { toCaller } from '../upstream/fair-dispatcher.ts';
+import type { RestClient, UnauthenticatedCalls } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
-import type { RestClient, UnauthenticatedCalls } from '../upstream/rest-client.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
-import { createRecorder, type Recorder } from './explain.ts';
+import { createRecorder, type Recorder } from './explain-recorder.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { parsePointer } from './pointer-arguments.ts';
-import type { StreamTimers } from './poll-stream.ts';
 
 /** What every resolver is given, for one request. Nothing in it outlives the request or is shared with another. */
 export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> & {
@@ -38,6 +37,14 @@ export type Context = Pick<SharedServices, 'contract' | 'reportDrift' | 'now'> &
   readonly stream: Stream;
   /** Given if the client asks for an explanation. */
   readonly recorder?: Recorder | undefined;
+};
+
+/** The time of streams. */
+export type StreamTimers = {
+  /** Monotonic time in milliseconds. */
+  readonly clock: () => number;
+  /** Waits for milliseconds. It rejects, or resolves early, if the signal is aborted. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<unknown>;
 };
 
 /** What a subscription needs. */

@@ -3,8 +3,8 @@ import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/fetch-pages.ts';
+import type { AuthorizedCalls, RestClient } from '../upstream/http-client.ts';
 import { type Path, withPage } from '../upstream/path.ts';
-import type { AuthorizedCalls, RestClient } from '../upstream/rest-client.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';
 import { type PrefixOptions, sufficientPrefix } from './sufficient-prefix.ts';
 

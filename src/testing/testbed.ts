@@ -13,13 +13,13 @@ import {
   type Result,
   request,
 } from '../client/index.ts';
+import { GRAPHQL_PATH } from '../http/endpoints.ts';
+import type { Gateway } from '../http/gateway-type.ts';
+import { listen } from '../http/http-server.ts';
 import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import type { Gateway } from '../server/gateway-type.ts';
-import { listen } from '../server/http-server.ts';
-import { GRAPHQL_PATH } from '../server/routes.ts';
 import { createClock } from './clock.ts';
 import { createScript, type TestbedResponse } from './script.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatContract } from '../../src/cli/learn/ready-line.ts';
-import { parseHeaders } from '../../src/cli/learn/responses.ts';
-import { cut, isSecret, showValue } from '../../src/cli/learn/show-value.ts';
-import { detectFormats } from '../../src/cli/learn/time-candidates.ts';
+import { parseHeaders } from '../../src/cli/read-files.ts';
 import { compileTime, parseTime } from '../../src/mapping/time.ts';
+import { formatContract } from '../../src/tools/learn/contract-lines.ts';
+import { detectFormats } from '../../src/tools/learn/time-candidates.ts';
+import { cut, isSecret, showValue } from '../../src/tools/show-value.ts';
 
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { SETTINGS } from '../../src/config/settings.ts';
-import type { ListeningServer } from '../../src/server/http-server.ts';
+import type { ListeningServer } from '../../src/http/http-server.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { records } from '../helpers/live-trail.ts';
 import { type Handler, startService } from '../helpers/service.ts';

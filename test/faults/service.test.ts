@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { startServiceProcess } from '../../bench/resilience/service.ts';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startRawService } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
-import type { TypedDocumentString } from '../../src/client/graphql.ts';
+import type { TypedDocumentString } from '../../src/client/operations.generated.ts';
 import { assembleGateway, type GatewayDependencies } from '../../src/gateway.ts';
-import type { Gateway } from '../../src/server/gateway-type.ts';
-import { type ListeningServer, listen } from '../../src/server/http-server.ts';
+import type { Gateway } from '../../src/http/gateway-type.ts';
+import { type ListeningServer, listen } from '../../src/http/http-server.ts';
 
 /** A gateway under test, with its log lines. */
 export type TestGateway = Gateway & { readonly logged: string[] };

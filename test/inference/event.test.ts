@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument } from '../../src/client/graphql.ts';
+import { AuditDocument } from '../../src/client/operations.generated.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { firstOfList } from '../../src/mapping/event.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';

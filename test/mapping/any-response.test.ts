@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FIELDS } from '../../src/cli/learn/learn-contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit, completeContract } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
 import { readDeletion } from '../../src/schema/api-key.ts';
+import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 
 /** Any JSON, with keys that inference recognises, and keys that are special in JavaScript. */

@@ -2,7 +2,7 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument } from '../../src/client/graphql.ts';
+import { AuditDocument, DeleteApiKeyDocument } from '../../src/client/operations.generated.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 import { createTelemetry, type Telemetry } from '../helpers/telemetry.ts';

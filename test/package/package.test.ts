@@ -116,7 +116,7 @@ describe('the package', () => {
         return map === undefined ? [] : JSON.parse(await readFile(join(dist, map), 'utf8')).sources;
       }),
     );
-    expect(sources.flat()).toContain('../src/upstream/rest-client.ts');
+    expect(sources.flat()).toContain('../src/upstream/http-client.ts');
   });
 
   it('maps stack traces to the source', async () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import { DIGEST_LENGTH } from '../../src/pagination/digest.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,
   encodeCheckpoint,
   MAX_KNOWN,
-} from '../../src/pagination/checkpoint.ts';
-import { DIGEST_LENGTH } from '../../src/pagination/digest.ts';
+} from '../../src/tail/checkpoint.ts';
 
 const DIGEST = fc.stringMatching(new RegExp(`^[\\w-]{${DIGEST_LENGTH}}$`));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createKnownMatcher } from '../../src/pagination/match-known.ts';
+import { createKnownMatcher } from '../../src/tail/match-known.ts';
 
 function matchKnown(list: readonly string[], known: readonly string[]) {
   const matcher = createKnownMatcher(known);

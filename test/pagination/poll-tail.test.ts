@@ -4,14 +4,14 @@ import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import type { PageToken } from '../../src/mapping/next-page.ts';
 import type { Instant } from '../../src/mapping/time.ts';
+import { digest, identityText } from '../../src/pagination/digest.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,
   encodeCheckpoint,
   MAX_KNOWN,
-} from '../../src/pagination/checkpoint.ts';
-import { digest, identityText } from '../../src/pagination/digest.ts';
-import { pollTail } from '../../src/pagination/poll-tail.ts';
+} from '../../src/tail/checkpoint.ts';
+import { pollTail } from '../../src/tail/poll-tail.ts';
 import { record } from '../helpers/live-trail.ts';
 
 const OPTIONS = { order: null, since: null, isSinceForwarded: false, selection: '' } as const;

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { learnContract } from '../../src/cli/learn/learn-contract.ts';
-import { formatReport } from '../../src/cli/learn/report.ts';
 import { createContractJsonSchema } from '../../src/config/contract-json-schema.ts';
 import { checkContract, parseContract } from '../../src/config/contract-schema.ts';
 import { FAILURES } from '../../src/errors.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
+import { learnContract } from '../../src/tools/learn/learn-contract.ts';
+import { formatReport } from '../../src/tools/learn/report.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 import { createFolder, runFor } from '../helpers/recording.ts';

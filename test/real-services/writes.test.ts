@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCheckpoint } from '../../src/pagination/checkpoint.ts';
+import { encodeCheckpoint } from '../../src/tail/checkpoint.ts';
 import { ask, type Overrides } from '../helpers/gateway.ts';
 import {
   type LiveTrail,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument } from '../../src/client/graphql.ts';
+import { AuditDocument } from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { buildSchema, isInputObjectType, parse, printSchema, visit } from 'graphql';
 import * as graphql15 from 'graphql-15';
 import { describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/create-schema.ts';
 import { printClientSchema } from '../../src/schema/federation.ts';
-import { createSchema } from '../../src/schema/index.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 
 const SUBGRAPH = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');

@@ -2,11 +2,15 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/client/explanation.ts';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
+import type { Gateway } from '../../src/http/gateway-type.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
-import { createRecorder } from '../../src/schema/explain.ts';
-import type { Gateway } from '../../src/server/gateway-type.ts';
+import { createRecorder } from '../../src/schema/explain-recorder.ts';
 import { path } from '../../src/upstream/path.ts';
 import { NO_TRACE } from '../../src/upstream/types.ts';
 import { CANARY, expectNoCanary, withCanaries } from '../helpers/canary.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LoginDocument } from '../../src/client/graphql.ts';
+import { LoginDocument } from '../../src/client/operations.generated.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Kind, parse, print, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/create-schema.ts';
 import { printSubgraph } from '../../src/schema/federation.ts';
-import { createSchema } from '../../src/schema/index.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

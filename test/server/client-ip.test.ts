@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readClientIp } from '../../src/server/client-ip.ts';
+import { readClientIp } from '../../src/http/client-ip.ts';
 
 const PEER = '198.51.100.9';
 

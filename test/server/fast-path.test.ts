@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Gateway } from '../../src/server/gateway-type.ts';
+import type { Gateway } from '../../src/http/gateway-type.ts';
 import { compareBothPaths, VARIABLES } from '../helpers/both-paths.ts';
 import { documentsOfTheSuite, type GeneratedRequest } from '../helpers/documents.ts';
 import { gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';

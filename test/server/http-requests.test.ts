@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, LoginDocument } from '../../src/client/graphql.ts';
+import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver, onPort, post, type WireError } from '../helpers/gateway.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { LoginDocument } from '../../src/client/graphql.ts';
+import { LoginDocument } from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, startService } from '../helpers/service.ts';
 

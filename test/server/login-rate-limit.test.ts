@@ -1,9 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, vi } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
-import type { Gateway } from '../../src/server/gateway-type.ts';
-import { createLoginRateLimiter } from '../../src/server/login-rate-limit.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
+import type { Gateway } from '../../src/http/gateway-type.ts';
+import { createLoginRateLimiter } from '../../src/http/login-rate-limit.ts';
 import { ask, codeOf, gatewayOver, onPort, type Result } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

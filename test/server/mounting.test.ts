@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Gateway } from '../../src/server/gateway-type.ts';
+import type { Gateway } from '../../src/http/gateway-type.ts';
 import { codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
 import { serve } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';

@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { parseTime } from '../../src/mapping/time.ts';

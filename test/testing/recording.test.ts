@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { createFolder, runFor } from '../helpers/recording.ts';
 import { startService } from '../helpers/service.ts';

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver, type Result } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, LoginDocument } from '../../src/client/graphql.ts';
+import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
 import { type Caller, createFairDispatcher } from '../../src/upstream/fair-dispatcher.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
 import { startRawService } from '../helpers/raw-socket.ts';

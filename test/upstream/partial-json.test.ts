@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FIELDS } from '../../src/cli/learn/learn-contract.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { type AuditPage, readAuditPage } from '../../src/mapping/audit-page.ts';
@@ -9,6 +8,7 @@ import { decodeCursor } from '../../src/pagination/cursor.ts';
 import { findItem } from '../../src/pagination/find-item.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
 import { sufficientPrefix } from '../../src/schema/sufficient-prefix.ts';
+import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
 import { decodeResponse } from '../../src/upstream/decode-response.ts';
 import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-json.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument, LoginDocument } from '../../src/client/graphql.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
 import { startRawService } from '../helpers/raw-socket.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseBearer } from '../../src/upstream/bearer.ts';
+import { createRestClient } from '../../src/upstream/http-client.ts';
 import { path } from '../../src/upstream/path.ts';
-import { createRestClient } from '../../src/upstream/rest-client.ts';
 import { NO_TRACE } from '../../src/upstream/types.ts';
 import { startService } from '../helpers/service.ts';
 

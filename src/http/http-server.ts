@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Gateway } from './gateway-type.ts';
+import { RESPONSE_HEADERS } from './send-response.ts';
+
+/** Where to listen, and how to shut down. */
+export type ListenOptions = {
+  readonly host: string;
+  /** 0 chooses a free port. */
+  readonly port: number;
+  /** {@link listen} aborts it when the shutdown begins; `/health/ready` then responds with 503. */
+  readonly draining: AbortController;
+  /** Drain period: how long the port stays open while not ready, so that load balancers notice; milliseconds. */
+  readonly drainMs: number;
+  /** Shutdown deadline: open connections are then closed; milliseconds, including the drain period. */
+  readonly timeoutMs: number;
+};
+
+/** A gateway that listens on a port. Disposing it finishes the requests in flight, then closes the port. */
+export type ListeningServer = AsyncDisposable & {
+  /** Without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+};
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than load balancers keep idle connections (usually 60 s): a POST sent while we close its connection is lost. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const SWEEP_MS = 500;
+
+/**
+ * Serves a gateway on a port.
+ * @throws Node's error if it cannot listen there, with `code` EADDRINUSE, EACCES …
+ */
+export async function listen(
+  { handle }: Pick<Gateway, 'handle'>,
+  options: ListenOptions,
+): Promise<ListeningServer> {
+  const { host, port, draining, drainMs, timeoutMs } = options;
+  // In arrival order. An array, not a Set: V8 chains the old hash tables of a Set that changes often, and a promoted one
+  // retains every later response until a major GC.
+  const pending: ServerResponse[] = [];
+
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: SWEEP_MS, // Node's default, 30 s, would enforce both timeouts late
+      requireHostHeader: false, // validateRequest responds with JSON instead
+    },
+    (request, response) => {
+      if (draining.signal.aborted) {
+        // No request is processed after a response with `connection: close` (RFC 9112, section 9.6).
+        const { socket } = request;
+        if (!socket.writable || pending.some(({ req }) => req.socket === socket)) return;
+        response.shouldKeepAlive = false;
+      }
+      pending.push(response);
+      response.once('close', () => pending.splice(pending.indexOf(response), 1));
+      void handle(request, response);
+    },
+  );
+  // Bytes that are not HTTP: there is no response object, so write to the socket.
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The client would take it for the response to an earlier request, or for a part of one.
+    const isMisplaced = pending.some(
+      ({ req, headersSent }) => req.socket === socket && (req.complete || headersSent),
+    );
+    const response = toRawResponse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request');
+    // Destroyed explicitly: Node applies no timeout to this socket any more, and the client may never close it.
+    if (socket.writable && !isMisplaced) socket.end(response, () => socket.destroy());
+    else socket.destroy();
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+
+  const address = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: toUrl(address),
+    port: address.port,
+    [Symbol.asyncDispose]: async () => {
+      draining.abort();
+      const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
+      // Otherwise a keep-alive client could send requests for ever. Of pipelined responses, the last closes the connection.
+      const last = new Map(pending.map((response) => [response.req.socket, response]));
+      for (const response of last.values()) response.shouldKeepAlive = false;
+      await wait(Math.min(drainMs, timeoutMs));
+      const closed = once(server, 'close');
+      server.close();
+      // Node counts a connection without any request as active. One that is sending its headers has until the next sweep.
+      const sweep = setInterval(() => {
+        if (pending.length === 0) server.closeAllConnections();
+      }, SWEEP_MS);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    },
+  };
+}
+
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+function toRawResponse(status: string): string {
+  const headers = Object.entries({ connection: 'close', 'content-length': 0, ...RESPONSE_HEADERS });
+  return [`HTTP/1.1 ${status}`, ...headers.map((header) => header.join(': ')), '\r\n'].join('\r\n');
+}
+
+function toUrl({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,174 @@
+import { addAbortListener } from 'node:events';
+import { GraphQLError } from 'graphql';
+import {
+  type GraphQLParams,
+  getSSEProcessor,
+  isAsyncIterable,
+  type Plugin,
+  processRegularResult,
+} from 'graphql-yoga';
+import { GatewayError } from '../errors.ts';
+import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../http/media-types.ts';
+import { toErrorResponse } from './use-error-codes.ts';
+import type { RequestLogContext } from './use-request-report.ts';
+
+const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
+
+/** What the plugin puts on the server context. */
+type EventsContext = RequestLogContext & { isSentAsEvents?: true };
+
+/**
+ * Accepts GET, and POST of JSON, from clients that accept JSON or, for a subscription, server-sent events. Rejects forms
+ * and plain text, which browsers send to other origins without a preflight. Any failure to read a request is BAD_REQUEST,
+ * and its message quotes no input. `shutdown` ends the pings of streams.
+ */
+export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, EventsContext> {
+  const sendEvents = createEventSender(shutdown);
+  return {
+    onRequestParse(hook) {
+      const { request, requestParser, setRequestParser } = hook;
+      // Before execution: Yoga checks it afterwards, when the tokens of a login would be lost.
+      if (preferredType(request) === undefined && !acceptsEvents(request)) {
+        const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
+        return hook.endResponse(toErrorResponse(error, { status: 406 }, hook));
+      }
+      if (request.method === 'POST') {
+        checkContentType(request.headers);
+        setRequestParser((post) => orBadRequest(() => parseBody(post)));
+      } else if (requestParser !== undefined) {
+        setRequestParser((get) => orBadRequest(async () => toParams(await requestParser(get))));
+      }
+    },
+    onParams({ params: { query, extensions } }) {
+      if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
+    },
+    onExecute({ args: { contextValue }, setResultAndStopExecution }) {
+      if (preferredType(contextValue.request) === undefined)
+        setResultAndStopExecution({ errors: [badRequest(NOT_ACCEPTABLE, 406)] });
+    },
+    onSubscribe({ args: { contextValue }, setResultAndStopExecution }) {
+      if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
+      else setResultAndStopExecution({ errors: [badRequest(EVENTS_ONLY, 406)] });
+    },
+    onResultProcess({ request, result, serverContext, setResultProcessor }) {
+      // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
+      if (isAsyncIterable(result) || serverContext.isSentAsEvents) {
+        setResultProcessor(sendEvents, EVENT_STREAM);
+      } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
+    },
+  };
+}
+
+/**
+ * Sends results as Yoga does, but its streams read ahead by 64 KiB, a pending read delays their cancellation until the next
+ * ping, and the pings of one that nobody reads would keep the process running after the gateway was disposed.
+ */
+function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProcessor> {
+  const toEvents = getSSEProcessor();
+  return (result, fetchAPI, mediaType) => {
+    const results = isAsyncIterable(result)
+      ? result[Symbol.asyncIterator]()
+      : [result].flat().values();
+    const pings = new DisposableStack();
+    const next = async () => {
+      const item = await results.next();
+      if (item.done) pings.dispose();
+      return item;
+    };
+    class EventStream extends ReadableStream<Uint8Array> {
+      constructor({ cancel: stopPings, ...source }: UnderlyingDefaultSource<Uint8Array>) {
+        const cancel = async () => {
+          pings.dispose();
+          await results.return?.();
+        };
+        super({ ...source, cancel });
+        pings.defer(() => void stopPings?.());
+        pings.use(addAbortListener(shutdown, () => pings.dispose()));
+      }
+    }
+    const streams = { Response, ReadableStream: EventStream as typeof ReadableStream }; // no byte stream is created
+    const iterable = { [Symbol.asyncIterator]: () => ({ next }) };
+    return toEvents(iterable, { ...fetchAPI, ...streams }, mediaType);
+  };
+}
+
+const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
+
+const EVENTS_ONLY =
+  'A subscription is sent as server-sent events: send `accept: text/event-stream`.';
+
+function acceptsEvents({ headers }: Pick<Request, 'headers'>): boolean {
+  return preferMediaType(headers.get('accept'), [EVENT_STREAM]) !== undefined;
+}
+
+function preferredType({ headers }: Pick<Request, 'headers'>) {
+  return preferMediaType(headers.get('accept'), RESPONSE_TYPES);
+}
+
+function checkContentType(headers: Headers): void {
+  if (!/^(?:identity)?$/i.test(headers.get('content-encoding') ?? ''))
+    throw badRequest('Send the body uncompressed, without `content-encoding`.', 415);
+  const contentType = headers.get('content-type');
+  if (contentType !== null && REQUEST_TYPE.test(contentType)) return;
+  const status = contentType === null ? 400 : 415;
+  throw badRequest('POST a JSON body with `content-type: application/json`.', status);
+}
+
+async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GraphQLError) throw error;
+    throw badRequest('The request contains invalid JSON.');
+  }
+}
+
+/**
+ * Replaces Yoga's parser, which only knows lower-case content types, and alters invalid UTF-8 and long integers: a
+ * deletion could then hit another key than the one that was meant.
+ */
+async function parseBody(request: Request): Promise<GraphQLParams> {
+  const text = UTF_8.decode(await request.arrayBuffer());
+  const params = toParams(JSON.parse(text));
+  if (mayLoseDigits(text)) JSON.stringify(params, rejectUnsafeInteger);
+  return params;
+}
+
+/** Ignores unknown members, as the GraphQL-over-HTTP specification requires. Empty texts are none: clients send them. */
+export function toParams(given: unknown): GraphQLParams {
+  if (typeof given !== 'object' || given === null)
+    throw badRequest('The body must be a JSON object.');
+  if (Array.isArray(given)) return given as GraphQLParams; // Yoga rejects batches
+  const { query, variables, operationName, extensions } = Object(given);
+  return {
+    query,
+    variables: orNone(variables),
+    operationName: orNone(operationName),
+    extensions: orNone(extensions),
+  };
+}
+
+const orNone = <Value>(value: Value) => (value === '' ? undefined : value);
+
+function rejectUnsafeInteger(_name: string, value: unknown): unknown {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+  throw badRequest('An integer is too large to be exact in JSON: send it as a string.');
+}
+
+/** Status 200, as in Apollo Server. */
+function notPersisted(): GraphQLError {
+  const { message, extensions } = new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED');
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 200 } } });
+}
+
+function badRequest(message: string, status = 400): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status } } });
+}
+
+/** Decodes a body; throws if it is not UTF-8. */
+export const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whether a JSON text may contain an integer beyond 2^53, which `JSON.parse` rounds. */
+export function mayLoseDigits(json: string): boolean {
+  return /\d{16}|\d[eE]/.test(json);
+}

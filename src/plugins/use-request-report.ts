@@ -1,0 +1,113 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  getOperationAST,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import { isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Routes } from '../http/endpoints.ts';
+import type { RequestOutcome } from '../observability/observer.ts';
+import type { OngoingRequest, ReportedError } from '../observability/reporter.ts';
+import type { Stream } from '../schema/context.ts';
+import type { RequestIdContext } from './use-request-id.ts';
+
+/** What useRequestReport collects on the server context until the response. */
+export type RequestLogContext = RequestIdContext & {
+  /** Undefined for CORS preflights, to which Yoga responds before any onRequest. */
+  report?: OngoingRequest;
+  /** Undefined if no operation was executed. */
+  executed?: Omit<RequestOutcome, 'status'> | undefined;
+  /** Errors of the response. */
+  errors?: readonly ReportedError[] | undefined;
+  /** Set while a subscription is sent. */
+  subscription?: { payloads: number };
+  /** Of the operation's context, once there is one. */
+  readonly stream?: Pick<Stream, 'endReason'>;
+};
+
+/**
+ * Reports each request: calls `begin` when it arrives, and `end` of what `begin` returned with its response; of a
+ * subscription `start` with its response, and `end` with the end of the stream.
+ */
+export function useRequestReport(
+  { toEndpoint }: Pick<Routes, 'toEndpoint'>,
+  begin: (requestId: string, request: Request, url: URL) => OngoingRequest,
+  isShutDown: () => boolean,
+): Plugin<RequestLogContext, RequestLogContext> {
+  return {
+    onRequest({ request, url, serverContext }) {
+      serverContext.report = begin(serverContext.requestId, request, url);
+    },
+    // Yoga's contextValue is serverContext.
+    onExecute: ({ args }) => {
+      args.contextValue.executed = describeOperation(args);
+    },
+    onSubscribe: ({ args }) => {
+      const { contextValue } = args;
+      const executed = describeOperation(args);
+      contextValue.executed = executed;
+      return {
+        onSubscribeResult: ({ result }) => {
+          if (!isAsyncIterable(result)) return undefined;
+          const subscription = { payloads: 0 };
+          contextValue.subscription = subscription;
+          return {
+            onNext: ({ result: { errors } }) => {
+              subscription.payloads += 1;
+              contextValue.errors = errors;
+              contextValue.report?.payload();
+            },
+            onEnd: () => {
+              const { report, errors } = contextValue;
+              const ended = describeEnd(contextValue, isShutDown());
+              report?.end({ ...executed, status: 200, ...subscription, ended }, errors);
+            },
+          };
+        },
+      };
+    },
+    onResultProcess({ result, serverContext }) {
+      if (isAsyncIterable(result) || Array.isArray(result)) return;
+      serverContext.errors = result.errors;
+    },
+    onResponse({ request, response, serverContext }) {
+      const { report, executed, errors, subscription } = serverContext;
+      if (subscription !== undefined && executed !== undefined) return report?.start(executed);
+      const subject = executed ?? toEndpoint(request.method, new URL(request.url).pathname);
+      const aborted = request.signal.aborted && ({ aborted: true } as const);
+      report?.end({ ...subject, status: response.status, ...aborted }, errors);
+    },
+  };
+}
+
+function describeEnd({ errors, stream }: RequestLogContext, isShutDown: boolean) {
+  if (errors) return 'error';
+  return stream?.endReason() ?? (isShutDown ? 'shutdown' : 'client');
+}
+
+/** Only valid documents are executed, so these names are names of the schema. */
+function describeOperation({ document, operationName }: ExecutionArgs) {
+  const operation = getOperationAST(document, operationName);
+  if (!operation) return undefined;
+  const fields = [...rootFields(document, operation.selectionSet)].join(',');
+  return { operation: operation.operation, fields };
+}
+
+/** Visits each fragment once: the number of nested spreads can be exponential. */
+function rootFields({ definitions }: DocumentNode, root: SelectionSetNode): ReadonlySet<string> {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  const fields = new Set<string>();
+  const visited = new Set<SelectionSetNode | undefined>([undefined]);
+  const visit = (set: SelectionSetNode | undefined) => {
+    if (visited.has(set)) return;
+    visited.add(set);
+    for (const selection of set?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
+      else visit(fragments.find(({ name }) => name.value === selection.name.value)?.selectionSet);
+    }
+  };
+  visit(root);
+  return fields;
+}

@@ -1,0 +1,52 @@
+import { type ClassifiedField, classifyField } from '../../inference/classify-paths.ts';
+import { profileFields } from '../../inference/profile-fields.ts';
+import { parseTime } from '../../mapping/time.ts';
+import { isSecret } from '../show-value.ts';
+
+/** A field of the records that no entry of the contract reads. */
+export type Candidate = ClassifiedField & {
+  /** Its values as texts. */
+  readonly texts: readonly string[];
+  /** Whether every value is a text or a number. */
+  readonly isScalar: boolean;
+  readonly isSecret: boolean;
+  /** Whether it is the first field of the records. */
+  readonly isFirst: boolean;
+};
+
+/** Lists the fields of some records that are not among the pointers that a contract reads. */
+export function listCandidates(
+  records: readonly unknown[],
+  isRead: (pointer: string) => boolean,
+): readonly Candidate[] {
+  const fields = profileFields(records);
+  return fields
+    .filter(({ pointer }) => pointer !== '' && !isRead(pointer))
+    .map((field) => ({
+      ...classifyField(field),
+      texts: field.values.map(String),
+      isScalar: field.values.every((value) => typeof value !== 'boolean'),
+      isSecret: field.values.some((value) => isSecret(field.pointer, value)),
+      isFirst: field === fields[0],
+    }));
+}
+
+/** The words of the last key of a path, such as `display name`. */
+export function lastWords({ meaning: { words }, path }: Candidate): string {
+  return path.includes('/') ? words.slice(-path.slice(path.lastIndexOf('/') + 1).length) : words;
+}
+
+/** Whether all values are different. */
+export function isUnique({ texts }: Candidate): boolean {
+  return new Set(texts).size === texts.length;
+}
+
+/** Whether every text matches. */
+export function areAll({ texts }: Candidate, pattern: RegExp): boolean {
+  return texts.length > 0 && texts.every((text) => pattern.test(text));
+}
+
+/** Whether a value is an instant, not a number that looks like one. */
+export function isTimeText({ values }: Candidate): boolean {
+  return values.every((value) => typeof value === 'string' && parseTime(value) !== null);
+}
