@@ -174,7 +174,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       documentCache,
       prepared.plugin, // needs `executed` of useRequestReport, and the document in documentCache
       useValueMasking({ hideSuggestions: !options.introspection }),
-      usePointerCheck(), // after the variables were checked
+      usePointerCheck(),
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
