@@ -64,6 +64,8 @@ export type GatewayDependencies = BodyLimits &
     readonly playground: PlaygroundOptions | null;
     /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
     readonly maxInFlight: number;
+    /** Event-loop lag above which GraphQL requests get 503, see `LoadSheddingOptions`. */
+    readonly maxLagMs?: number | undefined;
     /** Subscriptions above which further ones get OVERLOADED. */
     readonly maxSubscriptions: number;
     /** Origins that CORS allows to read responses, always without credentials. */
@@ -111,6 +113,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     createId,
     clock,
     maxInFlight: options.maxInFlight,
+    maxLagMs: options.maxLagMs,
   });
   const bodies = createBodyReader(options);
   const waitForTurn = createPipelining(options);
