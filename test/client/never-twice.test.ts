@@ -131,7 +131,7 @@ type Row = readonly [
 ];
 
 const UNKNOWN = 'not known';
-const fast: TestbedOptions = { upstream: { timeoutMs: 300 } };
+const fast: TestbedOptions = { upstream: { timeoutMs: 1000 } };
 const small: TestbedOptions = { upstream: { maxBytes: 2 ** 20 } };
 
 /** Responses that neither a login nor a deletion can use. */

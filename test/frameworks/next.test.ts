@@ -106,7 +106,7 @@ describe('the example of Next', () => {
         () => false,
       );
     };
-    await expect.poll(isOpen, { timeout: 10_000 }).toBe(false);
+    await expect.poll(isOpen).toBe(false);
     mayRespond.resolve();
     expect((await response).data).toEqual({ audit: { totalCount: 0 } });
     await next.status; // it exits although nothing has disposed the gateway
