@@ -44,7 +44,7 @@ function project(
       include,
       // Node runs the sources, as in production. Vite's module runner would load a second copy of graphql.
       experimental: { viteModuleRunner: false },
-      expect: { poll: { interval: 10, timeout: 10_000 } }, // on a busy machine, everything may take seconds
+      expect: { poll: { interval: 10, timeout: 30_000 } }, // on a busy machine, everything may take seconds
       ...options,
     },
   };
