@@ -1,118 +1,65 @@
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-// Node runs the sources, as in production. Vite's module runner would load a second copy of graphql.
-const experimental = { viteModuleRunner: false };
+type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 
-const RESOLVE_TO_SOURCES = new URL('test/helpers/resolve-to-sources.ts', import.meta.url).href;
+/** Imports the sources as `keytrail/…`, for the examples. */
+const SOURCES: Options = {
+  execArgv: ['--import', new URL('test/helpers/resolve-to-sources.ts', import.meta.url).href],
+};
+
+/** Importing a module has no side effects; importing all of them takes one second of CPU per file. */
+const SUITE: Options = { ...SOURCES, isolate: false, testTimeout: 60_000 };
+
+/** Folders of the suite for which any Node is the same: they test functions of values, and what services send. */
+const PORTABLE = [
+  ...['config', 'inference', 'mapping', 'pagination', 'real-services', 'released', 'schema'],
+  ...['shapes', 'testing'],
+];
+
+/** Folders that are no part of the suite, with the deadline of a test. */
+const OTHERS: Readonly<Record<string, Options>> = {
+  security: { testTimeout: 15_000 },
+  tail: { testTimeout: 300_000 },
+  package: { testTimeout: 120_000 },
+  docs: { testTimeout: 600_000, hookTimeout: 120_000, maxConcurrency: 4 },
+  browser: { testTimeout: 90_000 },
+  federation: { testTimeout: 30_000 },
+  frameworks: { testTimeout: 30_000 },
+  'graphql-clients': { ...SOURCES, testTimeout: 30_000 },
+  deploy: { testTimeout: 120_000 },
+  tools: { testTimeout: 60_000 },
+};
+
+const inFolders = (folders: readonly string[]) =>
+  folders.map((folder) => `test/${folder}/**/*.test.ts`);
+
+function project(
+  name: string,
+  include: string[],
+  options: Options,
+): TestProjectInlineConfiguration {
+  return {
+    test: {
+      name,
+      include,
+      // Node runs the sources, as in production. Vite's module runner would load a second copy of graphql.
+      experimental: { viteModuleRunner: false },
+      expect: { poll: { interval: 10, timeout: 30_000 } }, // on a busy machine, everything may take seconds
+      ...options,
+    },
+  };
+}
 
 export default defineConfig({
   test: {
     maxWorkers: '100%', // by default Vitest leaves a core unused; most of the suite waits for processes and sockets
     projects: [
-      {
-        test: {
-          name: 'suite',
-          include: ['test/**/*.test.ts'],
-          exclude: [
-            'browser',
-            'deploy',
-            'docs',
-            'federation',
-            'frameworks',
-            'graphql-clients',
-            'package',
-            'security',
-            'tail',
-            'tools',
-          ].map((folder) => `test/${folder}/**`),
-          execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
-          isolate: false, // importing a module has no side effects; importing all of them takes one second of CPU per file
-          experimental,
-          testTimeout: 15_000,
-        },
-      },
-      {
-        test: {
-          name: 'security',
-          include: ['test/security/**/*.test.ts'],
-          experimental,
-          testTimeout: 15_000,
-        },
-      },
-      {
-        test: {
-          name: 'tail',
-          include: ['test/tail/*.test.ts'],
-          experimental,
-          testTimeout: 300_000,
-        },
-      },
-      {
-        test: {
-          name: 'package',
-          include: ['test/package/**/*.test.ts'],
-          experimental,
-          testTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'docs',
-          include: ['test/docs/*.test.ts'],
-          experimental,
-          testTimeout: 300_000,
-          hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
-          experimental,
-          testTimeout: 90_000,
-        },
-      },
-      {
-        test: {
-          name: 'federation',
-          include: ['test/federation/**/*.test.ts'],
-          experimental,
-          testTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: 'frameworks',
-          include: ['test/frameworks/*.test.ts'],
-          experimental,
-          testTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: 'clients',
-          include: ['test/graphql-clients/*.test.ts'],
-          execArgv: ['--import', RESOLVE_TO_SOURCES], // for the examples
-          experimental,
-          testTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: 'deploy',
-          include: ['test/deploy/*.test.ts'],
-          experimental,
-          testTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'tools',
-          include: ['test/tools/*.test.ts'],
-          experimental,
-          testTimeout: 60_000,
-        },
-      },
+      project('suite', ['test/**/*.test.ts'], {
+        ...SUITE,
+        exclude: [...PORTABLE, ...Object.keys(OTHERS)].map((folder) => `test/${folder}/**`),
+      }),
+      project('suite-portable', inFolders(PORTABLE), SUITE),
+      ...Object.entries(OTHERS).map(([name, options]) => project(name, inFolders([name]), options)),
     ],
   },
 });

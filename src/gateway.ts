@@ -63,6 +63,8 @@ export type GatewayDependencies = BodyLimits &
     readonly playground: PlaygroundOptions | null;
     /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
     readonly maxInFlight: number;
+    /** Event-loop lag above which GraphQL requests get 503, see `LoadSheddingOptions`. */
+    readonly maxLagMs?: number | undefined;
     /** Subscriptions above which further ones get OVERLOADED. */
     readonly maxSubscriptions: number;
     /** Origins that CORS allows to read responses, always without credentials. */
@@ -110,6 +112,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     createId,
     clock,
     maxInFlight: options.maxInFlight,
+    maxLagMs: options.maxLagMs,
   });
   const bodies = createBodyReader(options);
   const waitForTurn = createPipelining(options);
@@ -173,7 +176,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       documentCache,
       prepared.plugin, // needs `executed` of useRequestReport, and the document in documentCache
       useValueMasking({ hideSuggestions: !options.introspection }),
-      usePointerCheck(), // after the variables were checked
+      usePointerCheck(),
     ],
     parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
     cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),

@@ -15,6 +15,8 @@ export type LoadSheddingOptions = {
   readonly clock: () => number;
   /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
   readonly maxInFlight: number;
+  /** Event-loop lag above which load is shed, in milliseconds. Reading the largest response can lag 1.5 s now and then. */
+  readonly maxLagMs?: number | undefined;
 };
 
 /** A request that is to be admitted. Only GraphQL requests are shed; health checks are not. */
@@ -45,20 +47,17 @@ export type LoadShedder = AsyncDisposable & {
   abort(): void;
 };
 
-/** Event-loop lag above which load is shed. Reading the largest response can lag as long now and then. */
-const MAX_LAG_MS = 1500;
-
 const CLOSED = 'This gateway is closed: send the request to one that is running.';
 
 /** Creates a load shedder, which measures the lag of the event loop until it is disposed. */
 export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
-  const { reporter, path, createId, clock, maxInFlight } = options;
+  const { reporter, path, createId, clock, maxInFlight, maxLagMs = 1500 } = options;
   const idle = Promise.withResolvers<void>();
   const eventLoop = monitorEventLoop(clock);
   let isClosed = false;
   let open = 0; // requests that have no response yet, those without their bodies included
   const inFlight = createFairShare(maxInFlight); // GraphQL requests
-  const isLagging = () => eventLoop.lagMs() > MAX_LAG_MS;
+  const isLagging = () => eventLoop.lagMs() > maxLagMs;
 
   const reject: LoadShedder['reject'] = (error, status, { method, route }) => {
     const requestId = createId();

@@ -442,7 +442,7 @@ describe('keytrail serve', () => {
         query(url, '{ audit { totalCount } }', `t${caller}`),
       ),
     );
-    await expect.poll(() => service.seen.length, { timeout: 5000 }).toBe(50);
+    await expect.poll(() => service.seen.length).toBe(50);
     process.child.kill(signal);
     const ready = async () => (await fetch(new URL('/health/ready', url))).status;
     await expect.poll(ready).toBe(503);

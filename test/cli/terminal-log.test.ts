@@ -23,7 +23,7 @@ async function readLog({ output }: RunningCommand, count: number): Promise<reado
     stripVTControlCharacters(output.stdout)
       .split('\r\n')
       .filter((line) => /^\d\d:/.test(line));
-  await expect.poll(() => read().length, { timeout: 10_000 }).toBe(count);
+  await expect.poll(() => read().length).toBe(count);
   return read();
 }
 

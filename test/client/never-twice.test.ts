@@ -131,7 +131,7 @@ type Row = readonly [
 ];
 
 const UNKNOWN = 'not known';
-const fast: TestbedOptions = { upstream: { timeoutMs: 300 } };
+const fast: TestbedOptions = { upstream: { timeoutMs: 1000 } };
 const small: TestbedOptions = { upstream: { maxBytes: 2 ** 20 } };
 
 /** Responses that neither a login nor a deletion can use. */
@@ -153,7 +153,7 @@ const FAILED: readonly Row[] = [
   ['a connection lost before the response', { lost: 'before' }, UNKNOWN],
   ['a connection lost before the response to nothing', { lost: 'before', status: 200 }, UNKNOWN],
   ['a connection lost within the body', { lost: 'within', body: { a: 1 } }, UNKNOWN],
-  ['a late response', { delayMs: 600 }, UNKNOWN, fast],
+  ['a late response', { delayMs: 3000 }, UNKNOWN, fast],
   ['a compressed body', { headers: { 'content-encoding': 'gzip' }, body: 'gz' }, UNKNOWN],
   ['a body that is too large', { body: 'a'.repeat(2 ** 20) }, UNKNOWN, small],
   ['a body that is not JSON', { body: '<p>Hello' }, UNKNOWN],

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSchema, isObjectType, Kind, parse, print, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyClone, createClone } from '../helpers/clone.ts';
 import { type Block, readBlocks } from './markdown.ts';
 import { runPage } from './run-page.ts';
 
@@ -15,6 +15,7 @@ const PAGES = [
   'README.md',
   ...DOCS.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ];
+const LOOPBACK = '127.0.0.1';
 const read = (page: string) => readFile(join(ROOT, page), 'utf8');
 
 /** Blocks that do not run here: the page, how they begin, and why. */
@@ -33,44 +34,31 @@ const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])
 const isRun = (page: string) => (block: Block) =>
   !NOT_RUN.some(([name, start]) => name === page && block.text.startsWith(start));
 
-/** Copies the files that a clone has, and builds the package: the folder is then as after `npm ci`. */
-async function createClone(to: string): Promise<void> {
-  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const files = execFileSync('git', list, { cwd: ROOT, encoding: 'utf8' }).split('\0');
-  for (const file of files.filter((name) => existsSync(join(ROOT, name)) && name !== '')) {
-    await cp(join(ROOT, file), join(to, file), { recursive: true });
-  }
-  linkFolder(join(ROOT, 'node_modules'), join(to, 'node_modules'));
-  execFileSync('npm', ['run', 'build'], { cwd: to, stdio: 'pipe' });
-}
-
-async function copyClone(from: string, to: string): Promise<void> {
-  const filter = (path: string) => path !== join(from, 'node_modules');
-  await cp(from, to, { recursive: true, filter });
-  linkFolder(join(from, 'node_modules'), join(to, 'node_modules'));
-}
-
-/** Hard links save seconds. npm replaces files of packages, it does not change them. */
-function linkFolder(from: string, to: string): void {
-  try {
-    execFileSync('cp', ['-al', from, to], { stdio: 'pipe' });
-  } catch {
-    execFileSync('cp', ['-a', from, to]); // another file system
-  }
+/** Writes another loopback address into all files of a clone. */
+function moveTo(address: string, clone: string): void {
+  const find = `grep -rlIZF ${LOOPBACK} . --exclude-dir=node_modules`;
+  execFileSync('sh', ['-c', `${find} | xargs -0 sed -i 's/${LOOPBACK}/${address}/g'`], {
+    cwd: clone,
+  });
 }
 
 describe('every block runs, twice in a row, on', () => {
   let scratch = '';
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'keytrail-docs-'));
-    await createClone(join(scratch, 'keytrail'));
+    const clone = join(scratch, 'keytrail');
+    await createClone(clone);
+    execFileSync('npm', ['run', 'build'], { cwd: clone, stdio: 'pipe' }); // as after `npm ci`
   });
   afterAll(() => rm(scratch, { recursive: true }));
 
-  it.each(PAGES)('%s', async (page) => {
+  // Pages use the same ports. Each has a loopback address of its own, so that they can run side by side.
+  it.concurrent.each(PAGES)('%s', async (page) => {
     const clone = join(scratch, page.replaceAll('/', '-'), 'keytrail');
     await copyClone(join(scratch, 'keytrail'), clone);
-    const text = await read(page);
+    const address = `127.0.0.${2 + PAGES.indexOf(page)}`; // on Linux, all of 127.0.0.0/8 is loopback
+    moveTo(address, clone);
+    const text = (await read(page)).replaceAll(LOOPBACK, address);
     for (const pass of ['first', 'second']) {
       await runPage(text, clone, isRun(page)).catch((error: unknown) => {
         if (error instanceof Error) error.message = `${page}, ${pass} time, ${error.message}`;

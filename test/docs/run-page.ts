@@ -70,9 +70,10 @@ function expectOutput(printed: string, { language, text }: Block): void {
   if (!new RegExp(`^${pattern}$`).test(actual)) expect(actual).toEqual(expected);
 }
 
-/** Replaces what differs from run to run: times, durations, checkpoints, cursors, tokens and IDs. A page may shorten a checkpoint with `…`. */
+/** Replaces what differs from run to run: loopback addresses, times, durations, checkpoints, cursors, tokens and IDs. A page may shorten a checkpoint with `…`. */
 function mask(text: string): string {
   return text
+    .replace(/\b127\.0\.0\.\d+\b/g, '<loopback>') // that of the page, or of its requests
     .replace(/\bWz[\w-]+\.[\w-]*…?/g, '<checkpoint>')
     .replace(/\bWy[IJ][\w-]+/g, '<cursor>')
     .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, '<token>') // may begin or end with -

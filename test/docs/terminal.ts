@@ -89,8 +89,8 @@ export async function startLongRunning(command: string, folder: string): Promise
     if (!isStopped) throw new Error(`Ctrl-C does not stop ${command}`);
   };
   for (;;) {
-    const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(output())?.[1];
-    if (port !== undefined && (await isOpen(Number(port)))) break;
+    const [, host, port] = /http:\/\/(127\.0\.0\.\d+):(\d+)/.exec(output()) ?? [];
+    if (host !== undefined && (await isOpen(host, Number(port)))) break;
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`${command}ended: ${output()}`);
     await wait(50);
@@ -98,8 +98,8 @@ export async function startLongRunning(command: string, folder: string): Promise
   return { output, [Symbol.asyncDispose]: stop };
 }
 
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+async function isOpen(host: string, port: number): Promise<boolean> {
+  const socket = connect(port, host);
   try {
     await once(socket, 'connect');
     return true;

@@ -73,9 +73,9 @@ describe('SIGTERM', () => {
   it('finishes 50 requests of keep-alive clients, closes their connections, and exits', async () => {
     await using stage = await startFifty({});
     for (const client of stage.clients) client.ask();
-    await expect.poll(() => stage.service.seen.length, POLL).toBe(100);
+    await expect.poll(() => stage.service.seen.length).toBe(100);
     stage.process.child.kill('SIGTERM');
-    await expect.poll(stage.isReady, POLL).toBe(false);
+    await expect.poll(stage.isReady).toBe(false);
     stage.release();
     await stage.expectServedAndExited();
   });
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
     stage.release();
     stage.process.child.kill('SIGTERM');
     const ready = new URL('/health/ready', stage.process.url);
-    await expect.poll(async () => (await fetch(ready)).status, POLL).toBe(503);
+    await expect.poll(async () => (await fetch(ready)).status).toBe(503);
     for (const client of stage.clients) client.ask();
     const headers = { 'content-type': 'application/json' };
     const body = '{"query": "{ __typename }"}';
@@ -95,7 +95,6 @@ describe('SIGTERM', () => {
   });
 });
 
-const POLL = { interval: 5, timeout: 10_000 };
 const BODY = '{"query": "{ audit { totalCount } }"}';
 const RESPONSE_BODY = '{"data":{"audit":{"totalCount":0}}}';
 /** With a token of its own: one token never has all connections to the service. */
@@ -149,7 +148,7 @@ async function startFifty(settings: Readonly<Record<string, string>>) {
     Array.from({ length: 50 }, (_, number) => startClient(process.url, number)),
   );
   const counts = () => new Set(clients.map(({ responses }) => responses().length));
-  await expect.poll(counts, POLL).toEqual(new Set([1]));
+  await expect.poll(counts).toEqual(new Set([1]));
   const kept = stack.move();
   return {
     clients,

@@ -77,7 +77,7 @@ describe('a service that', () => {
     const unknown = names.filter((_, number) => codes[number] === 'OUTCOME_UNKNOWN');
     expect(unknown.length).toBeGreaterThan(0);
     const countReceived = async () => (await service.received()).size;
-    await expect.poll(countReceived, { timeout: 5000 }).toBe(unknown.length);
+    await expect.poll(countReceived).toBe(unknown.length);
     expect(await service.received()).toEqual(new Map(unknown.map((name) => [name, 1])));
   });
 

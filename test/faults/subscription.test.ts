@@ -16,8 +16,6 @@ import { startProduction } from '../helpers/production.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 import { type Payload, requestEvents, subscribe } from '../helpers/subscribe.ts';
 
-const POLL = { interval: 5, timeout: 10_000 };
-
 const loseConnection: Handler = (_, response) => {
   response.socket?.destroy();
   return undefined;
@@ -258,7 +256,7 @@ describe('a client that disconnects', () => {
     await live.pauses.paused();
     client.abort();
     expect(await next.catch(() => null)).toBeNull();
-    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    await expect.poll(() => ended(live)).toEqual(['client']);
     expect(() => live.pauses.resume()).toThrow('does not pause');
     expect(live.service.seen).toHaveLength(1);
   });
@@ -274,10 +272,10 @@ describe('a client that disconnects', () => {
       { signal: client.signal, url: `${server.url}/graphql` },
     );
     const next = stream.next();
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await expect.poll(() => live.service.seen).toHaveLength(1);
     client.abort();
     expect(await next.catch(() => null)).toBeNull();
-    await expect.poll(() => live.service.sockets(), POLL).toBe(0);
+    await expect.poll(() => live.service.sockets()).toBe(0);
     expect(live.pauses.waits).toEqual([]);
     expect(live.service.seen).toHaveLength(1);
   });
@@ -319,7 +317,7 @@ describe('a shutdown', () => {
     const closed = server[Symbol.asyncDispose]();
     expect(await stream.next()).toBeNull();
     await closed;
-    await expect.poll(() => ended(live), POLL).toEqual(['shutdown']);
+    await expect.poll(() => ended(live)).toEqual(['shutdown']);
     expect(live.service.seen).toHaveLength(1);
   });
 
@@ -328,7 +326,7 @@ describe('a shutdown', () => {
     const gateway = gatewayOver(service.url, { upstream: { timeoutMs: 600_000 } });
     await using stream = await subscribe(gateway);
     const next = stream.next();
-    await expect.poll(() => service.seen, POLL).toHaveLength(1);
+    await expect.poll(() => service.seen).toHaveLength(1);
     await gateway[Symbol.asyncDispose]();
     expect(await next).toBeNull();
     expect(service.sockets()).toBe(0);
@@ -465,9 +463,9 @@ describe('a slow reader', () => {
     const warnings: string[] = [];
     const warn = ({ message }: Error) => void warnings.push(message);
     process.on('warning', warn);
-    await expect.poll(isBlocked, { ...POLL, interval: 300 }).toBe(true); // a poll takes 10 ms
+    await expect.poll(isBlocked, { interval: 300 }).toBe(true); // a poll takes 10 ms
     client.read();
-    await expect.poll(() => service.seen.length, POLL).toBeGreaterThan(polls + 30); // Node warns of the eleventh listener
+    await expect.poll(() => service.seen.length).toBeGreaterThan(polls + 30); // Node warns of the eleventh listener
     process.off('warning', warn);
     expect(warnings).toEqual([]);
   });
@@ -484,7 +482,7 @@ describe('a slow reader', () => {
     await live.pauses.paused();
     live.respond({ body: [...LARGE, ...records(0)] });
     live.pauses.resume();
-    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    await expect.poll(() => ended(live)).toEqual(['client']);
     client.read();
     await client.closed;
     expect(client.end()).not.toContain('event: complete');
@@ -502,14 +500,14 @@ describe('a slow reader', () => {
     await live.pauses.paused();
     live.respond({ body: [...LARGE, ...records(0)] });
     live.pauses.resume();
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(2);
+    await expect.poll(() => live.service.seen).toHaveLength(2);
     client.read();
     await live.pauses.paused();
     const pings = () => client.end().match(/:\n\n/g)?.length ?? 0;
-    await expect.poll(pings, POLL).toBeGreaterThan(5);
+    await expect.poll(pings).toBeGreaterThan(5);
     live.respond({ body: [...records(101), ...LARGE, ...records(0)] });
     live.pauses.resume();
-    await expect.poll(client.end, POLL).toContain('"id":"r101"');
+    await expect.poll(client.end).toContain('"id":"r101"');
     expect(ended(live)).toEqual([]);
   });
 
@@ -519,15 +517,15 @@ describe('a slow reader', () => {
     live.respond({ body: LARGE });
     const filter = '(filter: {since: "2000-01-01T00:00:00Z"})';
     using first = await connectSlowly(server.url, filter);
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await expect.poll(() => live.service.seen).toHaveLength(1);
     await wait(200); // until it blocks
     expect(ended(live)).toEqual([]);
     using second = await connectSlowly(server.url, filter);
-    await expect.poll(() => ended(live), POLL).toEqual(['client']);
+    await expect.poll(() => ended(live)).toEqual(['client']);
     first.read();
     await first.closed;
     second.read();
-    await expect.poll(second.end, POLL).toContain('"missed":false');
+    await expect.poll(second.end).toContain('"missed":false');
     expect(ended(live)).toEqual(['client']);
   });
 });
@@ -539,15 +537,15 @@ describe('a reader that was slow', () => {
     live.respond({ body: LARGE });
     const filter = '(filter: {since: "2000-01-01T00:00:00Z"})';
     using first = await connectSlowly(server.url, filter);
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await expect.poll(() => live.service.seen).toHaveLength(1);
     await wait(200); // until it blocks
     first.read();
     await live.pauses.paused();
     using second = await connectSlowly(server.url, filter);
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(2);
+    await expect.poll(() => live.service.seen).toHaveLength(2);
     await wait(200); // until it blocks
     second.read();
-    await expect.poll(second.end, POLL).toContain('"missed":false');
+    await expect.poll(second.end).toContain('"missed":false');
     expect(ended(live)).toEqual([]);
   });
 });
@@ -579,7 +577,7 @@ describe('too many subscriptions', () => {
       const stream = await subscribe({ fetch }, {}, { url });
       await stream.nextBatch();
       await stream[Symbol.asyncDispose]();
-      await expect.poll(() => ended(live), POLL).toHaveLength(streams);
+      await expect.poll(() => ended(live)).toHaveLength(streams);
     }
     await using first = await subscribe({ fetch }, {}, { url });
     await using second = await subscribe({ fetch }, {}, { url });
@@ -723,7 +721,7 @@ describe('when all subscriptions are taken', () => {
     await using server = await onPort(live.gateway);
     live.respond({ body: LARGE });
     using slow = await connectSlowly(server.url, '(filter: {since: "2000-01-01T00:00:00Z"})');
-    await expect.poll(() => live.service.seen, POLL).toHaveLength(1);
+    await expect.poll(() => live.service.seen).toHaveLength(1);
     await wait(200); // until it blocks
     live.list(1);
     await using stack = new AsyncDisposableStack();
@@ -731,8 +729,8 @@ describe('when all subscriptions are taken', () => {
     const other = stack.use(await of(live, 'other'));
     expect((await other.nextBatch()).nodes).toEqual([]);
     slow.read();
-    await expect.poll(slow.end, POLL).toContain('event: complete');
-    await expect.poll(() => ended(live), POLL).toEqual(['evicted']);
+    await expect.poll(slow.end).toContain('event: complete');
+    await expect.poll(() => ended(live)).toEqual(['evicted']);
     for (const token of ['t', 'other', 'third']) expect(await isRefused(live, token)).toBe(true);
   });
 });

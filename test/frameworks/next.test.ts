@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packClone } from '../helpers/clone.ts';
 import { codeOf } from '../helpers/gateway.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -37,9 +38,8 @@ describe('the example of Next', () => {
       await cp(join(ROOT, 'examples/next', name), join(folder, name), { recursive: true });
     await mkdir(join(folder, 'app/health'));
     await writeFile(join(folder, 'app/health/route.ts'), PROGRAM);
-    await run(ROOT, 'npm', 'pack', '--silent', '--pack-destination', scratch);
-    const tarball = (await readdir(scratch)).find((name) => name.endsWith('.tgz')) ?? '';
-    await run(folder, 'npm', 'install', '--no-audit', '--no-fund', join(scratch, tarball));
+    const tarball = await packClone(scratch);
+    await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
     built = await run(folder, 'npm', 'run', 'build'); // without UPSTREAM_URL
   }, 180_000);
 
@@ -106,7 +106,7 @@ describe('the example of Next', () => {
         () => false,
       );
     };
-    await expect.poll(isOpen, { timeout: 10_000 }).toBe(false);
+    await expect.poll(isOpen).toBe(false);
     mayRespond.resolve();
     expect((await response).data).toEqual({ audit: { totalCount: 0 } });
     await next.status; // it exits although nothing has disposed the gateway

@@ -135,7 +135,7 @@ export async function runFaultCase(
   });
   isCase = false;
   await expectServed();
-  await expect.poll(() => service.sockets(), { timeout: 5000 }).toBeLessThanOrEqual(sockets);
+  await expect.poll(() => service.sockets()).toBeLessThanOrEqual(sockets);
   expect(telemetry.spans()).not.toEqual([]);
   expectNoCanary([...replies, ...gateway.logged, await telemetry.text()].join('\n'));
 }

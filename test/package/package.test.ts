@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
+import { packClone } from '../helpers/clone.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -86,9 +87,7 @@ describe('the package', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'keytrail-package-'));
-    await run(ROOT, 'npm', 'pack', '--silent', '--pack-destination', folder);
-    const [name = ''] = await readdir(folder);
-    tarball = join(folder, name);
+    tarball = await packClone(folder);
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
   }, 120_000);

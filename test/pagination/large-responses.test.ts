@@ -50,7 +50,6 @@ async function startLarge(body: unknown, { isAnnounced = true } = {}) {
 }
 
 /** For a busy machine. */
-const POLL = { timeout: 10_000 };
 
 type Large = Awaited<ReturnType<typeof startLarge>>;
 
@@ -63,7 +62,7 @@ function over(service: Large, overrides: Overrides = {}): TestGateway {
 
 /** Whether the service sent every response to its end. */
 async function isWhole({ sent, seen }: Large): Promise<boolean> {
-  await expect.poll(() => sent.length, POLL).toBe(seen.length);
+  await expect.poll(() => sent.length).toBe(seen.length);
   expect(sent.every((share) => share === 1) || sent.every((share) => share < 0.5)).toBe(true);
   return sent.every((share) => share === 1);
 }
@@ -264,8 +263,8 @@ describe('a partial response', () => {
         upstream: { maxBytes: body.length, timeoutMs },
       });
       expect((await read(gateway)).data?.audit.nodes).toHaveLength(7);
-      await expect.poll(service.sockets, POLL).toBe(sockets);
-      await expect.poll(service.sockets, POLL).toBe(0);
+      await expect.poll(service.sockets).toBe(sockets);
+      await expect.poll(service.sockets).toBe(0);
     },
   );
 
@@ -335,7 +334,7 @@ describe('a partial response', () => {
     expect(results.map((result) => result.data?.audit.nodes[6]?.id)).toEqual(
       Array.from({ length: 100 }, () => String(MANY.length - 6)),
     );
-    await expect.poll(service.sockets, POLL).toBe(0);
+    await expect.poll(service.sockets).toBe(0);
     const { data } = await read(gateway, '{ audit { totalCount } }');
     expect(data).toEqual({ audit: { totalCount: MANY.length } });
   });
@@ -353,7 +352,7 @@ describe('a partial response', () => {
     await arrived.promise;
     caller.abort();
     await answer.catch(() => {});
-    await expect.poll(service.sockets, POLL).toBe(0);
+    await expect.poll(service.sockets).toBe(0);
   });
 
   it('is rejected if the response never ends or its content-length is too large', async () => {
@@ -372,7 +371,7 @@ describe('a partial response', () => {
       const { errors } = await read(gateway);
       expect(errors?.[0]?.extensions.reason).toBe('TOO_LARGE');
     }
-    await expect.poll(service.sockets, POLL).toBe(0);
+    await expect.poll(service.sockets).toBe(0);
   });
 
   it('reports no drift of what was not read, and the usual drift of what was', async () => {

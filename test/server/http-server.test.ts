@@ -17,6 +17,14 @@ const DELETION = [
   BODY,
 ].join('\r\n');
 
+it('keeps an idle connection for longer than the 60 s of load balancers', async () => {
+  await using gateway = gatewayOver('http://127.0.0.1:9');
+  await using server = await onPort(gateway);
+  const { headers } = await fetch(`${server.url}/health/live`);
+  const [, seconds] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
+  expect(Number(seconds)).toBeGreaterThan(60);
+});
+
 describe('a server that shuts down', () => {
   it('responds to a request whose headers were incomplete, and closes its connection', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');

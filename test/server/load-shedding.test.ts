@@ -57,7 +57,7 @@ describe('more requests in flight than the limit', () => {
     expect(rejected.status).toBe(503);
     release();
     await served;
-    await expect.poll(() => health('ready')).toEqual([200, { status: 'ready' }]); // on a slow machine the event loop lags
+    expect(await health('ready')).toEqual([200, { status: 'ready' }]);
   });
 });
 
@@ -136,12 +136,10 @@ describe('event-loop lag', () => {
     await using service = await startService({ body: [] });
     let ahead = 0;
     const clock = () => performance.now() + ahead;
-    await using gateway = gatewayOver(service.url, { clock });
+    await using gateway = gatewayOver(service.url, { clock, maxLagMs: undefined });
     expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('');
     ahead = 60_000; // as if the event loop had been blocked for a minute
     expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('OVERLOADED');
-    await expect
-      .poll(async () => codeOf(await ask(gateway, AUDIT, {}, { token: 't' })), { timeout: 5000 })
-      .toBe('');
+    await expect.poll(async () => codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('');
   });
 });

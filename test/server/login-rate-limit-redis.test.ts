@@ -165,7 +165,7 @@ async function untilShared(redis: RedisServer, ...gateways: readonly TestGateway
       await codes(gateway, randomUUID(), 1);
       return count() > before;
     };
-    await expect.poll(isShared, { timeout: 12_000 }).toBe(true);
+    await expect.poll(isShared).toBe(true);
   }
 }
 

@@ -154,7 +154,6 @@ describe('the limit on logins', () => {
     await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 2 }, clock });
     const codes: (string | undefined)[] = [];
     const waits: (number | undefined)[] = [];
-    // Small steps: the event loop seems to lag by a large one.
     for (const at of [0, 500, 1000, 1500]) {
       elapsed = at;
       const result = await logIn(gateway, 'c');

@@ -642,7 +642,7 @@ describe('failures of one caller', () => {
     await using service = await startService(({ headers }) =>
       headers.authorization === 'Bearer slow' ? new Promise(() => {}) : OK,
     );
-    const { gateway, events } = observed(service.url, { timeoutMs: 250, connections: 64 });
+    const { gateway, events } = observed(service.url, { timeoutMs: 1000, connections: 64 });
     await using _gateway = gateway;
     expect(codeOf(await READ(gateway))).toBe('');
     const slow: Operation = (over) => ask(over, AuditDocument, {}, { token: 'slow' });
@@ -728,7 +728,7 @@ describe('the circuit stays closed', () => {
     await using service = await startService(() => new Promise(() => {}));
     const { gateway, events } = observed(service.url, {
       clock: () => performance.now(),
-      timeoutMs: 200,
+      timeoutMs: 2000, // 190 requests arrive meanwhile
       connections: 256,
     });
     await using _gateway = gateway;

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { parseBearer } from '../../src/upstream/bearer.ts';
 import { createRestClient } from '../../src/upstream/http-client.ts';
@@ -25,6 +27,38 @@ it('throws a bug that occurs while it scans a response, instead of UPSTREAM_BAD_
     suffices: () => true,
   };
   await expect(calls.get('audit', path`/api/v1/audit`, { prefix })).rejects.toBe(bug);
+});
+
+it('parses one large response per iteration of the event loop, though many arrive at once', async () => {
+  const TOKENS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  const body = JSON.stringify([{ note: 'a'.repeat(2 ** 20) }]);
+  const arrived: ServerResponse[] = [];
+  await using service = await startService((_, response) => {
+    response.writeHead(200, { 'content-length': body.length });
+    response.write(body.slice(0, -1), () => {
+      arrived.push(response);
+      if (arrived.length === TOKENS.length) for (const each of arrived) each.end(body.slice(-1));
+    });
+    return undefined;
+  });
+  const url = new URL(service.url);
+  const limits = { timeoutMs: 14_000, connections: 8, maxBytes: 2 ** 21 };
+  await using client = createRestClient({ url, ...limits, now: Date.now });
+  let parsed = 0;
+  const responses = TOKENS.map(async (token) => {
+    await client
+      .of(NO_TRACE)
+      .authorized(parseBearer(`Bearer ${token}`))
+      .get('audit', path`/api/v1/audit`);
+    parsed += 1;
+  });
+  const steps: number[] = [];
+  while (parsed < responses.length) {
+    const before = parsed;
+    await nextIteration();
+    steps.push(parsed - before);
+  }
+  expect(Math.max(...steps)).toBe(1);
 });
 
 it('sends the calls that wait for a connection before it is disposed of', async () => {
