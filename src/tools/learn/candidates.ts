@@ -1,9 +1,10 @@
 import { type ClassifiedField, classifyField } from '../../inference/classify-paths.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
+import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isSecret } from '../show-value.ts';
 
-/** A field of the records that no entry of the contract reads. */
+/** A field of the records that an entry may read. */
 export type Candidate = ClassifiedField & {
   /** Its values as texts. */
   readonly texts: readonly string[];
@@ -14,14 +15,21 @@ export type Candidate = ClassifiedField & {
   readonly isFirst: boolean;
 };
 
-/** Lists the fields of some records that are not among the pointers that a contract reads. */
-export function listCandidates(
-  records: readonly unknown[],
-  isRead: (pointer: string) => boolean,
-): readonly Candidate[] {
+/** A contract that may read a field that is null. */
+export type Suggestion = {
+  /** What to add to `audit.event`. */
+  readonly contract: NonNullable<NonNullable<ConfiguredContract['audit']>['event']>;
+  /** Its pointers, each with the first value that it leads to. */
+  readonly examples: readonly { readonly pointer: string; readonly value: unknown }[];
+  /** Texts of its field that it does not read. */
+  readonly unmapped?: readonly string[];
+};
+
+/** Lists the fields of some records. */
+export function listCandidates(records: readonly unknown[]): readonly Candidate[] {
   const fields = profileFields(records);
   return fields
-    .filter(({ pointer }) => pointer !== '' && !isRead(pointer))
+    .filter(({ pointer }) => pointer !== '')
     .map((field) => ({
       ...classifyField(field),
       texts: field.values.map(String),

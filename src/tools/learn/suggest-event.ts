@@ -1,7 +1,36 @@
 import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
-import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
-import { ACTION_NAMES, ID_ENDS, isSurrounding, JOINED_ID, RECORD_WORDS, VERBS } from './names.ts';
-import type { Suggestion } from './suggestion.ts';
+import {
+  areAll,
+  type Candidate,
+  isTimeText,
+  isUnique,
+  lastWords,
+  type Suggestion,
+} from './candidates.ts';
+import { isSurrounding } from './suggest-party.ts';
+
+/** Last words of the ID of a record. */
+const ID_ENDS =
+  /(?:^| )(?:id|uuid|guid|uid|pk|ref|reference|number|num|no|nr|sequence|seq|serial|index|rowid|identifier|qualifier)$/;
+
+/** Words that may precede it: they mean the record, or nothing. */
+const RECORD_WORDS =
+  /^(?:(?:event|evt|audit|log|entry|record|rec|activity|history|trail|journal|row|line|item|message|msg|alert|notification|change|action|operation|transaction|txn|trx|unique|global|internal|tracking|system|sys|auto|increment|sequence|seq|serial|doc|document|the|of|id) )*$/;
+
+/** The same without a separator: `seqno`. */
+const JOINED_ID =
+  /^(?:event|evt|audit|log|entry|record|rec|activity|row|msg|seq|serial|trx|txn|doc)(?:id|no|nr|num|number|ref|uid|key)$/;
+
+/** Names of an action, best first. */
+const ACTION_NAMES = [
+  /(?:^| )(?:action|operation|activity|verb|command|cmd|procedure|task|act|crud|function|method)(?: (?:type|name|code|key|label|kind|id|desc|description|text))?$/,
+  /(?:^| )(?:what|event|transaction|txn|trx|request|input|change|audit|subtype|sub type|type|kind|category|code|name|title|key)(?: (?:type|name|code|key|label|kind|id|desc|description|text))?$/,
+  /(?:^| )(?:message|msg|description|summary|text|detail|detail|content|label|display|note|comment|remark|title|reason|statement|query|data)$/,
+] as const;
+
+/** A verb of an audit trail, as a word of a value. */
+export const VERBS =
+  /(?<![a-z])(?:(?:re|un|de|dis|auto)?(?:create|add|insert|new|del|delete|remove|rm|drop|purge|erase|update|modify|modified|edit|change|alter|patch|put|post|set|get|read|view|list|open|close|access|query|select|search|download|upload|export|import|send|sent|receive|login|logon|signin|log ?in|logged ?in|logged ?out|sign ?in|signed ?in|log ?out|logout|logoff|signout|log ?off|authenticate|authentication|authorize|approve|reject|enable|disable|activate|deactivate|lock|unlock|grant|revoke|assign|start|stop|run|execute|launch|deploy|build|install|uninstall|move|rename|copy|share|invite|join|leave|left|reset|rotate|issue|register|connect|disconnect|block|allow|deny|denied|fail|failed|submit|cancel|publish|archive|restore|backup|verify|generate|renew|transfer|attach|detach|merge|push|pull|commit|sync|scan|upgrade|complete|begin|end|schedule|print|save|ban|suspend|resume|expire|terminate)(?:s|es|d|ed|ing|ion|ation|al|ted|ged|led|ned|ped)?)(?![a-z])/i;
 
 type TextEntry = 'id' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';
 
