@@ -19,8 +19,8 @@ export type Candidate = ClassifiedField & {
 export type Suggestion = {
   /** What to add to `audit.event`. */
   readonly contract: NonNullable<NonNullable<ConfiguredContract['audit']>['event']>;
-  /** Its pointers, each with the first value that it leads to. */
-  readonly examples: readonly { readonly pointer: string; readonly value: unknown }[];
+  /** The fields that it reads. */
+  readonly fields: readonly Candidate[];
   /** Texts of its field that it does not read. */
   readonly unmapped?: readonly string[];
 };

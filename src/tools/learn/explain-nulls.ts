@@ -5,11 +5,10 @@ import {
   readPointers,
   type UnreadValue,
 } from '../../inference/event-fields.ts';
-import type { AuditContract, ConfiguredContract, EventContract } from '../../mapping/contract.ts';
+import type { ConfiguredContract, EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { splitMemberName } from '../../mapping/member-names.ts';
 import { type Candidate, listCandidates, type Suggestion } from './candidates.ts';
-import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './suggest-event.ts';
+import { suggestAction, suggestId, suggestOutcome } from './suggest-event.ts';
 import { suggestActor, suggestPart, suggestTarget } from './suggest-party.ts';
 import { suggestTime } from './suggest-time.ts';
 
@@ -28,13 +27,12 @@ export type NullField = {
 /** Suggestions per field. */
 const MAX_SUGGESTIONS = 3;
 
-type Suggest = (candidates: readonly Candidate[], list: string) => readonly Suggestion[];
+type Suggest = (candidates: readonly Candidate[]) => readonly Suggestion[];
 
-/** The most certain first: a field that one entry reads is no candidate for the next. Inference finds any IP address. */
+/** The most certain first: a field that one entry reads is no candidate for the next. Inference finds any IP address and user agent. */
 const SUGGEST: readonly (readonly [keyof EventContract, Suggest])[] = [
   ['occurredAt', suggestTime],
   ['id', suggestId],
-  ['userAgent', suggestUserAgent],
   ['outcome', suggestOutcome],
   ['action', suggestAction],
   ['actor', suggestActor],
@@ -48,10 +46,9 @@ const SUGGEST: readonly (readonly [keyof EventContract, Suggest])[] = [
  */
 export function explainNulls(
   events: readonly AuditEvent[],
-  { event: contract, records: pointer }: Pick<AuditContract, 'event' | 'records'>,
+  contract: EventContract,
   configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
 ): readonly NullField[] {
-  const list = splitMemberName(pointer?.split('/').at(-1) ?? '').words;
   const fields = listCandidates(events.map(({ raw }) => raw));
   const read = new Set(readPointers(contract));
   const candidates = () => fields.filter((field) => !read.has(field.pointer));
@@ -67,9 +64,9 @@ export function explainNulls(
     }
   for (const [name, suggest] of SUGGEST) {
     if (!isNull(name) || configured[name] !== undefined) continue;
-    const found = suggest(candidates(), list).slice(0, MAX_SUGGESTIONS);
+    const found = suggest(candidates()).slice(0, MAX_SUGGESTIONS);
     suggestions.set(name, found);
-    for (const example of found[0]?.examples ?? []) read.add(example.pointer);
+    for (const { pointer } of found[0]?.fields ?? []) read.add(pointer);
   }
 
   const explain = (name: string): NullField => ({

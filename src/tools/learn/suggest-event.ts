@@ -1,12 +1,5 @@
 import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
-import {
-  areAll,
-  type Candidate,
-  isTimeText,
-  isUnique,
-  lastWords,
-  type Suggestion,
-} from './candidates.ts';
+import { type Candidate, isTimeText, isUnique, lastWords, type Suggestion } from './candidates.ts';
 import { isSurrounding } from './suggest-party.ts';
 
 /** Last words of the ID of a record. */
@@ -16,10 +9,6 @@ const ID_ENDS =
 /** Words that may precede it: they mean the record, or nothing. */
 const RECORD_WORDS =
   /^(?:(?:event|evt|audit|log|entry|record|rec|activity|history|trail|journal|row|line|item|message|msg|alert|notification|change|action|operation|transaction|txn|trx|unique|global|internal|tracking|system|sys|auto|increment|sequence|seq|serial|doc|document|the|of|id) )*$/;
-
-/** The same without a separator: `seqno`. */
-const JOINED_ID =
-  /^(?:event|evt|audit|log|entry|record|rec|activity|row|msg|seq|serial|trx|txn|doc)(?:id|no|nr|num|number|ref|uid|key)$/;
 
 /** Names of an action, best first. */
 const ACTION_NAMES = [
@@ -32,57 +21,48 @@ const ACTION_NAMES = [
 export const VERBS =
   /(?<![a-z])(?:(?:re|un|de|dis|auto)?(?:create|add|insert|new|del|delete|remove|rm|drop|purge|erase|update|modify|modified|edit|change|alter|patch|put|post|set|get|read|view|list|open|close|access|query|select|search|download|upload|export|import|send|sent|receive|login|logon|signin|log ?in|logged ?in|logged ?out|sign ?in|signed ?in|log ?out|logout|logoff|signout|log ?off|authenticate|authentication|authorize|approve|reject|enable|disable|activate|deactivate|lock|unlock|grant|revoke|assign|start|stop|run|execute|launch|deploy|build|install|uninstall|move|rename|copy|share|invite|join|leave|left|reset|rotate|issue|register|connect|disconnect|block|allow|deny|denied|fail|failed|submit|cancel|publish|archive|restore|backup|verify|generate|renew|transfer|attach|detach|merge|push|pull|commit|sync|scan|upgrade|complete|begin|end|schedule|print|save|ban|suspend|resume|expire|terminate)(?:s|es|d|ed|ing|ion|ation|al|ted|ged|led|ned|ped)?)(?![a-z])/i;
 
-type TextEntry = 'id' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';
+/** Fields with lower scores are not suggested. */
+const MIN_SCORE = 2;
 
-function toSuggestion(entry: TextEntry, { pointer, values }: Candidate): Suggestion {
-  return { contract: { [entry]: pointer }, examples: [{ pointer, value: values[0] }] };
-}
+type OutcomeMap = Readonly<Record<string, EventOutcome>>;
 
 /**
- * Suggests unique texts and numbers that are named as the number or the ID of the record, or after the list of records;
- * or that are an ID and the first field of the record.
- * @param list The words of the key of the list, such as `transfer` for `transfers`.
+ * Suggests unique texts and numbers that are named as the number or the ID of the record, or that are an ID and the first
+ * field of the record.
  */
-export function suggestId(candidates: readonly Candidate[], list = ''): readonly Suggestion[] {
-  const rankOf = (field: Candidate): number => {
-    const { meaning, isScalar, isFirst, texts } = field;
-    const isValue = isScalar && isUnique(field) && !isTimeText(field);
-    if (!isValue || meaning.party !== null || texts.some((text) => /\s|.{200}/.test(text)))
-      return -1;
+export function suggestId(candidates: readonly Candidate[]): readonly Suggestion[] {
+  return suggestBest('id', candidates, (field) => {
+    const { meaning, isScalar, isFirst } = field;
+    const isId = isScalar && isUnique(field) && !isTimeText(field) && ID_ENDS.test(meaning.words);
+    if (!isId) return 0;
     const owner = meaning.words.replace(ID_ENDS, '');
-    if (JOINED_ID.test(meaning.words)) return 0;
-    if (!ID_ENDS.test(meaning.words)) return -1;
-    if (RECORD_WORDS.test(`${owner} `.trimStart())) return 0;
-    if (owner === list) return 1;
-    return isFirst && !isSurrounding(owner) ? 2 : -1;
-  };
-  return candidates
-    .map((field) => ({ field, rank: rankOf(field) }))
-    .filter(({ rank }) => rank >= 0)
-    .sort((a, b) => a.rank - b.rank || a.field.depth - b.field.depth)
-    .map(({ field }) => toSuggestion('id', field));
+    if (RECORD_WORDS.test(`${owner} `.trimStart())) return 4;
+    return isFirst && !isSurrounding(owner) ? 3 : 0;
+  });
 }
 
 /** Suggests texts whose name or values are those of an action. */
 export function suggestAction(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const rankOf = (field: Candidate): number => {
-    const { texts, isScalar, isSecret, meaning } = field;
-    if (!isScalar || isSecret || isTimeText(field)) return -1;
-    if (meaning.isExcluded && meaning.words !== 'change') return -1;
-    if (texts.some((text) => text.length > 500 || /^[{[]/.test(text))) return -1;
+  return suggestBest('action', candidates, (field) => {
+    const { texts, isScalar, isSecret } = field;
+    if (!isScalar || isSecret || isTimeText(field)) return 0;
     const name = ACTION_NAMES.findIndex((pattern) => pattern.test(lastWords(field)));
-    const verbs = texts.filter((text) => VERBS.test(splitWords(text))).length / texts.length;
-    const hasVerbs = verbs > 0.5;
-    const isSentence = texts.some((text) => text.split(/\s+/).length > 4);
-    const score =
-      (name < 0 ? 0 : 3 - name) + (hasVerbs ? 3 : 0) - (isSentence ? 0.5 : 0) - field.depth / 10;
-    return score < 2 ? -1 : score;
-  };
+    const verbs = texts.filter((text) => VERBS.test(splitWords(text)));
+    return (name < 0 ? 0 : 3 - name) + (2 * verbs.length > texts.length ? 3 : 0);
+  });
+}
+
+/** Suggests the fields with the best scores. Each level of nesting costs a tenth. */
+function suggestBest(
+  entry: 'id' | 'action',
+  candidates: readonly Candidate[],
+  scoreOf: (field: Candidate) => number,
+): readonly Suggestion[] {
   return candidates
-    .map((field) => ({ field, score: rankOf(field) }))
-    .filter(({ score }) => score >= 0)
+    .map((field) => ({ field, score: scoreOf(field) - field.depth / 10 }))
+    .filter(({ score }) => score >= MIN_SCORE)
     .sort((a, b) => b.score - a.score)
-    .map(({ field }) => toSuggestion('action', field));
+    .map(({ field }) => ({ contract: { [entry]: field.pointer }, fields: [field] }));
 }
 
 function splitWords(text: string): string {
@@ -102,38 +82,25 @@ const FAILURE_FLAGS =
 const SUCCESS_FLAGS =
   /^(?:is |was |has )?(?:ok|okay|passed|allowed|granted|permitted|authorized|success|successful|succeeded)(?: flag| indicator)?$/;
 
-/** Words for a failure: in a field with such a name, "yes" is none. */
-const FAILURE_NAMES =
-  /\b(?:not|fail\w*|error\w*|exception|den(?:y|ied|ial)|block\w*|reject\w*|refus\w*|forbidden|abort\w*|invalid|unsuccess\w*|unauthori\w*)\b/;
-
 /** How services write flags: the word for false, and that for true. */
 const FLAGS = ['n y', 'f t', 'no yes', 'false true', 'off on', '0 1'].map((pair) =>
   pair.split(' '),
 );
 
-/** A map of the values of a flag, in their case; null if they are not those of a flag. */
-function mapFlag(
-  texts: readonly string[],
-  outcomes: readonly [ifFalse: EventOutcome, ifTrue: EventOutcome],
-): Readonly<Record<string, EventOutcome>> | null {
-  const pair = FLAGS.find((words) => texts.every((text) => words.includes(text.toLowerCase())));
+/** Maps both values of a flag, in the case of the first, to outcomes; null if the name or a value is not that of a flag. */
+function mapFlag({ meaning: { words }, texts }: Candidate): OutcomeMap | null {
+  const isFailure = FAILURE_FLAGS.test(words);
+  const pair = FLAGS.find((flag) => texts.every((text) => flag.includes(text.toLowerCase())));
+  if (pair === undefined || !(isFailure || SUCCESS_FLAGS.test(words))) return null;
   const [first = ''] = texts;
-  if (pair === undefined || first === '') return null;
-  const isUpper = first === first.toUpperCase();
-  const start = (word: string) =>
-    first[0] === first[0]?.toLowerCase() ? word[0] : word[0]?.toUpperCase();
-  const inCase = pair.map((word) =>
-    isUpper ? word.toUpperCase() : `${start(word)}${word.slice(1)}`,
-  );
-  const entries = [...inCase, ...texts].map((text) => {
-    const outcome = outcomes[text.toLowerCase() === pair[0] ? 0 : 1];
-    return [text, outcome] as const;
+  const inCase = pair.map((word) => {
+    if (first === first.toUpperCase()) return word.toUpperCase();
+    return first === first.toLowerCase() ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`;
   });
-  return Object.fromEntries(entries);
+  const toOutcome = (text: string): EventOutcome =>
+    (text.toLowerCase() === pair[0]) === isFailure ? 'SUCCESS' : 'FAILURE';
+  return Object.fromEntries([...inCase, ...texts].map((text) => [text, toOutcome(text)]));
 }
-
-/** Abbreviations that mean success or failure wherever they are. */
-const ABBREVIATIONS = /^(?:succ|err|nok|ko)$/i;
 
 /** Words that mean success or failure if, and only if, their field is an outcome. */
 const SUCCESS_WORDS =
@@ -141,8 +108,16 @@ const SUCCESS_WORDS =
 const FAILURE_WORDS =
   /^(?:nok|ko|not ok|err|no|negative|bad|invalid|unauthori[sz]ed|exception|timeout|timed ?out|cancell?ed|disallow(?:ed)?|incorrect)$/i;
 
-/** More different values are no outcomes. */
-const MAX_OUTCOMES = 8;
+/** Maps those values of a field with the name of an outcome that are clear; null if none is. */
+function mapWords({ meaning, texts }: Candidate): OutcomeMap | null {
+  if (meaning.ranks.outcome < 0 || !texts.every(isWord)) return null;
+  const entries = texts.flatMap((text): readonly (readonly [string, EventOutcome])[] => {
+    if (SUCCESS_WORDS.test(text)) return [[text, 'SUCCESS']];
+    const outcome = FAILURE_WORDS.test(text) ? 'FAILURE' : parseOutcome(text);
+    return outcome === null ? [] : [[text, outcome]];
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : null;
+}
 
 /**
  * Suggests words for success and failure under any name, flags with the name of a success or a failure, and fields with
@@ -150,77 +125,24 @@ const MAX_OUTCOMES = 8;
  */
 export function suggestOutcome(candidates: readonly Candidate[]): readonly Suggestion[] {
   const own = candidates.filter(({ meaning }) => !meaning.isExcluded && !meaning.isInParty);
+  const isOutcome = (value: unknown) =>
+    typeof value === 'string' && isWord(value) && parseOutcome(value) !== null;
   const words = own.filter(
-    ({ pointer, values }) =>
-      !isFailureFlag(pointer) &&
-      values.every(
-        (value) => typeof value === 'string' && isWord(value) && parseOutcome(value) !== null,
-      ),
+    ({ pointer, values }) => !isFailureFlag(pointer) && values.every(isOutcome),
   );
-  const isSuccessFlag = ({ meaning }: Candidate) => SUCCESS_FLAGS.test(meaning.words);
-  const successFlags = own.filter(
-    (field) => isSuccessFlag(field) && field.values.every((value) => typeof value === 'boolean'),
-  );
-  const flags = own.flatMap((field) => {
-    const isFailure = FAILURE_FLAGS.test(field.meaning.words);
-    const map =
-      isFailure || (isSuccessFlag(field) && !successFlags.includes(field))
-        ? mapFlag(field.texts, isFailure ? ['SUCCESS', 'FAILURE'] : ['FAILURE', 'SUCCESS'])
-        : null;
-    return map === null ? [] : [toMapSuggestion(field, map)];
-  });
-  // Whether "yes" is a success depends on the name.
-  const clear = own.filter(
-    ({ meaning, texts }) =>
-      !FAILURE_NAMES.test(meaning.words) || mapFlag(texts, ['FAILURE', 'SUCCESS']) === null,
-  );
-  const abbreviated = clear.filter(
-    ({ texts }) =>
-      texts.some((text) => ABBREVIATIONS.test(text)) &&
-      texts.every((text) => ABBREVIATIONS.test(text) || (isWord(text) && parseOutcome(text))),
-  );
-  const named = clear.filter(
-    ({ meaning, texts }) =>
-      meaning.ranks.outcome >= 0 && new Set(texts).size <= MAX_OUTCOMES && texts.every(isWord),
+  const mapped = [mapFlag, mapWords].flatMap((toMap) =>
+    own.flatMap((field) => {
+      const map = toMap(field);
+      if (map === null) return [];
+      return {
+        contract: { outcome: { at: field.pointer, map } },
+        fields: [field],
+        unmapped: [...new Set(field.texts)].filter((text) => !Object.hasOwn(map, text)),
+      };
+    }),
   );
   return [
-    ...[...words, ...successFlags].map((field) => toSuggestion('outcome', field)),
-    ...flags,
-    ...[...abbreviated, ...named]
-      .map((field) => toMapSuggestion(field, guessOutcomes(field.texts)))
-      .filter(({ contract: { outcome } }) => Object.keys(Object(outcome).map).length > 0),
+    ...words.map((field) => ({ contract: { outcome: field.pointer }, fields: [field] })),
+    ...mapped,
   ];
-}
-
-function guessOutcomes(texts: readonly string[]): Readonly<Record<string, EventOutcome>> {
-  const guessed = texts.flatMap((text): readonly (readonly [string, EventOutcome])[] => {
-    const outcome = SUCCESS_WORDS.test(text)
-      ? 'SUCCESS'
-      : FAILURE_WORDS.test(text)
-        ? 'FAILURE'
-        : parseOutcome(text);
-    return outcome === null ? [] : [[text, outcome]];
-  });
-  return Object.fromEntries(guessed);
-}
-
-function toMapSuggestion(
-  { pointer, values, texts }: Candidate,
-  map: Readonly<Record<string, EventOutcome>>,
-): Suggestion {
-  return {
-    contract: { outcome: { at: pointer, map } },
-    examples: [{ pointer, value: values[0] }],
-    unmapped: [...new Set(texts)].filter((text) => !Object.hasOwn(map, text)),
-  };
-}
-
-/** A user agent as browsers and libraries send it. */
-const USER_AGENT = /^(?:Mozilla|Opera|Dalvik|curl|okhttp|python-requests|PostmanRuntime)\/\d/;
-
-/** Suggests texts in the format of a user agent. */
-export function suggestUserAgent(candidates: readonly Candidate[]): readonly Suggestion[] {
-  return candidates
-    .filter((field) => areAll(field, USER_AGENT))
-    .map((field) => toSuggestion('userAgent', field));
 }

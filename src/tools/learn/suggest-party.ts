@@ -8,10 +8,7 @@ type Role = 'actor' | 'target';
 type Thing = {
   /** The words that name the thing, without those of its parts. */
   readonly noun: string;
-  readonly depth: number;
   readonly parts: Readonly<Partial<Record<PartyPart, Candidate>>>;
-  /** Whether a part has a name of its own, such as `order id`, not only that of the thing. */
-  readonly isNamed: boolean;
 };
 
 /** Words for the person who acts, best first; added to those that inference knows. */
@@ -20,12 +17,6 @@ const ACTOR_NAMES = [
   /(?:^| )(?:user|usr|login|member|employee|staff|person|principal|identity|admin|administrator|sender|clerk|technician|worker|caller|requester|requestor|responsible|logon|accessor|auth|authentication)$/,
   /(?:^| )(?:account|subject|owner|holder|customer|client|contact)$/,
 ] as const;
-
-/** Who changed a thing. Other paths with a word for a change describe values before or after it. */
-const CHANGED_BY = /^(?:changed?|modified|updated?) by\b/;
-
-/** The same for the thing that was changed. */
-const CHANGED_THING = /^changed? (?:object|entity|item|asset|resource|record)\b/;
 
 /**
  * Words for what surrounds an event or describes its record. A thing whose name has one is not the target of the event:
@@ -53,80 +44,55 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 /** Suggests who acts: where it is named after a person or a role, or holds e-mail addresses. */
 export function suggestActor(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const own = candidates.filter(
-    ({ meaning: { isExcluded, words } }) => !isExcluded || CHANGED_BY.test(words),
-  );
-  return suggest('actor', groupByThing(own), ({ noun, parts }) => {
+  const own = candidates.filter(({ meaning }) => !meaning.isExcluded);
+  return suggest('actor', groupByThing(own), ({ noun, parts: { name } }) => {
+    const isEmail = name !== undefined && areAll(name, EMAIL) && rankOf(noun, TARGET_NAMES) < 0;
     const rank = rankOf(noun, ACTOR_NAMES);
-    if (rank !== null) return rank;
-    const isEmail = parts.name !== undefined && areAll(parts.name, EMAIL);
-    return isEmail && rankOf(noun, TARGET_NAMES) === null ? ACTOR_NAMES.length : null;
+    return rank < 0 && isEmail ? ACTOR_NAMES.length : rank;
   });
 }
 
 /** Suggests what is acted on: where it is named as an object, or is the only thing with an ID and a name. */
 export function suggestTarget(candidates: readonly Candidate[]): readonly Suggestion[] {
   const own = candidates.filter(
-    ({ meaning: { isExcluded, party, words } }) =>
-      party?.role !== 'actor' && (!isExcluded || CHANGED_THING.test(words)),
+    ({ meaning: { isExcluded, party } }) => party?.role !== 'actor' && !isExcluded,
   );
   const things = groupByThing(own);
-  const described = things.filter(
-    ({ noun, parts }) =>
-      parts.identifier !== undefined &&
-      parts.name !== undefined &&
-      rankOf(noun, ACTOR_NAMES) === null &&
-      !SURROUNDINGS.always.test(noun),
+  const [described, ...others] = things.filter(
+    ({ noun, parts: { identifier, name } }) =>
+      identifier && name && rankOf(noun, ACTOR_NAMES) < 0 && !SURROUNDINGS.always.test(noun),
   );
   return suggest('target', things, (thing) => {
-    const rank = rankOf(thing.noun, TARGET_NAMES) ?? (isTarget(thing) ? TARGET_NAMES.length : null);
-    if (rank !== null) return isOfActor(thing) ? null : rank;
-    return described.length === 1 && described[0] === thing ? TARGET_NAMES.length : null;
+    const { identifier, name } = thing.parts;
+    // With a word for a target that inference knows, but an unknown attribute: `target instance`.
+    const isTarget = [identifier, name].some((field) => field?.meaning.party?.role === 'target');
+    const isOnly = thing === described && others.length === 0;
+    const rank = rankOf(thing.noun, TARGET_NAMES);
+    return rank < 0 && (isTarget || isOnly) ? TARGET_NAMES.length : rank;
   });
 }
 
-/** Whether a path has a word for a target that inference knows, but an unknown attribute: `target instance`. */
-function isTarget({ parts }: Thing): boolean {
-  const fields = [parts.identifier, parts.name].filter((field) => field !== undefined);
-  return fields.some(({ meaning: { party } }) => party?.role === 'target');
-}
-
-/** Whether the words before the last one name a person: the `user file` is not what the user acts on. */
-function isOfActor({ noun }: Thing): boolean {
-  return rankOf(noun.replace(/ ?\S+$/, ''), ACTOR_NAMES) !== null;
-}
-
-/** Index of the first pattern that matches; null if none does. */
-function rankOf(noun: string, names: readonly RegExp[]): number | null {
-  const rank = names.findIndex((pattern) => pattern.test(noun));
-  return rank < 0 ? null : rank;
+/** Index of the first pattern that matches; -1 if none does. */
+function rankOf(noun: string, names: readonly RegExp[]): number {
+  return names.findIndex((pattern) => pattern.test(noun));
 }
 
 function suggest(
   role: Role,
   things: readonly Thing[],
-  rank: (thing: Thing) => number | null,
+  rank: (thing: Thing) => number,
 ): readonly Suggestion[] {
   return things
-    .map((thing) => ({ thing, rank: rank(thing) ?? -1 }))
-    .filter(({ thing: { parts }, rank }) => rank >= 0 && (parts.identifier ?? parts.name))
-    .sort(
-      (a, b) =>
-        a.rank - b.rank ||
-        Number(b.thing.isNamed) - Number(a.thing.isNamed) ||
-        Object.keys(b.thing.parts).length - Object.keys(a.thing.parts).length ||
-        a.thing.depth - b.thing.depth,
-    )
-    .map(({ thing: { parts } }) => {
-      const fields = (['identifier', 'name', 'type'] as const).flatMap((part) => {
-        const field = parts[part];
-        return field === undefined ? [] : [[part, field] as const];
-      });
-      const party = Object.fromEntries(fields.map(([part, { pointer }]) => [part, pointer]));
-      return {
-        contract: { [role]: party },
-        examples: fields.map(([, { pointer, values }]) => ({ pointer, value: values[0] })),
-      };
+    .map((thing) => ({ ...thing.parts, rank: rank(thing) }))
+    .map(({ identifier, name, type, rank }) => ({
+      parts: { ...(identifier && { identifier }), ...(name && { name }), ...(type && { type }) },
+      rank: (identifier ?? name) ? rank : -1,
+    }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank || Object.keys(b.parts).length - Object.keys(a.parts).length)
+    .map(({ parts }) => {
+      const pointers = Object.entries(parts).map(([part, { pointer }]) => [part, pointer]);
+      return { contract: { [role]: Object.fromEntries(pointers) }, fields: Object.values(parts) };
     });
 }
 
@@ -153,9 +119,9 @@ export function suggestPart(
     /^(?:id|uuid|guid)$/.test(party?.attribute ?? ''),
   );
   const found = role === 'actor' && part === 'identifier' ? [...siblings, ...ids] : siblings;
-  return found.map(({ pointer, values }) => ({
-    contract: { [role]: { [part]: pointer } },
-    examples: [{ pointer, value: values[0] }],
+  return found.map((field) => ({
+    contract: { [role]: { [part]: field.pointer } },
+    fields: [field],
   }));
 }
 
@@ -177,32 +143,26 @@ function splitPart(words: string) {
   return { part, noun: words.replace(end, ''), rank: index };
 }
 
-/** Whether a field can be a part of a party: a short text or a number, but neither a time nor an address. */
+/** Whether a field can be a part of a party: a short text or a number, but no time. */
 function canBePart(field: Candidate): boolean {
   const { isScalar, isSecret, texts } = field;
-  if (!isScalar || isSecret || isTimeText(field) || areAll(field, ADDRESS)) return false;
+  if (!isScalar || isSecret || isTimeText(field)) return false;
   return texts.every((text) => text.length <= MAX_LENGTH && !/^(?:[{[]|https?:)/.test(text));
 }
 
 const MAX_LENGTH = 300;
-const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f:]*::[\da-f:]*)(?::\d+)?$/i;
 
 /** Groups fields by the thing that they describe. Of several fields for a part, the best counts. */
 function groupByThing(candidates: readonly Candidate[]): readonly Thing[] {
   const fields = candidates.filter(canBePart).map((field) => {
     const { words } = field.meaning;
     const split = splitPart(words);
-    if (split !== null && split.noun !== '') return { field, ...split, isNamed: true };
+    if (split !== null && split.noun !== '') return { field, ...split };
     const part: PartyPart = areAll(field, /^\d+$/) ? 'identifier' : 'name';
-    return { field, part, noun: words, rank: PARTS.length, isNamed: false };
+    return { field, part, noun: words, rank: PARTS.length };
   });
   return [...Map.groupBy(fields, ({ noun }) => noun)].map(([noun, members]) => {
     const worstFirst = members.toSorted((a, b) => b.rank - a.rank);
-    return {
-      noun,
-      depth: Math.min(...members.map(({ field }) => field.depth)),
-      parts: Object.fromEntries(worstFirst.map(({ part, field }) => [part, field])),
-      isNamed: members.some(({ isNamed }) => isNamed),
-    };
+    return { noun, parts: Object.fromEntries(worstFirst.map(({ part, field }) => [part, field])) };
   });
 }

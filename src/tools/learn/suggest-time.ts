@@ -4,85 +4,60 @@ import { compileTime, parseTime } from '../../mapping/time.ts';
 import { compileTimePattern } from '../../util/time-pattern.ts';
 import { areAll, type Candidate, type Suggestion } from './candidates.ts';
 
-/** How to read the times of a field. */
-type TimeFormat = Pick<FormattedTime, 'as' | 'zone' | 'join'>;
-
-/** A field, or two, with the time of an event. */
-type TimeCandidate = {
-  readonly rank: number;
-  readonly at: string | readonly string[];
-  readonly format: TimeFormat | null;
-  readonly examples: readonly unknown[];
-};
-
-/** Longer texts are no times. */
-const MAX_LENGTH = 60;
-
-/**
- * Suggests where and in which format the time of the event is. A time without a zone is assumed to be in UTC. The names
- * decide among several, and times of another event (`updated at`, `expires`) come last.
- */
-export function suggestTime(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const short = candidates.filter(({ texts }) => texts.every((text) => text.length <= MAX_LENGTH));
-  const single = short.flatMap((candidate) =>
-    detectFormats(candidate.values).map((format) => ({
-      rank: rankOf(candidate),
-      at: candidate.pointer,
-      format,
-      examples: [candidate.texts[0]],
-    })),
-  );
-  return [...single, ...joinDatesAndTimes(short)]
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ at, format, examples }) => ({
-      contract: { occurredAt: format === null ? at : { at, ...format } },
-      examples: [at].flat().map((pointer, index) => ({ pointer, value: examples[index] })),
-    }));
-}
-
-function rankOf({ meaning, path, depth }: Candidate): number {
-  const { ranks, isOtherTime, isInParty, isExcluded } = meaning;
-  const named = ranks.occurredAt < 0 ? 10 : ranks.occurredAt;
-  const other = isExcluded || isInParty ? 40 : isOtherTime ? 20 : 0;
-  const isExact = /^(?:time|timestamp|date|date time|datetime|when)$/.test(path);
-  return named + other + depth / 10 - (isExact ? 0.5 : 0);
-}
-
 /** A date or a time alone: each is half of an instant. */
 const DATE = /^(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[-/.]\d\d?[-/.]\d{4}|\d{8})$/;
 const TIME_OF_DAY = /^\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[AaPp]M)?$/;
 
-/** Joins a field with dates and one next to it with times of the day. */
-function joinDatesAndTimes(candidates: readonly Candidate[]): readonly TimeCandidate[] {
-  const dates = candidates.filter((candidate) => areAll(candidate, DATE));
-  const times = candidates.filter((candidate) => areAll(candidate, TIME_OF_DAY));
-  const pairs = dates.flatMap((date) =>
+/**
+ * Suggests where and in which format the time of the event is: in one field, or in one with the date and one next to it
+ * with the time of the day. A time without a zone is assumed to be in UTC. The names decide among several, and times of
+ * another event (`updated at`, `expires`) come last.
+ */
+export function suggestTime(candidates: readonly Candidate[]): readonly Suggestion[] {
+  const single = candidates.map((field) => ({
+    ...{ rank: rankOf(field), fields: [field], values: field.values },
+    source: { at: field.pointer },
+  }));
+  const dates = candidates.filter((field) => areAll(field, DATE));
+  const times = candidates.filter((field) => areAll(field, TIME_OF_DAY));
+  const joined = dates.flatMap((date) =>
     times
       .filter(({ pointer }) => parentOf(pointer) === parentOf(date.pointer))
-      .filter(({ texts }) => texts.length === date.texts.length)
-      .map((time) => ({ date, time })),
+      .map((time) => ({
+        rank: Math.min(rankOf(date), rankOf(time)) - 1,
+        fields: [date, time],
+        values: date.texts.map((text, index) => `${text} ${time.texts[index]}`),
+        source: { at: [date.pointer, time.pointer], join: ' ' },
+      })),
   );
-  return pairs.flatMap(({ date, time }) => {
-    const texts = date.texts.map((text, index) => `${text} ${time.texts[index]}`);
-    const formats = detectFormats(texts).filter((format) => format !== null);
-    return formats.map((format) => ({
-      rank: Math.min(rankOf(date), rankOf(time)) - 1,
-      at: [date.pointer, time.pointer],
-      format: { join: ' ', ...format },
-      examples: [date.texts[0], time.texts[0]],
-    }));
-  });
+  return [...single, ...joined]
+    .sort((a, b) => a.rank - b.rank)
+    .flatMap(({ fields, values, source }) =>
+      detectFormats(values).map((format) => ({
+        contract: { occurredAt: format === null ? source.at : { ...source, ...format } },
+        fields,
+      })),
+    );
+}
+
+function rankOf({ meaning, depth }: Candidate): number {
+  const { ranks, isOtherTime, isInParty, isExcluded } = meaning;
+  const named = ranks.occurredAt < 0 ? 10 : ranks.occurredAt;
+  const other = isExcluded || isInParty ? 40 : isOtherTime ? 20 : 0;
+  return named + other + depth / 10;
 }
 
 const parseIsoInUtc = compileTime({ as: 'iso8601', zone: 'UTC' });
 
 /** Detects the formats in which every value is a time, best first; null for a time that needs none. */
-export function detectFormats(values: readonly unknown[]): readonly (TimeFormat | null)[] {
+export function detectFormats(
+  values: readonly unknown[],
+): readonly (Pick<FormattedTime, 'as' | 'zone'> | null)[] {
   if (values.length === 0) return [];
   if (values.every((value) => parseTime(value) !== null)) return [null];
   const texts = values.map(String);
   if (texts.every((text) => parseIsoInUtc(text) !== null)) return [{ as: 'iso8601', zone: 'UTC' }];
-  const readings = patternsOf(texts[0] ?? '').flatMap((pattern) => {
+  const readings = patternsOf(texts).flatMap((pattern) => {
     const times = texts.map((text) => readPattern(text, pattern));
     return times.every((time) => time !== null) ? [{ pattern, span: spanOf(times) }] : [];
   });
@@ -107,81 +82,57 @@ function readPattern(text: string, pattern: string): number | null {
   return time === null ? null : Date.parse(time);
 }
 
-/** The letters of a day and of a month in digits. */
-type Letter = 'd' | 'M';
-
 const MONTH = /^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
 const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)/i;
 
 /** Digits without separators. */
-const COMPACT = /^(\d{8})([T _-]?)(\d{6}|\d{4})(\d{3})?$/;
+const COMPACT = /^\d{8}([T _-]?)(\d{6}|\d{4})(\d{3})?$/;
 
 /**
- * Lists the patterns (Unicode TR35) that a text may have, such as `dd.MM.yyyy HH:mm` for `20.11.2026 16:05`. If day and
+ * Lists the patterns (Unicode TR35) that texts may have, such as `dd.MM.yyyy HH:mm` for `20.11.2026 16:05`. If day and
  * month may be in either order, both are listed.
  */
-function patternsOf(text: string): readonly string[] {
-  const compact = COMPACT.exec(text);
-  if (compact !== null) {
-    const [, , separator = '', clock = '', millis] = compact;
-    return [
-      `yyyyMMdd${quoteLetters(separator)}${clock.length === 6 ? 'HHmmss' : 'HHmm'}${millis ? 'SSS' : ''}`,
-    ];
-  }
-  // With points, the day is first everywhere.
-  const orders = /^\d\d?\.\d/.test(text) ? DAY_AND_MONTH.slice(1) : DAY_AND_MONTH;
-  const patterns = orders.flatMap((order) =>
-    WIDTHS.map((isPadded) => toPattern(text, order, isPadded)),
-  );
-  return [...new Set(patterns)].filter((pattern) => pattern !== null);
+function patternsOf(texts: readonly string[]): readonly string[] {
+  const [text = ''] = texts;
+  const [, separator = '', { length } = '', millis] = COMPACT.exec(text) ?? [];
+  if (length > 0)
+    return [`yyyyMMdd${quote(separator)}${'HHmmss'.slice(0, length)}${millis ? 'SSS' : ''}`];
+  if (!/\d:\d\d/.test(text)) return [];
+  const all = texts.map((one) => one.split(/([+-]\d\d:?\d\d$|\d+|[a-z]+)/i));
+  const [tokens = []] = all;
+  const monthFirst = ['M', 'd'];
+  const dayFirst = ['d', 'M']; // everywhere, with points
+  if (tokens.some((token) => MONTH.test(token))) return [toPattern(tokens, all, ['d'])];
+  if (/^\d{4}\D/.test(text)) return [toPattern(tokens, all, monthFirst)];
+  const orders = /^\d\d?\.\d/.test(text) ? [dayFirst] : [monthFirst, dayFirst];
+  return orders.map((order) => toPattern(tokens, all, order));
 }
 
-/** Orders of the numbers of a date that do not have four digits. */
-const DAY_AND_MONTH: readonly (readonly Letter[])[] = [
-  ['M', 'd'],
-  ['d', 'M'],
-];
-
-/** Which numbers always have two digits. Those with all are the most likely. */
-const WIDTHS = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({
-  M: (bits & 1) === 0,
-  d: (bits & 2) === 0,
-  hour: (bits & 4) === 0,
-}));
-
+/** The pattern of the tokens of a text. Numbers that have two digits in all texts have two letters. */
 function toPattern(
-  text: string,
-  order: readonly Letter[],
-  isPadded: Readonly<Record<'M' | 'd' | 'hour', boolean>>,
-): string | null {
-  const hasNamedMonth = text.split(/[^a-z]+/i).some((word) => MONTH.test(word));
-  const numbers: Letter[] = hasNamedMonth ? ['d'] : [...order];
-  const startsWithYear = /^\d{4}\D/.test(text);
-  if (startsWithYear && !hasNamedMonth && order[0] === 'd') return null; // a year is before the month
-  const [, clock = '', half = ''] =
-    /(?<!\d)(\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)( ?[ap]m)?/i.exec(text) ?? [];
-  const width = (letter: string, padded: boolean) => (padded ? letter.repeat(2) : letter);
-  const clockPattern = clock
-    .replace(/[.,]\d+$/, (fraction) => `${fraction[0]}${'S'.repeat(fraction.length - 1)}`)
-    .replace(/^\d\d?:\d\d/, `${width(half === '' ? 'H' : 'h', isPadded.hour)}:mm`)
-    .replace(/:\d\d/, ':ss');
-  const tokens = text.replace(clock + half, '\0').split(/(\0|\d+|[a-z]+|[+-]\d\d:?\d\d$)/i);
-  const pattern = tokens.map((token) => {
-    if (token === '\0') return clockPattern + half.replace(/[ap]m/i, 'a');
-    if (/^[+-]\d\d:?\d\d$/.test(token)) return token.includes(':') ? 'XXX' : 'XX';
-    if (/^\d{4}$/.test(token)) return 'yyyy';
-    if (/^\d\d?$/.test(token)) {
-      const letter = numbers.shift();
-      return letter === undefined ? 'yy' : width(letter, isPadded[letter]);
-    }
+  tokens: readonly string[],
+  all: readonly (readonly string[])[],
+  date: readonly string[],
+): string {
+  const hour = tokens.some((token) => /^[ap]m$/i.test(token)) ? 'h' : 'H';
+  const [dateLetters, clockLetters] = [[...date], [hour, 'm', 's']];
+  const pattern = tokens.map((token, index) => {
+    const [before = '', after = ''] = [tokens[index - 1], tokens[index + 1]];
+    if (/^[+-]\d/.test(token)) return token.includes(':') ? 'XXX' : 'XX';
+    if (/^[ap]m$/i.test(token)) return 'a';
     if (MONTH.test(token)) return token.length > 3 ? 'MMMM' : 'MMM';
     if (WEEKDAY.test(token)) return token.length > 3 ? 'EEEE' : 'EEE';
-    return quoteLetters(token);
+    if (!/^\d+$/.test(token)) return quote(token);
+    if (/^[.,]$/.test(before) && tokens[index - 3] === ':') return 'S'.repeat(token.length);
+    if (token.length > 2) return token.length === 4 ? 'yyyy' : token;
+    const letter = [before, after].includes(':') ? clockLetters.shift() : dateLetters.shift();
+    if (letter === undefined) return 'yy';
+    return all.every((other) => other[index]?.length === 2) ? letter.repeat(2) : letter;
   });
-  return clock === '' ? null : pattern.join('');
+  return pattern.join('');
 }
 
 /** Letters that are no field are in quotes. */
-function quoteLetters(text: string): string {
+function quote(text: string): string {
   return /[a-z]/i.test(text) ? `'${text}'` : text;
 }

@@ -43,7 +43,9 @@ export function reportTrail(
           ...formatTable(events, audit.event, show),
           '',
           ...reportConstants(events),
-          ...explainNulls(events, audit, configured).flatMap((field) => reportNull(field, show)),
+          ...explainNulls(events, audit.event, configured).flatMap((field) =>
+            reportNull(field, show),
+          ),
           ...reportUnmapped(events, audit, show),
         ]),
     ...reportList(pages, audit),
@@ -89,10 +91,10 @@ function reportNull(
   return [
     ...formatSentence(`${sentence} If one is right, add it to the contract${assumption}:`),
     ...formatReadyLines(
-      suggestions.map(({ contract, examples }) => ({
+      suggestions.map(({ contract, fields }) => ({
         contract: { audit: { event: contract } },
         describe: (width) =>
-          examples.map(({ pointer, value }) => show(pointer, value, width)).join(', '),
+          fields.map(({ pointer, values }) => show(pointer, values[0], width)).join(', '),
       })),
     ),
     ...(unmapped === '' ? [] : formatSentence(`    Not in the map: ${unmapped}.`)),
