@@ -44,14 +44,9 @@ export function lastWords({ meaning: { words }, path }: Candidate): string {
   return path.includes('/') ? words.slice(-path.slice(path.lastIndexOf('/') + 1).length) : words;
 }
 
-/** Whether all values are different. */
-export function isUnique({ texts }: Candidate): boolean {
-  return new Set(texts).size === texts.length;
-}
-
 /** Whether every text matches. */
 export function areAll({ texts }: Candidate, pattern: RegExp): boolean {
-  return texts.length > 0 && texts.every((text) => pattern.test(text));
+  return texts.every((text) => pattern.test(text));
 }
 
 /** Whether a value is an instant, not a number that looks like one. */

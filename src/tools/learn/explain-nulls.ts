@@ -8,7 +8,7 @@ import {
 import type { ConfiguredContract, EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { type Candidate, listCandidates, type Suggestion } from './candidates.ts';
-import { suggestAction, suggestId, suggestOutcome } from './suggest-event.ts';
+import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './suggest-event.ts';
 import { suggestActor, suggestPart, suggestTarget } from './suggest-party.ts';
 import { suggestTime } from './suggest-time.ts';
 
@@ -29,10 +29,11 @@ const MAX_SUGGESTIONS = 3;
 
 type Suggest = (candidates: readonly Candidate[]) => readonly Suggestion[];
 
-/** The most certain first: a field that one entry reads is no candidate for the next. Inference finds any IP address and user agent. */
+/** The most certain first: a field that one entry reads is no candidate for the next. Inference finds any IP address. */
 const SUGGEST: readonly (readonly [keyof EventContract, Suggest])[] = [
   ['occurredAt', suggestTime],
   ['id', suggestId],
+  ['userAgent', suggestUserAgent],
   ['outcome', suggestOutcome],
   ['action', suggestAction],
   ['actor', suggestActor],

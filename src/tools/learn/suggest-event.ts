@@ -1,5 +1,5 @@
 import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
-import { type Candidate, isTimeText, isUnique, lastWords, type Suggestion } from './candidates.ts';
+import { areAll, type Candidate, isTimeText, lastWords, type Suggestion } from './candidates.ts';
 import { isSurrounding } from './suggest-party.ts';
 
 /** Last words of the ID of a record. */
@@ -32,9 +32,9 @@ type OutcomeMap = Readonly<Record<string, EventOutcome>>;
  */
 export function suggestId(candidates: readonly Candidate[]): readonly Suggestion[] {
   return suggestBest('id', candidates, (field) => {
-    const { meaning, isScalar, isFirst } = field;
-    const isId = isScalar && isUnique(field) && !isTimeText(field) && ID_ENDS.test(meaning.words);
-    if (!isId) return 0;
+    const { meaning, isScalar, isFirst, texts } = field;
+    const isUnique = isScalar && !isTimeText(field) && new Set(texts).size === texts.length;
+    if (!isUnique || !ID_ENDS.test(meaning.words)) return 0;
     const owner = meaning.words.replace(ID_ENDS, '');
     if (RECORD_WORDS.test(`${owner} `.trimStart())) return 4;
     return isFirst && !isSurrounding(owner) ? 3 : 0;
@@ -145,4 +145,14 @@ export function suggestOutcome(candidates: readonly Candidate[]): readonly Sugge
     ...words.map((field) => ({ contract: { outcome: field.pointer }, fields: [field] })),
     ...mapped,
   ];
+}
+
+/** A user agent as browsers and libraries send it. Inference accepts it only under a name for one. */
+const USER_AGENT = /^(?:Mozilla|Opera|Dalvik|curl|okhttp|python-requests|PostmanRuntime)\/\d/;
+
+/** Suggests texts in the format of a user agent. */
+export function suggestUserAgent(candidates: readonly Candidate[]): readonly Suggestion[] {
+  return candidates
+    .filter((field) => areAll(field, USER_AGENT))
+    .map((field) => ({ contract: { userAgent: field.pointer }, fields: [field] }));
 }

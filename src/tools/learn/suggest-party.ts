@@ -40,11 +40,16 @@ const TARGET_NAMES = [
   /(?:^| )(?:file|filename|document|path|table|collection|database|bucket|folder|project|repository|repo|dataset|dashboard|argument|arg|topic|queue|ticket|order|invoice)$/,
 ] as const;
 
+/** Who changed a thing. Other paths with a word for a change describe values before or after it. */
+const CHANGED_BY = /^(?:changed?|modified|updated?) by\b/;
+
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 /** Suggests who acts: where it is named after a person or a role, or holds e-mail addresses. */
 export function suggestActor(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const own = candidates.filter(({ meaning }) => !meaning.isExcluded);
+  const own = candidates.filter(
+    ({ meaning: { isExcluded, words } }) => !isExcluded || CHANGED_BY.test(words),
+  );
   return suggest('actor', groupByThing(own), ({ noun, parts: { name } }) => {
     const isEmail = name !== undefined && areAll(name, EMAIL) && rankOf(noun, TARGET_NAMES) < 0;
     const rank = rankOf(noun, ACTOR_NAMES);
@@ -83,12 +88,8 @@ function suggest(
   rank: (thing: Thing) => number,
 ): readonly Suggestion[] {
   return things
-    .map((thing) => ({ ...thing.parts, rank: rank(thing) }))
-    .map(({ identifier, name, type, rank }) => ({
-      parts: { ...(identifier && { identifier }), ...(name && { name }), ...(type && { type }) },
-      rank: (identifier ?? name) ? rank : -1,
-    }))
-    .filter(({ rank }) => rank >= 0)
+    .map((thing) => ({ ...thing, rank: rank(thing) }))
+    .filter(({ parts: { identifier, name }, rank }) => rank >= 0 && (identifier ?? name))
     .sort((a, b) => a.rank - b.rank || Object.keys(b.parts).length - Object.keys(a.parts).length)
     .map(({ parts }) => {
       const pointers = Object.entries(parts).map(([part, { pointer }]) => [part, pointer]);
@@ -162,7 +163,7 @@ function groupByThing(candidates: readonly Candidate[]): readonly Thing[] {
     return { field, part, noun: words, rank: PARTS.length };
   });
   return [...Map.groupBy(fields, ({ noun }) => noun)].map(([noun, members]) => {
-    const worstFirst = members.toSorted((a, b) => b.rank - a.rank);
+    const worstFirst = members.toSorted((a, b) => a.part.localeCompare(b.part) || b.rank - a.rank);
     return { noun, parts: Object.fromEntries(worstFirst.map(({ part, field }) => [part, field])) };
   });
 }
