@@ -8,6 +8,7 @@ import {
 import type { ConfiguredContract, EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { type Candidate, listCandidates, type Suggestion } from './candidates.ts';
+import { MAX_SUGGESTIONS } from './format.ts';
 import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './suggest-event.ts';
 import { suggestActor, suggestPart, suggestTarget } from './suggest-party.ts';
 import { suggestTime } from './suggest-time.ts';
@@ -23,9 +24,6 @@ export type NullField = {
   /** Contracts that may read it, best first. None if no field of the records is likely. */
   readonly suggestions: readonly Suggestion[];
 };
-
-/** Suggestions per field. */
-const MAX_SUGGESTIONS = 3;
 
 type Suggest = (candidates: readonly Candidate[]) => readonly Suggestion[];
 

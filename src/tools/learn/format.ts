@@ -12,6 +12,9 @@ const INDENT = '    ';
 const MAX_POINTER = 44;
 const VALUE = 24;
 
+/** Suggestions per entry. */
+export const MAX_SUGGESTIONS = 3;
+
 /** In fewer columns than this, what a line reads is in the next line. */
 const MIN_DESCRIPTION = 16;
 
@@ -35,10 +38,11 @@ export function formatSource(source: Source): string {
 }
 
 /**
- * Formats lines that are a complete contract each, so that they can be copied. What it reads follows: in the same line if
+ * Formats the best three lines. Each is a complete contract, so that it can be copied. What it reads follows: in the same line if
  * it fits in 100 columns, else in the next one.
  */
-export function formatReadyLines(lines: readonly ReadyLine[]): readonly string[] {
+export function formatReadyLines(all: readonly ReadyLine[]): readonly string[] {
+  const lines = all.slice(0, MAX_SUGGESTIONS);
   const texts = lines.map(({ contract }) => formatContract(contract));
   const maxLength = WIDTH - INDENT.length - 2 - MIN_DESCRIPTION;
   const column = Math.max(0, ...texts.map(({ length }) => (length > maxLength ? 0 : length)));

@@ -13,9 +13,6 @@ type LoginText = {
   readonly text: string;
 };
 
-/** Suggestions per entry. */
-const MAX_SUGGESTIONS = 3;
-
 /** Names of an access token, and names that it may have if there is no better one. */
 const TOKEN_NAMES = /(?:^| )(?:token|jwt|bearer|authorization|access)(?: (?:value|key|token))?$/;
 const WEAK_TOKEN_NAMES =
@@ -45,9 +42,7 @@ export function suggestAccessToken(response: UpstreamResponse): readonly ReadyLi
   // Without a name, a single text that looks like a token is one.
   const unnamed = ranked.filter(({ rank }) => rank === 1);
   const found = named.length > 0 ? named : unnamed.length === 1 ? unnamed : [];
-  return found
-    .slice(0, MAX_SUGGESTIONS)
-    .map(({ source, text }) => toLine({ accessToken: source }, text));
+  return found.map(({ source, text }) => toLine({ accessToken: source }, text));
 }
 
 function rankOf({ source, words, text }: LoginText): number {
@@ -61,7 +56,6 @@ function rankOf({ source, words, text }: LoginText): number {
 export function suggestRefreshToken(response: UpstreamResponse): readonly ReadyLine[] {
   return textsOf(response)
     .filter(({ words }) => REFRESH_NAMES.test(words) && !/\bexpir|\btype$/.test(words))
-    .slice(0, MAX_SUGGESTIONS)
     .map(({ source, text }) => toLine({ refreshToken: source }, text));
 }
 
@@ -80,8 +74,7 @@ export function suggestExpiry({ body }: UpstreamResponse): readonly ReadyLine[] 
       return formats
         .filter((format) => format !== null)
         .map((format) => toLine({ expires: { at: pointer, ...format } }, String(value)));
-    })
-    .slice(0, MAX_SUGGESTIONS);
+    });
 }
 
 function toLine(login: Readonly<Partial<LoginContract>>, text: string): ReadyLine {

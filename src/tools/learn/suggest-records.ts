@@ -13,19 +13,14 @@ type RecordList = {
 /** Levels of a body that are searched. */
 const MAX_DEPTH = 5;
 
-/** Members examined per object or list, and lists suggested. */
+/** Members examined per object or list. */
 const MAX_MEMBERS = 500;
-const MAX_LISTS = 3;
-
-/** Items of a list that are examined. */
-const MAX_ITEMS = 50;
 
 /** Suggests lists of objects, those with times first, then the longest. */
 export function suggestRecords(body: unknown): readonly ReadyLine[] {
   return findLists(body, '', 0)
     .map((list) => ({ ...list, hasTime: containTime(list.items) }))
     .sort((a, b) => Number(b.hasTime) - Number(a.hasTime) || b.items.length - a.items.length)
-    .slice(0, MAX_LISTS)
     .map(({ pointer, items: { length } }) => ({
       contract: { audit: { records: pointer } },
       describe: () => `${length} ${length === 1 ? 'object' : 'objects'}`,
@@ -73,7 +68,7 @@ function isListOf(
   isItem: (value: unknown) => boolean,
   value: unknown,
 ): value is readonly unknown[] {
-  return Array.isArray(value) && value.length > 0 && value.slice(0, MAX_ITEMS).every(isItem);
+  return Array.isArray(value) && value.length > 0 && value.every(isItem);
 }
 
 /** Whether a body has rows of values, whose names are elsewhere, instead of objects. */
