@@ -4,8 +4,8 @@ import { pointerMembers } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
 import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
 
-/** Why an entry is not found: completes "… is null:". The command `learn` and explain give the same reasons. */
-export const NULL_REASONS = {
+/** Why no place was found for an entry. */
+const NULL_REASONS = {
   id: 'no field has the name of a record ID',
   occurredAt: 'no field with the name of an event time holds a time with a zone',
   action: 'no field has the name of an action',
@@ -24,8 +24,8 @@ export const NULL_REASONS = {
   total: 'no field or header has the name of a total',
 } as const;
 
-/** Why a field is null although it has an entry. */
-export const ENTRY_REASONS = {
+/** Why a field is null although the contract or inference has an entry for it. */
+const ENTRY_REASONS = {
   contract: 'the pointer in the contract leads to no value',
   inference: 'the pointer leads to no value',
   unread: 'its values are not understood',
@@ -62,23 +62,44 @@ export function describeMapping(
     return Object.fromEntries(described);
   }
   const by = configured === undefined ? 'inference' : 'contract';
-  if (at === null && by === 'contract') return { at, by, why: ENTRY_REASONS.none };
-  if (at === null) {
-    const [, role = '', part] = names;
-    const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
-    const keys = isPart ? ['part'] : names;
-    return { at, why: Object.entries(NULL_REASONS).find(([key]) => keys.includes(key))?.[1] };
-  }
+  const why = () => whyNull(entry, configured, events, ...names);
+  if (at === null) return { at, by: by === 'contract' ? by : undefined, why: why() };
   const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
   if (field === undefined || events.length === 0) return { at, as, split, part, by };
   const records = events.map(({ raw }) => raw);
   const [first = at, ...others] = usedPointers(entry, records);
-  const unread = events.filter((event) => field.read(event) === null);
-  const hasValue = ({ raw }: AuditEvent) =>
-    readPointers(at).some((pointer) => (compilePointer(pointer)(raw) ?? '') !== '');
+  const found = events.filter((event) => field.read(event) !== null);
   return {
     ...{ at: others.length === 0 ? first : [first, ...others], as, split, part, by },
-    found: `${events.length - unread.length} of ${events.length}`,
-    why: unread.length > 0 ? ENTRY_REASONS[unread.some(hasValue) ? 'unread' : by] : undefined,
+    found: `${found.length} of ${events.length}`,
+    why: found.length < events.length ? why() : undefined,
   };
+}
+
+/**
+ * Why a field is null in some of the events, or in all: completes "… is null:". The command `learn` and explain give the
+ * same reason.
+ * @param names Those of the entry, as in `describeMapping`.
+ */
+export function whyNull(
+  entry: unknown,
+  configured: unknown,
+  events: readonly AuditEvent[],
+  ...names: readonly string[]
+): string | undefined {
+  if (configured === null) return ENTRY_REASONS.none;
+  const pointers = readPointers(entry);
+  const [, role = '', part] = names;
+  if (configured === undefined && pointers.length === 0) {
+    const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
+    const keys = isPart ? ['part'] : names;
+    return Object.entries(NULL_REASONS).find(([key]) => keys.includes(key))?.[1];
+  }
+  const isUnread = events.some((event) => {
+    const party = Object(event)[role];
+    const value = part === undefined ? party : party?.[part];
+    return value == null && pointers.some((at) => (compilePointer(at)(event.raw) ?? '') !== '');
+  });
+  if (isUnread) return ENTRY_REASONS.unread;
+  return configured === undefined ? ENTRY_REASONS.inference : ENTRY_REASONS.contract;
 }

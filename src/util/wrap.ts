@@ -1,5 +1,5 @@
 /** Columns of the terminal. */
-const WIDTH = 100;
+export const WIDTH = 100;
 
 /** Breaks a line of more than 100 columns at spaces. The lines after the first are indented. */
 export function wrap(line: string, indent: string): readonly string[] {

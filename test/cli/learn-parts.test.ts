@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseHeaders } from '../../src/cli/read-files.ts';
 import { compileTime, parseTime } from '../../src/mapping/time.ts';
-import { formatContract } from '../../src/tools/learn/contract-lines.ts';
-import { detectFormats } from '../../src/tools/learn/time-candidates.ts';
+import { formatContract } from '../../src/tools/learn/format.ts';
+import { detectFormats } from '../../src/tools/learn/suggest-time.ts';
 import { cut, isSecret, showValue } from '../../src/tools/show-value.ts';
 
 const printable = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;

@@ -374,6 +374,20 @@ describe('keytrail learn', () => {
     for (const problem of ['/audit/recods', '/audit/total']) expect(stderr).toContain(problem);
   });
 
+  it.each([
+    [undefined, 'no field with the name of an outcome holds a success flag, or a word for'],
+    [null, 'the contract says that there is none.'],
+    ['/nowhere', 'the pointer in the contract leads to no value.'],
+    [{ at: '/id', map: { x: 'SUCCESS' } }, 'these values are not understood: /id 1.'],
+  ])('gives the reason why a field is null, once: %j', async (outcome, reason) => {
+    const file = await save('null.json', [{ id: 1, time: '2026-11-21T00:00:00Z', action: 'x' }]);
+    const contract = await save('null.contract.json', { audit: { event: { outcome } } });
+    await using learning = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await learning.status).toBe(0);
+    const sentences = learning.output.stderr.replaceAll(/\s+/g, ' ').split('outcome is null');
+    expect(sentences).toEqual([expect.any(String), expect.stringContaining(reason)]);
+  });
+
   it('suggests a map for the words of an outcome, and lists values that are not in the map', async () => {
     const records = ['ok', 'nok', 'S4'].map((result, id) => ({
       ...{ id, result, time: '2026-11-21T00:00:00Z' },

@@ -1,9 +1,10 @@
 import { type ClassifiedField, classifyField } from '../../inference/classify-paths.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
+import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isSecret } from '../show-value.ts';
 
-/** A field of the records that no entry of the contract reads. */
+/** A field of the records that an entry may read. */
 export type Candidate = ClassifiedField & {
   /** Its values as texts. */
   readonly texts: readonly string[];
@@ -14,14 +15,21 @@ export type Candidate = ClassifiedField & {
   readonly isFirst: boolean;
 };
 
-/** Lists the fields of some records that are not among the pointers that a contract reads. */
-export function listCandidates(
-  records: readonly unknown[],
-  isRead: (pointer: string) => boolean,
-): readonly Candidate[] {
+/** A contract that may read a field that is null. */
+export type Suggestion = {
+  /** What to add to `audit.event`. */
+  readonly contract: NonNullable<NonNullable<ConfiguredContract['audit']>['event']>;
+  /** The fields that it reads. */
+  readonly fields: readonly Candidate[];
+  /** Texts of its field that it does not read. */
+  readonly unmapped?: readonly string[];
+};
+
+/** Lists the fields of some records. */
+export function listCandidates(records: readonly unknown[]): readonly Candidate[] {
   const fields = profileFields(records);
   return fields
-    .filter(({ pointer }) => pointer !== '' && !isRead(pointer))
+    .filter(({ pointer }) => pointer !== '')
     .map((field) => ({
       ...classifyField(field),
       texts: field.values.map(String),
@@ -36,14 +44,9 @@ export function lastWords({ meaning: { words }, path }: Candidate): string {
   return path.includes('/') ? words.slice(-path.slice(path.lastIndexOf('/') + 1).length) : words;
 }
 
-/** Whether all values are different. */
-export function isUnique({ texts }: Candidate): boolean {
-  return new Set(texts).size === texts.length;
-}
-
 /** Whether every text matches. */
 export function areAll({ texts }: Candidate, pattern: RegExp): boolean {
-  return texts.length > 0 && texts.every((text) => pattern.test(text));
+  return texts.every((text) => pattern.test(text));
 }
 
 /** Whether a value is an instant, not a number that looks like one. */

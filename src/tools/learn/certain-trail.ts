@@ -10,7 +10,7 @@ import { isLocalTime, parseTime } from '../../mapping/time.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { type Candidate, listCandidates } from './candidates.ts';
-import { VERBS } from './names.ts';
+import { VERBS } from './suggest-event.ts';
 
 /** Words in the names of what surrounds a list in the response to a login. */
 const LOGIN_WORDS =
@@ -21,6 +21,13 @@ const REQUEST_WORDS =
   /\b(?:request|trace|correlation|span|transaction|query|etag|version|checksum)\b/;
 
 const OPAQUE = /^(?=.*\d)[\w+/=.~:|-]{12,}$/;
+
+/** Reads a page of the trail, and the first events of it. */
+export function readSample(response: UpstreamResponse, audit: ConfiguredContract['audit']) {
+  const page = readAuditPage(completeAudit(response, audit), response);
+  const length = Math.min(page.length, SAMPLE_SIZE);
+  return { page, events: Array.from({ length }, (_, index) => page.item(index)) };
+}
 
 /**
  * Whether a response is certainly a page of the audit trail, and not that of a login with a list of objects: its records
@@ -34,9 +41,7 @@ export function isCertainlyTrail(
 ): boolean {
   const { body } = response;
   const { records, event } = audit;
-  const { length, item } = readAuditPage(completeAudit(response, audit), response);
-  const sample = { length: Math.min(length, SAMPLE_SIZE) };
-  const events = Array.from(sample, (_, index) => item(index));
+  const { events } = readSample(response, audit);
   if (events.length === 0) return true;
   if (isObject(body) && isObject(body['log']) && records === '/log/entries') return false; // a HAR
   const around = listEnvelopeFields(body, records).filter(({ kinds }) => kinds.size === 0);
@@ -47,7 +52,7 @@ export function isCertainlyTrail(
   );
   if (isOfLogin || LOGIN_WORDS.test(wordsOf(records ?? ''))) return false;
   const raw = events.map((one) => one.raw);
-  const fields = listCandidates(raw, () => false);
+  const fields = listCandidates(raw);
   const isMost = (count: number) => count * 2 >= events.length;
   const countOf = (name: 'id' | 'occurredAt' | 'action' | 'outcome') =>
     events.filter((one) => one[name] !== null).length;

@@ -1,119 +1,96 @@
-import { ENTRY_REASONS, NULL_REASONS } from '../../inference/describe-mapping.ts';
-import { listUnreadValues, readPointers, type UnreadValue } from '../../inference/event-fields.ts';
-import type {
-  AuditContract,
-  ConfiguredContract,
-  EventContract,
-  PartyPart,
-} from '../../mapping/contract.ts';
+import { whyNull } from '../../inference/describe-mapping.ts';
+import {
+  EVENT_FIELDS,
+  listUnreadValues,
+  readPointers,
+  type UnreadValue,
+} from '../../inference/event-fields.ts';
+import type { ConfiguredContract, EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { splitMemberName } from '../../mapping/member-names.ts';
-import { type Candidate, listCandidates } from './candidates.ts';
-import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './event-candidates.ts';
-import { suggestActor, suggestPart, suggestTarget } from './party-candidates.ts';
-import type { Suggestion } from './suggestion.ts';
-import { suggestTime } from './time-candidates.ts';
+import { type Candidate, listCandidates, type Suggestion } from './candidates.ts';
+import { MAX_SUGGESTIONS } from './format.ts';
+import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './suggest-event.ts';
+import { suggestActor, suggestPart, suggestTarget } from './suggest-party.ts';
+import { suggestTime } from './suggest-time.ts';
 
-/** A field of an event that is null in every one of some records. */
+/** A field of an event that is null in some records. */
 export type NullField = {
   /** An entry of `audit.event`, such as `actor` or `actor.type`. */
   readonly name: string;
   /** Why it is null. Completes "… is null". */
-  readonly reason: string;
+  readonly why: string | undefined;
   /** Values that its entry leads to, although it is null. */
   readonly unread: readonly UnreadValue[];
   /** Contracts that may read it, best first. None if no field of the records is likely. */
   readonly suggestions: readonly Suggestion[];
 };
 
-type EventEntry = keyof EventContract;
+type Suggest = (candidates: readonly Candidate[]) => readonly Suggestion[];
 
-/** Suggestions per field. */
-const MAX_SUGGESTIONS = 3;
-
-const SUGGEST: Readonly<
-  Record<EventEntry, (candidates: readonly Candidate[], list: string) => readonly Suggestion[]>
-> = {
-  id: suggestId,
-  occurredAt: suggestTime,
-  action: suggestAction,
-  actor: suggestActor,
-  target: suggestTarget,
-  outcome: suggestOutcome,
-  ipAddress: () => [], // inference accepts any name with IP addresses
-  userAgent: suggestUserAgent,
-};
-
-const ENTRIES = Object.keys(SUGGEST) as readonly EventEntry[]; // it has no other keys
-
-/** The most certain first: a field that one entry reads is no candidate for the next. */
-const ORDER: readonly EventEntry[] = [
-  ...(['occurredAt', 'id', 'userAgent', 'outcome', 'ipAddress'] as const),
-  ...(['action', 'actor', 'target'] as const),
+/** The most certain first: a field that one entry reads is no candidate for the next. Inference finds any IP address. */
+const SUGGEST: readonly (readonly [keyof EventContract, Suggest])[] = [
+  ['occurredAt', suggestTime],
+  ['id', suggestId],
+  ['userAgent', suggestUserAgent],
+  ['outcome', suggestOutcome],
+  ['action', suggestAction],
+  ['actor', suggestActor],
+  ['target', suggestTarget],
 ];
 
-const PARTS = ['identifier', 'name', 'type'] as const satisfies readonly PartyPart[];
-
 /**
- * Explains which fields are null in all of some records, and which contracts may read them. Parts of a party that has
- * others are included only if there is a suggestion: few services have all. A pure function.
+ * Explains which fields are null in all of some records, and which contracts may read them; then which are null in some,
+ * as a value is not understood. Parts of a party that has others are included only if there is a suggestion: few
+ * services have all. A pure function.
  */
 export function explainNulls(
   events: readonly AuditEvent[],
-  { event: contract, records: pointer }: Pick<AuditContract, 'event' | 'records'>,
+  contract: EventContract,
   configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
 ): readonly NullField[] {
-  const list = splitMemberName(pointer?.split('/').at(-1) ?? '').words;
-  const records = events.map(({ raw }) => raw);
-  const nullEntries = ENTRIES.filter((entry) => events.every((event) => event[entry] === null));
-  const inferred = nullEntries.filter((entry) => configured[entry] === undefined);
-  const suggestions = suggestEntries(records, contract, inferred, list);
-  const entries = nullEntries.map((entry) => ({
-    name: entry,
-    reason: inferred.includes(entry) ? NULL_REASONS[entry] : ENTRY_REASONS.contract,
-    unread: listUnreadValues(events, contract, entry),
-    suggestions: suggestions.get(entry) ?? [],
-  }));
-  const roles = (['actor', 'target'] as const).filter((role) => !nullEntries.includes(role));
-  const parts = roles.flatMap((role) =>
-    PARTS.filter((part) => configured[role]?.[part] === undefined)
-      .filter((part) => events.every((event) => (event[role]?.[part] ?? null) === null))
-      .map((part) => ({
-        name: `${role}.${part}`,
-        reason: NULL_REASONS.part,
-        unread: [],
-        suggestions: suggestParts(records, contract, role, part),
-      })),
-  );
-  return [...entries, ...parts.filter((field) => field.suggestions.length > 0)];
-}
-
-/** Suggests contracts for some entries. A field of the records is the first choice for one entry only. */
-function suggestEntries(
-  records: readonly unknown[],
-  contract: EventContract,
-  entries: readonly EventEntry[],
-  list: string,
-): ReadonlyMap<EventEntry, readonly Suggestion[]> {
+  const fields = listCandidates(events.map(({ raw }) => raw));
   const read = new Set(readPointers(contract));
-  const suggestions = new Map<EventEntry, readonly Suggestion[]>();
-  for (const entry of ORDER.filter((name) => entries.includes(name))) {
-    const candidates = listCandidates(records, (pointer) => read.has(pointer));
-    const found = SUGGEST[entry](candidates, list).slice(0, MAX_SUGGESTIONS);
-    suggestions.set(entry, found);
-    for (const { pointer } of found[0]?.examples ?? []) read.add(pointer);
+  const candidates = () => fields.filter((field) => !read.has(field.pointer));
+  const isNull = (name: string) => events.every((event) => memberAt(event, name) == null);
+  const suggestions = new Map<string, readonly Suggestion[]>();
+
+  for (const role of ['actor', 'target'] as const)
+    for (const part of ['identifier', 'name', 'type'] as const) {
+      const name = `${role}.${part}`;
+      if (isNull(role) || !isNull(name) || memberAt(configured, name) !== undefined) continue;
+      const found = suggestPart(role, part, candidates(), readPointers(contract[role]));
+      if (found.length > 0) suggestions.set(name, found.slice(0, MAX_SUGGESTIONS));
+    }
+  for (const [name, suggest] of SUGGEST) {
+    if (!isNull(name) || configured[name] !== undefined) continue;
+    const found = suggest(candidates()).slice(0, MAX_SUGGESTIONS);
+    suggestions.set(name, found);
+    for (const { pointer } of found[0]?.fields ?? []) read.add(pointer);
   }
-  return suggestions;
+
+  const explain = (name: string): NullField => ({
+    name,
+    why: whyNull(
+      memberAt(contract, name),
+      memberAt(configured, name),
+      events,
+      'event',
+      ...name.split('.'),
+    ),
+    unread: listUnreadValues(events, contract, name),
+    suggestions: suggestions.get(name) ?? [],
+  });
+  const names = EVENT_FIELDS.map(({ name }) => name);
+  const entries = new Set(names.map((name) => name.replace(/\..*/, '')));
+  const inAll = [
+    ...[...entries].filter(isNull),
+    ...names.filter((name) => name.includes('.') && suggestions.has(name)),
+  ];
+  const inSome = names.filter((name) => !inAll.includes(name)).map(explain);
+  return [...inAll.map(explain), ...inSome.filter(({ unread }) => unread.length > 0)];
 }
 
-function suggestParts(
-  records: readonly unknown[],
-  contract: EventContract,
-  role: 'actor' | 'target',
-  part: PartyPart,
-): readonly Suggestion[] {
-  const read = new Set(readPointers(contract));
-  const candidates = listCandidates(records, (pointer) => read.has(pointer));
-  const ofParty = readPointers({ [role]: contract[role] });
-  return suggestPart(role, part, candidates, ofParty).slice(0, MAX_SUGGESTIONS);
+/** The member of an object at a path with points. */
+function memberAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce((member, key) => Object(member)[key], value);
 }

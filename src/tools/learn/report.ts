@@ -1,10 +1,20 @@
-import type { AuditContract, ConfiguredContract, LoginContract } from '../../mapping/contract.ts';
+import type {
+  AuditContract,
+  ConfiguredContract,
+  LoginContract,
+  Source,
+} from '../../mapping/contract.ts';
+import { readSource } from '../../mapping/read-source.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { escapeUnprintable } from '../../util/escape-unprintable.ts';
-import { wrap } from '../../util/wrap.ts';
-import { formatReadyLines } from './contract-lines.ts';
+import { describeLength } from '../show-value.ts';
+import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
 import type { ResponseKind } from './learn-contract.ts';
-import { reportLogin, reportTexts } from './login-report.ts';
+import {
+  listTexts,
+  suggestAccessToken,
+  suggestExpiry,
+  suggestRefreshToken,
+} from './suggest-login.ts';
 import { hasRowsOfValues, suggestRecords } from './suggest-records.ts';
 import { reportTrail } from './trail-report.ts';
 
@@ -29,48 +39,80 @@ export function formatReport(
   configured: ConfiguredContract,
 ): string {
   const of = (kind: ResponseKind) => responses.filter((_, index) => kinds[index] === kind);
-  const trails = of('audit');
+  const [[login], unknown, trails] = [of('login'), of(null), of('audit')];
   // learnContract() completes the part of each kind that there is.
-  const { audit, login } = contract as { audit: AuditContract; login: LoginContract };
+  const complete = contract as { audit: AuditContract; login: LoginContract };
   const lines = [
-    ...of('login')
-      .slice(0, 1)
-      .flatMap(({ response }) => reportLogin(response, login)),
-    ...of(null).flatMap((response) => reportUnknown(response, configured)),
-    ...(trails.length === 0 ? [] : reportTrail(trails, audit, configured.audit?.event)),
+    ...(login === undefined ? [] : reportLogin(login.response, complete.login)),
+    ...unknown.flatMap((response) => reportUnknown(response, configured.login?.accessToken)),
+    ...(trails.length > 0 ? reportTrail(trails, complete.audit, configured.audit?.event) : []),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Reports a response with neither a list of records nor an access token: where they may be. */
+/** Reports where the fields of a response to a login are read from. It never shows a value of a text. */
+function reportLogin(
+  response: UpstreamResponse,
+  { accessToken, refreshToken, tokenType, expires }: LoginContract,
+): readonly string[] {
+  const row = (name: string, source: Source) => {
+    const value = source === null ? null : readSource(source, response);
+    const length = typeof value === 'string' ? ` ${describeLength(value)}` : '';
+    return formatSentence(`  ${name.padEnd(12)}  ${formatSource(source)}${length}`);
+  };
+  return [
+    'The login response has an access token:',
+    '',
+    ...row('accessToken', accessToken),
+    ...row('refreshToken', refreshToken),
+    ...row('tokenType', tokenType),
+    ...row('expires', expires?.at ?? null),
+    '',
+    ...(refreshToken === null ? advise('refreshToken', suggestRefreshToken(response)) : []),
+    ...(expires === null ? advise('expires', suggestExpiry(response)) : []),
+  ];
+}
+
+/**
+ * Reports a response with neither a list of records nor an access token: where they may be. Of texts it shows only the
+ * lengths, as one may be a token.
+ */
 function reportUnknown(
   { name, response }: NamedResponse,
-  { login }: ConfiguredContract,
+  accessToken: Source = null,
 ): readonly string[] {
   const lists = suggestRecords(response.body);
-  const texts = reportTexts(response, login?.accessToken);
-  const rows = hasRowsOfValues(response.body)
-    ? [
-        '  It has rows of values, whose names are elsewhere. Keytrail reads records that are objects.',
-      ]
-    : [];
+  const texts = listTexts(response).join(', ');
   return [
-    ...wrap(
-      escapeUnprintable(`Keytrail found neither records nor an access token in ${name}.`),
-      '  ',
-    ),
-    ...rows,
-    ...(lists.length === 0
-      ? []
+    ...formatSentence(`Keytrail found neither records nor an access token in ${name}.`, '  '),
+    ...(hasRowsOfValues(response.body) ? [ROWS_OF_VALUES] : []),
+    ...advise('records', lists, 'of these has the records of the audit trail, add'),
+    ...(isMissingHeader(accessToken, response)
+      ? [MISSING_HEADER]
       : [
-          '  records is null. If one of these has the records of the audit trail, add to the contract:',
-          ...formatReadyLines(
-            lists.map(({ pointer, length }) => ({
-              contract: { audit: { records: pointer } },
-              note: `${length} ${length === 1 ? 'object' : 'objects'}`,
-            })),
-          ),
+          ...advise('accessToken', suggestAccessToken(response)),
+          ...(texts === '' ? [] : formatSentence(`  Texts in the response: ${texts}.`)),
         ]),
-    ...texts,
   ];
+}
+
+const ROWS_OF_VALUES =
+  '  It has rows of values, whose names are elsewhere. Keytrail reads records that are objects.';
+
+const MISSING_HEADER =
+  '  The contract reads the access token from a header: add the headers of the response with --headers.';
+
+/** Whether the contract reads a field from a header, and the response has no such header. */
+function isMissingHeader(source: Source, { headers }: UpstreamResponse): boolean {
+  const isHeader = source !== null && typeof source === 'object' && 'header' in source;
+  return isHeader && headers[source.header.toLowerCase()] === undefined;
+}
+
+function advise(
+  entry: string,
+  lines: readonly ReadyLine[],
+  condition = 'is right, add it',
+): readonly string[] {
+  if (lines.length === 0) return [];
+  return [`  ${entry} is null. If one ${condition} to the contract:`, ...formatReadyLines(lines)];
 }

@@ -3,24 +3,15 @@ import type { LoginContract, Source } from '../../mapping/contract.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength } from '../show-value.ts';
-import { detectFormats } from './time-candidates.ts';
+import { formatSource, type ReadyLine } from './format.ts';
+import { detectFormats } from './suggest-time.ts';
 
 /** A text of a response to a login: a field of the body, or a header. */
 type LoginText = {
-  readonly source: Source;
+  readonly source: Exclude<Source, null>;
   readonly words: string;
   readonly text: string;
-  readonly isHeader: boolean;
 };
-
-/** What to add to `login`, with how it is described. It never holds the value of a text. */
-export type LoginSuggestion = {
-  readonly contract: Readonly<Partial<LoginContract>>;
-  readonly note: string;
-};
-
-/** Suggestions per entry. */
-const MAX_SUGGESTIONS = 3;
 
 /** Names of an access token, and names that it may have if there is no better one. */
 const TOKEN_NAMES = /(?:^| )(?:token|jwt|bearer|authorization|access)(?: (?:value|key|token))?$/;
@@ -37,53 +28,41 @@ const OPAQUE = /^(?:Bearer )?(?=.*\d)[\w+/=.~:|-]{16,}$/i;
 
 /** Lists the texts of a body with their lengths. They are not shown, as one of them may be a token. */
 export function listTexts({ body }: UpstreamResponse): readonly string[] {
-  if (typeof body === 'string') return [`the body (${describe(body)})`];
-  return profileFields([body])
-    .filter(({ values: [value] }) => typeof value === 'string')
-    .map(({ pointer, values: [value] }) => `${pointer} (${describe(String(value))})`);
+  return textsOfBody(body).map(
+    ({ source, text }) => `${formatSource(source)} ${describeLength(text)}`,
+  );
 }
 
-function describe({ length }: string): string {
-  return length === 1 ? '1 character' : `${length} characters`;
-}
-
-/** Suggests where the access token is, best first. */
-export function suggestAccessToken(response: UpstreamResponse): readonly LoginSuggestion[] {
+/** Suggests where the access token is, best first. No suggestion has the value of a text. */
+export function suggestAccessToken(response: UpstreamResponse): readonly ReadyLine[] {
   const ranked = textsOf(response)
-    .map((text) => ({ text, rank: rankOf(text) }))
+    .map((text) => ({ ...text, rank: rankOf(text) }))
     .sort((a, b) => b.rank - a.rank);
   const named = ranked.filter(({ rank }) => rank >= 2);
   // Without a name, a single text that looks like a token is one.
   const unnamed = ranked.filter(({ rank }) => rank === 1);
   const found = named.length > 0 ? named : unnamed.length === 1 ? unnamed : [];
-  return found.slice(0, MAX_SUGGESTIONS).map(({ text: { source, text } }) => ({
-    contract: { accessToken: source },
-    note: `(${describe(text)})`,
-  }));
+  return found.map(({ source, text }) => toLine({ accessToken: source }, text));
 }
 
-function rankOf({ words, text, isHeader }: LoginText): number {
+function rankOf({ source, words, text }: LoginText): number {
   if (OTHER_NAMES.test(words) || /\s/.test(text.replace(/^Bearer /i, ''))) return -1;
   const name = TOKEN_NAMES.test(words) ? 3 : WEAK_TOKEN_NAMES.test(words) ? 2 : 0;
-  if (isHeader && name === 0) return -1;
+  if (typeof source === 'object' && name === 0) return -1;
   return name + (JWT.test(text) ? 2 : OPAQUE.test(text) ? 1 : 0);
 }
 
 /** Suggests where the refresh token is: a text that is named so. */
-export function suggestRefreshToken(response: UpstreamResponse): readonly LoginSuggestion[] {
+export function suggestRefreshToken(response: UpstreamResponse): readonly ReadyLine[] {
   return textsOf(response)
     .filter(({ words }) => REFRESH_NAMES.test(words) && !/\bexpir|\btype$/.test(words))
-    .slice(0, MAX_SUGGESTIONS)
-    .map(({ source, text }) => ({
-      contract: { refreshToken: source },
-      note: `(${describe(text)})`,
-    }));
+    .map(({ source, text }) => toLine({ refreshToken: source }, text));
 }
 
 const EXPIRY_NAMES = /\b(?:expir\w*|lifetime|ttl|validity|valid (?:until|to|for)|max age)\b/;
 
 /** Suggests when the access token expires: an instant in an unusual format, or a number without a unit. */
-export function suggestExpiry({ body }: UpstreamResponse): readonly LoginSuggestion[] {
+export function suggestExpiry({ body }: UpstreamResponse): readonly ReadyLine[] {
   return profileFields([body])
     .filter(({ path }) => EXPIRY_NAMES.test(path) && !/\b(?:refresh|password|id)\b/.test(path))
     .flatMap(({ pointer, values: [value] }) => {
@@ -94,29 +73,28 @@ export function suggestExpiry({ body }: UpstreamResponse): readonly LoginSuggest
       const formats = isNumber ? units.map((as) => ({ as })) : detectFormats([value]);
       return formats
         .filter((format) => format !== null)
-        .map((format) => ({
-          contract: { expires: { at: pointer, ...format } },
-          note: describeLength(String(value)),
-        }));
-    })
-    .slice(0, MAX_SUGGESTIONS);
+        .map((format) => toLine({ expires: { at: pointer, ...format } }, String(value)));
+    });
+}
+
+function toLine(login: Readonly<Partial<LoginContract>>, text: string): ReadyLine {
+  return { contract: { login }, describe: () => describeLength(text) };
 }
 
 function textsOf({ body, headers }: UpstreamResponse): readonly LoginText[] {
-  const ofBody =
-    typeof body === 'string'
-      ? [{ source: '', words: 'token', text: body.trim(), isHeader: false }]
-      : profileFields([body]).flatMap(({ pointer, path, values: [value] }) =>
-          typeof value === 'string'
-            ? [{ source: pointer, words: path.replaceAll('/', ' '), text: value, isHeader: false }]
-            : [],
-        );
   const ofHeaders = Object.entries(headers).flatMap(([name, value]) => {
     const { words } = splitMemberName(name);
     const [text] = [value].flat();
-    return text === undefined
-      ? []
-      : [{ source: { header: name }, words, text, isHeader: true } as const];
+    return text === undefined ? [] : [{ source: { header: name }, words, text }];
   });
-  return [...ofBody, ...ofHeaders];
+  return [...textsOfBody(body), ...ofHeaders];
+}
+
+function textsOfBody(body: unknown): readonly LoginText[] {
+  if (typeof body === 'string') return [{ source: '', words: 'token', text: body.trim() }];
+  return profileFields([body]).flatMap(({ pointer, path, values: [value] }) =>
+    typeof value === 'string'
+      ? [{ source: pointer, words: path.replaceAll('/', ' '), text: value }]
+      : [],
+  );
 }

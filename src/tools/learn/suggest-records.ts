@@ -1,64 +1,61 @@
 import { containTime } from '../../inference/records.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
+import type { ReadyLine } from './format.ts';
 
 /** A list of objects in a response, or the lists of all groups. */
-export type RecordList = {
+type RecordList = {
   /** As in `audit.records`, where `*` stands for every member of a list or an object. */
   readonly pointer: string;
-  readonly length: number;
+  readonly items: readonly unknown[];
 };
 
 /** Levels of a body that are searched. */
 const MAX_DEPTH = 5;
 
-/** Members examined per object or list, and lists found. */
+/** Members examined per object or list. */
 const MAX_MEMBERS = 500;
-const MAX_LISTS = 3;
 
-/** Lists the pointers of lists of objects, those with times first, then the longest. */
-export function suggestRecords(body: unknown): readonly RecordList[] {
+/** Suggests lists of objects, those with times first, then the longest. */
+export function suggestRecords(body: unknown): readonly ReadyLine[] {
   return findLists(body, '', 0)
-    .map(({ pointer, items }) => ({
-      pointer,
-      length: items.length,
-      hasTime: containTime(items),
-    }))
-    .sort((a, b) => Number(b.hasTime) - Number(a.hasTime) || b.length - a.length)
-    .slice(0, MAX_LISTS)
-    .map(({ pointer, length }) => ({ pointer, length }));
+    .map((list) => ({ ...list, hasTime: containTime(list.items) }))
+    .sort((a, b) => Number(b.hasTime) - Number(a.hasTime) || b.items.length - a.items.length)
+    .map(({ pointer, items: { length } }) => ({
+      contract: { audit: { records: pointer } },
+      describe: () => `${length} ${length === 1 ? 'object' : 'objects'}`,
+    }));
 }
 
-type FoundList = { readonly pointer: string; readonly items: readonly unknown[] };
-
-function findLists(value: unknown, pointer: string, depth: number): readonly FoundList[] {
+function findLists(value: unknown, pointer: string, depth: number): readonly RecordList[] {
   if (depth === MAX_DEPTH) return [];
   const members = membersOf(value);
-  const own = isListOfObjects(value) ? [{ pointer, items: value }] : [];
+  const own = isListOf(isObject, value) ? [{ pointer, items: value }] : [];
   const nested = Array.isArray(value)
     ? []
     : members.flatMap(([key, member]) =>
-        findLists(member, `${pointer}/${splitMemberName(key).pointerToken}`, depth + 1),
+        findLists(member, `${pointer}/${tokenOf(key)}`, depth + 1),
       );
-  return [...own, ...findGroups(members, pointer), ...nested];
+  const values = members.map(([, member]) => member);
+  return [...own, ...findGroups(values, `${pointer}/*`), ...nested];
 }
 
-/** Finds lists of objects that several members have under the same key, or are themselves. */
-function findGroups(
-  members: readonly (readonly [string, unknown])[],
-  pointer: string,
-): readonly FoundList[] {
-  const values = members.map(([, value]) => value);
-  if (values.length > 0 && values.every(isListOfObjects))
-    return [{ pointer: `${pointer}/*`, items: values.flat() }];
-  if (values.length === 0 || !values.every(isObject)) return [];
-  const keys = Object.keys(values[0] ?? {}).slice(0, MAX_MEMBERS);
-  return keys
-    .filter((key) => values.some((value) => isListOfObjects(value[key])))
-    .map((key) => ({
-      pointer: `${pointer}/*/${splitMemberName(key).pointerToken}`,
+/** Finds lists of objects that several values have under the same key, or are themselves. */
+function findGroups(values: readonly unknown[], pointer: string): readonly RecordList[] {
+  if (values.length === 0) return [];
+  if (values.every((value) => isListOf(isObject, value)))
+    return [{ pointer, items: values.flat() }];
+  if (!values.every(isObject)) return [];
+  return membersOf(values[0])
+    .filter(([key]) => values.some((value) => isListOf(isObject, value[key])))
+    .map(([key]) => ({
+      pointer: `${pointer}/${tokenOf(key)}`,
       items: values.flatMap((value) => (Array.isArray(value[key]) ? value[key] : [])),
     }));
+}
+
+function tokenOf(key: string): string {
+  return splitMemberName(key).pointerToken;
 }
 
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
@@ -67,19 +64,17 @@ function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
     : [];
 }
 
-function isListOfObjects(value: unknown): value is readonly object[] {
-  return Array.isArray(value) && value.length > 0 && value.slice(0, 50).every(isObject);
+function isListOf(
+  isItem: (value: unknown) => boolean,
+  value: unknown,
+): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isItem);
 }
 
 /** Whether a body has rows of values, whose names are elsewhere, instead of objects. */
-export function hasRowsOfValues(body: unknown): boolean {
-  const isRows = (value: unknown) =>
-    Array.isArray(value) && value.length > 0 && value.slice(0, 50).every(Array.isArray);
-  return isRows(body) || membersOf(body).some(([, value]) => isRows(value) || isRowsIn(value));
-}
-
-function isRowsIn(value: unknown): boolean {
-  return membersOf(value).some(
-    ([, member]) => Array.isArray(member) && member.length > 0 && member.every(Array.isArray),
+export function hasRowsOfValues(body: unknown, depth = 0): boolean {
+  return (
+    isListOf(Array.isArray, body) ||
+    (depth < 2 && membersOf(body).some(([, member]) => hasRowsOfValues(member, depth + 1)))
   );
 }

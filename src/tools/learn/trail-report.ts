@@ -1,37 +1,20 @@
-import { completeAudit } from '../../inference/complete-contract.ts';
-import { ENTRY_REASONS } from '../../inference/describe-mapping.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { EVENT_FIELDS, listUnreadValues, readPointers } from '../../inference/event-fields.ts';
-import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
-import type {
-  AuditContract,
-  ConfiguredContract,
-  EventContract,
-  Source,
-} from '../../mapping/contract.ts';
+import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
+import type { AuditPage } from '../../mapping/audit-page.ts';
+import type { AuditContract, ConfiguredContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { escapeUnprintable } from '../../util/escape-unprintable.ts';
-import { wrap } from '../../util/wrap.ts';
 import { cut, type ShowValue, showLength, showValue } from '../show-value.ts';
-import { listCandidates } from './candidates.ts';
-import { isCertainlyTrail } from './certain-trail.ts';
-import { formatReadyLines } from './contract-lines.ts';
+import { listCandidates, type Suggestion } from './candidates.ts';
+import { isCertainlyTrail, readSample } from './certain-trail.ts';
 import { explainNulls, type NullField } from './explain-nulls.ts';
+import { formatReadyLines, formatSentence, formatSource, formatTable } from './format.ts';
 import type { NamedResponse } from './report.ts';
-import type { Suggestion } from './suggestion.ts';
-import { describeConstants, formatTable } from './table.ts';
-
-/** Of the lines that continue another. */
-const INDENT = '    ';
 
 /** Fields in the list of those that are not mapped, and values in that of those that are not understood. */
 const MAX_UNMAPPED = 40;
 const MAX_UNREAD = 8;
-
-type ConfiguredEvent = NonNullable<ConfiguredContract['audit']>['event'];
 
 /**
  * Formats what a contract reads of the audit trail, which fields are null, with contracts to add, and what is unread. If
@@ -40,46 +23,34 @@ type ConfiguredEvent = NonNullable<ConfiguredContract['audit']>['event'];
 export function reportTrail(
   responses: readonly NamedResponse[],
   audit: AuditContract,
-  configured: ConfiguredEvent,
+  configured: NonNullable<ConfiguredContract['audit']>['event'],
 ): readonly string[] {
-  const trails = responses.map(({ name, response, isRequested = false }) => {
-    const trail = readAuditPage(completeAudit(response, audit), response);
-    const length = Math.min(trail.length, SAMPLE_SIZE);
-    const events = Array.from({ length }, (_, index) => trail.item(index));
-    const isCertain = isRequested || isCertainlyTrail(response, audit, configured);
-    return { name, trail, events, isCertain };
-  });
-  const uncertain = trails.find(({ isCertain }) => !isCertain);
-  const events = trails.flatMap((one) => one.events);
+  const samples = responses.map(({ response }) => readSample(response, audit));
+  const pages = samples.map(({ page }) => page);
+  const events = samples.flatMap((sample) => sample.events);
+  const uncertain = responses.find(
+    ({ response, isRequested = false }) =>
+      !isRequested && !isCertainlyTrail(response, audit, configured),
+  );
   const show = uncertain === undefined ? showValue : showLength;
-  const lines =
-    events.length === 0
+  return [
+    ...(events.length === 0
       ? ['The list of records is empty.']
       : [
-          ...(uncertain === undefined
-            ? []
-            : wrap(escapeUnprintable(onlyLengths(uncertain.name)), '  ')),
+          ...(uncertain === undefined ? [] : formatSentence(onlyLengths(uncertain.name), '  ')),
           'The first records, as mapped:',
           '',
           ...formatTable(events, audit.event, show),
           '',
-          ...wrapLines(describeConstants(events)),
-          ...explainNulls(events, audit, configured).flatMap((field) => formatNull(field, show)),
-          ...listUnread(events, audit.event, show),
-          ...listUnmapped(events, audit.event, show),
-        ];
-  const pages = trails.map(({ trail }) => trail);
-  return [
-    ...lines,
-    ...wrapLines(describeList(pages, audit)),
-    ...wrapLines(
-      listUnreadEnvelope(
-        responses.map(({ response }) => response),
-        audit,
-        show,
-      ),
-    ),
-    ...wrapLines(describeNext(pages, audit, responses[0]?.url)),
+          ...reportConstants(events),
+          ...explainNulls(events, audit.event, configured).flatMap((field) =>
+            reportNull(field, show),
+          ),
+          ...reportUnmapped(events, audit, show),
+        ]),
+    ...reportList(pages, audit),
+    ...responses.slice(0, 1).flatMap(({ response }) => reportEnvelope(response, audit, show)),
+    ...listNext(pages, audit, responses[0]?.url).flatMap((line) => formatSentence(`  ${line}`)),
   ];
 }
 
@@ -87,38 +58,46 @@ function onlyLengths(name: string): string {
   return `Only the lengths of values are shown, as ${name} may be the response to a login: no time and action of its records, or a name around them, says otherwise. For values, run learn on the trail of the service, without --from.`;
 }
 
-function wrapLines(lines: readonly string[]): readonly string[] {
-  return lines.flatMap((line) => wrap(escapeUnprintable(line), INDENT));
+/** Names the fields that have the same value in every one of several records. */
+function reportConstants(events: readonly AuditEvent[]): readonly string[] {
+  const constant = EVENT_FIELDS.filter(({ read }) => {
+    const [first, ...others] = events.map(read);
+    return first !== null && others.length > 0 && others.every((value) => value === first);
+  });
+  const names = constant.map(({ name }) => name).join(', ');
+  if (names === '') return [];
+  return formatSentence(`  Check these, which are the same in every record: ${names}.`);
 }
 
-/** Formats why a field is null in every record, and contracts that may read it. */
-function formatNull(
-  { name, reason, unread, suggestions: all }: NullField,
+/** Reports why a field is null, and contracts that may read it. */
+function reportNull(
+  { name, why, unread, suggestions: all }: NullField,
   show: ShowValue,
 ): readonly string[] {
+  const shown = unread
+    .slice(0, MAX_UNREAD)
+    .map(({ pointer, value }) => `${cut(pointer, 40)} ${show(pointer, value, 40)}`);
+  const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
+  const sentence =
+    unread.length === 0
+      ? `  ${name} is null: ${why}.`
+      : `  ${name} is null, because these values are not understood: ${shown.join(', ')}${more}.`;
   const suggestions = show === showLength ? all.filter(hasOnlyWords) : all;
-  const cause = unread.length > 0 ? ENTRY_REASONS.unread : reason;
-  const sentence = `  ${name} is null: ${cause}.`;
-  if (suggestions.length === 0) return wrap(sentence, INDENT);
+  const [first] = suggestions;
+  if (first === undefined) return formatSentence(sentence);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
   const assumption = isAssumed ? ', and replace UTC by the zone of the service' : '';
-  const [first] = suggestions;
-  const unmapped = first?.unmapped ?? [];
+  const unmapped = first.unmapped?.map((text) => show('', text, 40)).join(', ') ?? '';
   return [
-    ...wrap(`${sentence} If one is right, add it to the contract${assumption}:`, INDENT),
+    ...formatSentence(`${sentence} If one is right, add it to the contract${assumption}:`),
     ...formatReadyLines(
-      suggestions.map(({ contract, examples }) => ({
+      suggestions.map(({ contract, fields }) => ({
         contract: { audit: { event: contract } },
-        examples,
+        describe: (width) =>
+          fields.map(({ pointer, values }) => show(pointer, values[0], width)).join(', '),
       })),
-      show,
     ),
-    ...(unmapped.length === 0
-      ? []
-      : wrap(
-          `    Not in the map: ${unmapped.map((text) => show('', text, 40)).join(', ')}.`,
-          INDENT,
-        )),
+    ...(unmapped === '' ? [] : formatSentence(`    Not in the map: ${unmapped}.`)),
   ];
 }
 
@@ -129,74 +108,54 @@ function hasOnlyWords({ contract: { outcome } }: Suggestion): boolean {
   );
 }
 
-/** Lists values that an entry leads to, but that are not understood: such a field is null in some records. */
-function listUnread(
-  events: readonly AuditEvent[],
-  contract: EventContract,
-  show: ShowValue,
-): readonly string[] {
-  return EVENT_FIELDS.flatMap(({ name }) => {
-    const unread = listUnreadValues(events, contract, name);
-    if (unread.length === 0) return [];
-    const values = unread
-      .slice(0, MAX_UNREAD)
-      .map(({ pointer, value }) => `${cut(pointer, 40)} ${show(pointer, value, 40)}`);
-    const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
-    return wrap(
-      `  ${name} is null, because these values are not understood: ${values.join(', ')}${more}.`,
-      INDENT,
-    );
-  });
-}
-
 /** Lists the fields that no entry reads, with the first value of each. */
-function listUnmapped(
+function reportUnmapped(
   events: readonly AuditEvent[],
-  contract: EventContract,
+  { event }: AuditContract,
   show: ShowValue,
 ): readonly string[] {
-  const mapped = new Set(readPointers(contract));
-  const unmapped = listCandidates(
-    events.map(({ raw }) => raw),
-    (pointer) => mapped.has(pointer),
-  );
+  const mapped = readPointers(event);
+  const unmapped = listCandidates(events.map(({ raw }) => raw))
+    .filter(({ pointer }) => !mapped.includes(pointer))
+    .map(({ pointer, values }) => ({ pointer, shown: cut(pointer, 60), value: values[0] }));
   if (unmapped.length === 0) return [];
-  const shown = unmapped.slice(0, MAX_UNMAPPED);
-  const pointers = shown.map(({ pointer }) => cut(pointer, 60));
-  const width = Math.max(...pointers.map((pointer) => pointer.length));
-  const lines = shown.map(
-    ({ pointer, values }, index) =>
-      `    ${pointers[index]?.padEnd(width)}  ${show(pointer, values[0], 94 - width)}`,
-  );
-  const rest = unmapped.length - shown.length;
-  return ['  Not mapped, only in `raw`:', ...lines, ...(rest > 0 ? [`    and ${rest} more.`] : [])];
+  const listed = unmapped.slice(0, MAX_UNMAPPED);
+  const width = Math.max(...listed.map(({ shown }) => shown.length));
+  const rest = unmapped.length - listed.length;
+  return [
+    '  Not mapped, only in `raw`:',
+    ...listed.map(
+      ({ pointer, shown, value }) =>
+        `    ${shown.padEnd(width)}  ${show(pointer, value, 94 - width)}`,
+    ),
+    ...(rest > 0 ? [`    and ${rest} more.`] : []),
+  ];
 }
 
-/** Formats the pointers of the records, their total and the next page. */
-function describeList(
-  trails: readonly AuditPage[],
+/** Reports the pointers of the records, their total and the next page. */
+function reportList(
+  pages: readonly AuditPage[],
   { records, total, paging }: AuditContract,
 ): readonly string[] {
-  const length = trails.reduce((sum, trail) => sum + trail.length, 0);
-  const totals = trails.map((trail) => trail.total()).filter((count) => count !== null);
-  return [
-    `  Records: ${length} at ${records === '' ? 'the top' : records}. Total: ${totals[0] ?? 'unknown'}${describeSource(total)}. Paging: ${paging.style}${describeSource(paging.next)}.`,
-  ];
+  const length = pages.reduce((sum, page) => sum + page.length, 0);
+  const count = pages.map((page) => page.total()).find((one) => one !== null) ?? 'unknown';
+  const at = (source: Source) => (source === null ? '' : ` (${formatSource(source)})`);
+  return formatSentence(
+    `  Records: ${length} at ${records === '' ? 'the top' : records}. Total: ${count}${at(total)}. Paging: ${paging.style}${at(paging.next)}.`,
+  );
 }
 
 /**
  * Lists fields outside of the records that no entry reads: one may be a total, a flag or a cursor with another name. Of
  * texts only the length, as one of them may be a credential.
  */
-function listUnreadEnvelope(
-  responses: readonly UpstreamResponse[],
+function reportEnvelope(
+  { body }: UpstreamResponse,
   { records, total, paging }: AuditContract,
   show: ShowValue,
 ): readonly string[] {
   const read = [total, paging.next, paging.more, paging.position, paging.pages].flat();
-  const unread = responses
-    .slice(0, 1)
-    .flatMap(({ body }) => listEnvelopeFields(body, records))
+  const unread = listEnvelopeFields(body, records)
     .filter(({ pointer, kinds }) => pointer !== '' && kinds.size === 0 && !read.includes(pointer))
     .slice(0, MAX_UNREAD)
     .map(({ pointer, value }) => {
@@ -204,52 +163,50 @@ function listUnreadEnvelope(
       return `${cut(pointer, 40)} ${showOne(pointer, value, 40)}`;
     });
   if (unread.length === 0) return [];
-  return [
+  return formatSentence(
     `  Outside of the records, not read: ${unread.join(', ')}. If one of these is a total, a flag for more pages or a cursor, set audit.total, audit.paging.more or audit.paging.next.`,
-  ];
-}
-
-function describeSource(source: Source): string {
-  if (source === null) return '';
-  if (typeof source === 'object' && 'header' in source) return ` (header ${source.header})`;
-  return ` (${[source].flat().join(', ')})`;
+  );
 }
 
 /** Names what to set if the service has more pages, which Keytrail cannot request or may lose records of. */
-function describeNext(
-  trails: readonly AuditPage[],
+function listNext(
+  pages: readonly AuditPage[],
   { paging }: AuditContract,
   url: URL | undefined,
 ): readonly string[] {
   const { style, next, position, follow, inclusive, last } = paging;
-  const lines = trails.flatMap((trail): string | readonly string[] => {
-    const found = trail.next();
-    if (found === null || 'isPartial' in found || 'value' in found) return [];
-    if ('link' in found) return follow === 'query' ? [] : describeLink(found.link, next, url);
+  const lines = pages.map((page) => {
+    const found = page.next();
+    if (found === null || 'isPartial' in found || 'value' in found) return null;
+    if ('link' in found) return follow === 'query' ? null : describeLink(found.link, next, url);
     const entry = found.missing;
-    if (entry.endsWith('.parameter'))
-      return `  The service has more pages, in the style "${style}". To request them, set ${entry} to the name of its query parameter${/^(?:page|offset)$/.test(style) && position === null ? `, and ${START}` : '.'}`;
+    if (entry.endsWith('.parameter')) {
+      const isCounted = /^(?:page|offset)$/.test(style) && position === null;
+      return `The service has more pages, in the style "${style}". To request them, set ${entry} to the name of its query parameter${isCounted ? `, and ${START}` : '.'}`;
+    }
     if (entry.endsWith('.style'))
-      return `  The service has more pages. To request them, set ${entry} to page, offset or last-id, and audit.paging.parameter to the name of its query parameter; for page and offset also ${START}`;
-    return `  The service has more pages. To request them, set or correct ${entry}.`;
+      return `The service has more pages. To request them, set ${entry} to page, offset or last-id, and audit.paging.parameter to the name of its query parameter; for page and offset also ${START}`;
+    return `The service has more pages. To request them, set or correct ${entry}.`;
   });
-  const isLossy = style === 'last-value' && inclusive === null;
-  const loss = `  Records are lost if ${[last].flat().join(', ')} is the same in the last record of a page and the first of the next one. If the query parameter can include the value, set audit.paging.inclusive to true; if not, to false.`;
-  return [...new Set(isLossy ? [...lines, loss] : lines)];
+  const loss =
+    style === 'last-value' && inclusive === null
+      ? `Records are lost if ${[last].flat().join(', ')} is the same in the last record of a page and the first of the next one. If the query parameter can include the value, set audit.paging.inclusive to true; if not, to false.`
+      : null;
+  return [...new Set([...lines, loss])].filter((line) => line !== null);
 }
 
 const START =
   'audit.paging.start to the number of its first page, or its first offset: 0 or 1. No response shows it, so check that the second page follows the first without a gap.';
 
 /** Says that a link may not lead to the same host and path, if it is not known to. */
-function describeLink(link: string, source: Source, url: URL | undefined): readonly string[] {
+function describeLink(link: string, source: Source, url: URL | undefined): string | null {
   const base = url ?? URL.parse('/', link) ?? new URL('http://localhost');
-  const place = describeSource(source).replace(/^ \(|\)$/g, '') || 'the header Link';
+  const place = source === null ? 'the header Link' : formatSource(source);
   const other = `the link at ${place} leads to another host or path`;
   const advice = 'set audit.paging.follow to "query"';
   if (followLink(link, path`/api/v1/audit`, base) === null)
-    return [`  The service has more pages, but ${other}: ${advice}.`];
+    return `The service has more pages, but ${other}: ${advice}.`;
   return url === undefined && URL.canParse(link)
-    ? [`  If ${other} than UPSTREAM_URL, ${advice}.`]
-    : [];
+    ? `If ${other} than UPSTREAM_URL, ${advice}.`
+    : null;
 }
