@@ -6,7 +6,8 @@ import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';
 import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
-import { connectionArguments, countFields } from './connection.ts';
+import { connectionArguments } from './connection.ts';
+import { measureBelow } from './selection.ts';
 
 /** Adds the entity `ApiKey`, and `Mutation.deleteApiKey`. Forwards to DELETE /api/v1/secrets/{client_id}. */
 export function addApiKey(builder: Builder): void {
@@ -22,10 +23,12 @@ export function addApiKey(builder: Builder): void {
         description:
           'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. It cannot be selected below other events. Null if it fails, with the codes of `Query.audit`.',
         args: connectionArguments(builder),
-        resolve: ({ clientId }, { first, after }, context, info) => {
-          const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));
+        resolve: ({ clientId }, { first, after }, { calls, limits, contract }, info) => {
+          const { fields } = measureBelow(info);
+          const size = pageSizeParameter(contract.configured.audit?.paging);
+          const trail = listAudit(calls.authorized, contract, size);
           const where = selectEventsOfParty(clientId);
-          const admit = (items: number) => context.admitValues(items, countFields(info));
+          const admit = (items: number) => limits.admitValues(items, fields);
           const require = requirePartyFields(clientId);
           return resolveConnection(trail, { first, after, where, require, admit });
         },
@@ -78,10 +81,11 @@ export function addApiKey(builder: Builder): void {
           description: 'The client ID of the key, 1 to 256 characters.',
         }),
       },
-      resolve: async (_, { clientId }, { authorized, admitValues }) => {
-        admitValues(1, FIELDS_OF_PAYLOAD);
+      resolve: async (_, { clientId }, { calls, limits }) => {
+        limits.admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        return { clientId, ...readDeletion(await authorized.delete('secrets', target), clientId) };
+        const response = await calls.authorized.delete('secrets', target);
+        return { clientId, ...readDeletion(response, clientId) };
       },
     }),
   );

@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import type { StreamTimers } from '../schema/context.ts';
+import type { Stream } from './streams.ts';
 
 /** What one poll found. */
 export type Polled<Payload> = {
@@ -21,11 +21,7 @@ export type PollStreamOptions<Payload> = {
   readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;
-  readonly timers: StreamTimers;
-  /** Each of them ends the stream: of the client's connection, and of the gateway's shutdown. */
-  readonly signals: readonly AbortSignal[];
-  /** Called before that if the stream ends because of its age. */
-  readonly onExpiry: () => void;
+  readonly stream: Pick<Stream, 'timers' | 'signals' | 'expire'>;
   /** Called once when the stream has ended. */
   readonly onEnd: () => void;
 };
@@ -51,11 +47,10 @@ export function createPollStream<Payload>({
   poll,
   release,
   everyMs,
-  timers: { clock, pause },
-  signals,
-  onExpiry,
+  stream: { timers, signals, expire },
   onEnd,
 }: PollStreamOptions<Payload>): AsyncIterableIterator<StreamItem<Payload>> {
+  const { clock, pause } = timers;
   const stop = new AbortController();
   const { signal } = stop;
   const items: StreamItem<Payload>[] = [];
@@ -78,7 +73,7 @@ export function createPollStream<Payload>({
     const leftMs = Math.max(0, endsAt - clock());
     if (pauseMs > 0) await pause(Math.min(pauseMs, leftMs), signal).catch(() => {});
     if (!signal.aborted && clock() >= endsAt) {
-      onExpiry();
+      expire();
       end();
     }
     if (signal.aborted) return;

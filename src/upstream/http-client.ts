@@ -121,14 +121,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const turns = createTurns(options.clock ?? now);
   const call = async (
     path: Path,
-    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes' | 'onAttempt'>,
+    request: Omit<UpstreamCall, 'path' | 'trace' | 'maxBytes'> & { readonly trace: Trace },
     kind: BodyKind,
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
-    const onAttempt = request.trace.beginCall?.(request.method, path);
-    const { template } = path;
-    const { caller } = request;
-    const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
+    const { caller, method } = request;
+    const trace = request.trace.beginCall(method, path);
+    const response = await send({ ...request, path: encoded, trace, maxBytes });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
     const failure = failureOf(response.status, response.headers);

@@ -12,7 +12,7 @@ import {
   sendRequest,
 } from './http-request.ts';
 import { failureOf } from './status.ts';
-import type { Attempt, Route, Trace, UpstreamObserver } from './types.ts';
+import type { Attempt, CallTrace, Route, UpstreamObserver } from './types.ts';
 
 /** Limits, time and observers of all calls to the service. */
 export type CallOptions = {
@@ -42,11 +42,7 @@ export type CallGroup = ByteBudget & { hasVerdict: boolean };
 export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
   readonly group: CallGroup;
   readonly route: Route;
-  /** OpenTelemetry's `url.template`. */
-  readonly template: string;
-  readonly trace: Trace;
-  /** Called with each attempt, see `Trace.beginCall`. */
-  readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
+  readonly trace: CallTrace;
   /** Cancels a read when the client disconnects; undefined for any other request. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -86,9 +82,9 @@ export function createResilientCall(
     call: UpstreamCall,
     { permit, deadline, isRetry }: { permit: Permit; deadline: number; isRetry: boolean },
   ): Promise<AttemptResult> => {
-    const { route, method, template } = call;
+    const { route, method, trace } = call;
     const begun = clock();
-    const span = call.trace.startAttempt({ method, template, isRetry });
+    const span = trace(isRetry);
     const request = { ...call, budget: call.group };
     const result: AttemptResult = await sendRequest(dispatcher, request, {
       headers: span.headers,
@@ -103,7 +99,6 @@ export function createResilientCall(
     const seconds = (clock() - begun) / 1000;
     const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
-    call.onAttempt?.(attempt);
     if (rejectionOf(result) === null) observer.onAttempt?.(attempt);
     return result;
   };
