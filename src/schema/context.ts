@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Drift } from '../inference/drift.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import type { PointerReader } from '../mapping/json-pointer.ts';
+import { interpretPointer, type PointerReader } from '../mapping/json-pointer.ts';
 import type { EventFilter, FilterParameter } from '../pagination/select-events.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
 import { type Caller, toCaller } from '../upstream/fair-dispatcher.ts';
@@ -9,13 +9,12 @@ import type { Calls, RestClient, UnauthenticatedCalls } from '../upstream/http-c
 import type { Path } from '../upstream/path.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
-import { parsePointer } from './pointer-arguments.ts';
 import { MAX_FIELDS } from './selection.ts';
 
 /** What every resolver is given, for one request. Nothing in it outlives the request or is shared with another. */
 export type Context = {
   readonly calls: ServiceCalls;
-  readonly limits: ResultLimits;
+  readonly limits: RequestLimits;
   readonly contract: ContractServices;
 };
 
@@ -38,7 +37,7 @@ export type ServiceCalls = {
 };
 
 /** The limits of a request. */
-export type ResultLimits = {
+export type RequestLimits = {
   /** Counts a login. Throws RATE_LIMITED if there were too many of this client or from this IP address. */
   readonly admitLogin: (clientId: string) => Promise<void>;
   /**
@@ -61,7 +60,7 @@ export type ContractServices = {
   readonly now: () => Date;
   /** Called with each filter, and what of it is forwarded to the service. */
   readonly onFilter?: (conditions: EventFilter, forwarded: readonly FilterParameter[]) => void;
-  /** Parses a JSON pointer of the client: each one once, however many records it is resolved against. */
+  /** Parses a valid JSON pointer: each one once, however many records it is resolved against. */
   readonly readPointer: (pointer: string) => PointerReader;
 };
 
@@ -103,7 +102,7 @@ export function createContext(
     contract: {
       ...contract,
       readPointer: (pointer) => {
-        const reader = pointers.get(pointer) ?? parsePointer(pointer);
+        const reader = pointers.get(pointer) ?? interpretPointer(pointer);
         pointers.set(pointer, reader);
         return reader;
       },
@@ -146,8 +145,8 @@ function createCalls(
 
 function createLimits(
   bytesRead: () => number,
-  admitLogin: ResultLimits['admitLogin'],
-): ResultLimits {
+  admitLogin: RequestLimits['admitLogin'],
+): RequestLimits {
   let values = 0;
   let fieldsOfItems = 0;
   let entityFields = 0;

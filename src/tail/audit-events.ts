@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError } from '../errors.ts';
 import type { AuditEvent } from '../mapping/event.ts';
-import { digest } from '../pagination/digest.ts';
+import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { matchesFilter } from '../pagination/select-events.ts';
 import {
@@ -15,6 +15,7 @@ import { type Context, MAX_VALUES } from '../schema/context.ts';
 import type { PageLoader } from '../schema/page-loader.ts';
 import { measureBelow } from '../schema/selection.ts';
 import type { QueryParameter } from '../upstream/path.ts';
+import { digest } from '../util/digest.ts';
 import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
 import { createPollStream, type StreamItem } from './poll-stream.ts';
 import { type Poll, pollTail } from './poll-tail.ts';
@@ -188,7 +189,7 @@ function subscribe(
 /** Empty without parameters, which is usual. */
 function digestOf(parameters: readonly QueryParameter[]): string {
   if (parameters.length === 0) return '';
-  return digest(JSON.stringify(parameters.map(({ name, value }) => [name, value])));
+  return digest(JSON.stringify(parameters.map(({ name, value }) => [name, value])), DIGEST_LENGTH);
 }
 
 function requireSelection(checkpoint: Checkpoint, selection: string): Checkpoint {

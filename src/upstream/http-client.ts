@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { digest } from '../util/digest.ts';
 import { createTickBarrier } from '../util/tick-barrier.ts';
 import { createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
@@ -134,7 +135,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     if (failure !== null) throw toGatewayError(response, failure, request, now);
     if (length <= LARGE_BYTES) return decodeResponse(response, kind);
     try {
-      await turns(caller, () => dispatcher.hasOthers(caller));
+      await turns(digest(caller), () => dispatcher.hasOthers(caller));
       const decoded = decodeResponse(response, kind);
       await nextIteration(); // for the caller to use it
       return decoded;
