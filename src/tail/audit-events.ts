@@ -160,14 +160,13 @@ function subscribe(
   let idlePolls = 0;
   const stream = openStream(context);
   let pages: PageLoader | undefined; // of the last poll, until its payloads were taken
-  const release = () => {
-    pages?.release();
-    pages = undefined;
-  };
   return createPollStream({
     everyMs: 1000 * seconds,
     stream,
-    release,
+    release: () => {
+      pages?.release();
+      pages = undefined;
+    },
     poll: async (signal) => {
       pages = calls.createPageLoader(signal);
       const list = listAudit(pages, contract, parameters, PREFIX);
@@ -178,10 +177,6 @@ function subscribe(
       idlePolls = found.isBehind && found.events.length === 0 ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
-    },
-    onEnd: () => {
-      release();
-      stream[Symbol.dispose]();
     },
   });
 }
