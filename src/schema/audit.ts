@@ -156,7 +156,7 @@ export function addAudit(builder: Builder): void {
         const { fields } = measureBelow(info);
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
         const admit = (items: number) => context.limits.admitValues(items, fields);
-        const require = requireFilterFields(conditions);
+        const require = isFiltered ? requireFilterFields(conditions) : undefined;
         return resolveConnection(trail, { first, after, where, require, admit });
       },
     }),
