@@ -11,17 +11,19 @@ import { addPageInfo } from './schema/connection.ts';
 import { addFederation, FEDERATION_LINK } from './schema/federation.ts';
 import { addLogin } from './schema/login.ts';
 import { addAuditEvents } from './tail/audit-events.ts';
+import type { OpenStream } from './tail/streams.ts';
 
 /**
  * Creates the schema, as a subgraph of Apollo Federation 2. Its resolvers need a `Context`. Introspection lists types and
  * fields in the order of their definition: federation's own come last.
+ * @param openStream Default: none, for a schema that is only printed.
  */
-export function createSchema(): GraphQLSchema {
+export function createSchema(openStream: OpenStream = openNone): GraphQLSchema {
   const builder = createBuilder();
   addPageInfo(builder);
   addLogin(builder);
   addAudit(builder);
-  addAuditEvents(builder);
+  addAuditEvents(builder, openStream);
   addApiKey(builder);
   addFederation(builder);
   return builder.toSchema({
@@ -29,6 +31,10 @@ export function createSchema(): GraphQLSchema {
     directives: DIRECTIVES,
     extensions: { directives: { link: FEDERATION_LINK } },
   });
+}
+
+function openNone(): never {
+  throw new Error('The schema was created without streams.');
 }
 
 /**

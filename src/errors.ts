@@ -59,7 +59,7 @@ export const MESSAGES: Readonly<
 };
 
 /** Codes after which the same request may be sent again, unless a {@link GatewayError} specifies otherwise. */
-const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
+export const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
   'RATE_LIMITED',
   'OVERLOADED',
   'UPSTREAM_TIMEOUT',

@@ -15,6 +15,7 @@ import { createPipelining, isPipelined } from './http/pipelining.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
 import { createSender, RESPONSE_HEADERS, type SendLimits } from './http/send-response.ts';
 import { validateHttpHead } from './http/validate-http-head.ts';
+import type { ConfiguredContract } from './mapping/contract.ts';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
 import { createReporter, type OngoingRequest } from './observability/reporter.ts';
 import { createTracing } from './observability/tracing.ts';
@@ -36,8 +37,9 @@ import { useResponseHeaders } from './plugins/use-response-headers.ts';
 import { type ResultLimits, useResultLimit } from './plugins/use-result-limit.ts';
 import { useRoutes } from './plugins/use-routes.ts';
 import { useValueMasking } from './plugins/use-value-masking.ts';
-import { createContext, type SharedServices, type StreamTimers } from './schema/context.ts';
-import { createSubscriptionLimit } from './tail/subscription-limit.ts';
+import { createContext } from './schema/context.ts';
+import { createExplanation } from './schema/explain.ts';
+import { createStreams, type StreamTimers } from './tail/streams.ts';
 import { createRestClient, type RestClientOptions } from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
@@ -58,7 +60,7 @@ export type GatewayDependencies = BodyLimits &
     /** Whether a request with the header x-keytrail-explain is explained. */
     readonly explain: boolean;
     /** Where each field is in the service's responses. What it omits is inferred. */
-    readonly contract: SharedServices['contract'];
+    readonly contract: ConfiguredContract;
     /** Variables of the playground's tabs; null disables the playground. */
     readonly playground: PlaygroundOptions | null;
     /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
@@ -124,17 +126,17 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   });
 
   const { documents, plugin: documentCache } = useDocumentCache();
-  const prepared = createPreparedOperations(createSchema(), documents);
+  const openStream = createStreams({
+    timers: { clock, pause: options.pause ?? pauseByTimer },
+    max: options.maxSubscriptions,
+    maxPayloadLength: options.graphqlMaxBytes,
+    shutdown: shutdown.signal,
+  });
+  const prepared = createPreparedOperations(createSchema(openStream), documents);
   const services = {
-    ...{ client, contract, now },
-    stream: {
-      timers: { clock, pause: options.pause ?? pauseByTimer },
-      admit: createSubscriptionLimit(options.maxSubscriptions),
-      maxPayloadLength: options.graphqlMaxBytes,
-      shutdown: shutdown.signal,
-    },
+    client,
+    contract: { configured: contract, now, reportDrift: reporter.drift },
     admitLogin: loginRateLimiter.admit,
-    reportDrift: reporter.drift,
   };
   const addressOf = (peer: string | undefined, forwardedFor: string | null) => () =>
     readClientIp({ peer, forwardedFor, trustedProxies });
@@ -143,9 +145,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     report: OngoingRequest | undefined,
   ) => {
     const address = addressOf(peer, headers.get('x-forwarded-for'));
-    const trace = report?.trace ?? NO_TRACE;
-    const isExplained = options.explain && headers.get(EXPLAIN_HEADER) === '1';
-    return createContext(services, { headers, signal }, { address, trace }, isExplained);
+    const request = { headers, signal, address, trace: report?.trace ?? NO_TRACE };
+    if (!options.explain || headers.get(EXPLAIN_HEADER) !== '1')
+      return createContext(services, request);
+    const explanation = createExplanation(client, contract);
+    const own = { ...services.contract, onFilter: explanation.onFilter };
+    const explained = { ...services, client: explanation.client, contract: own };
+    return { ...createContext(explained, request), explanation };
   };
   const yoga = createYoga<{ peer?: string | undefined; report?: OngoingRequest }>({
     schema: prepared.schema,

@@ -1,3 +1,4 @@
+import { RETRYABLE } from '../errors.ts';
 import type { ResultError } from './request.ts';
 
 /** A login, a mutation or a stream that failed. Decide by `extensions.code`. Neither message nor cause has a secret. */
@@ -10,15 +11,12 @@ export class OperationError extends Error {
     this.extensions = extensions;
   }
 
-  /** Whether a repetition is safe, and may succeed. */
+  /** Whether a repetition is safe, and may succeed. A federation router may forward only the code. */
   get isRetryable(): boolean {
-    const { code = '', retryable = RETRYABLE.test(code) } = this.extensions;
+    const { code = '', retryable = RETRYABLE.has(code) } = this.extensions;
     return retryable;
   }
 }
-
-/** For a federation router that forwards only the code. */
-const RETRYABLE = /^(?:RATE_LIMITED|OVERLOADED|UPSTREAM_TIMEOUT|UPSTREAM_UNAVAILABLE)$/;
 
 /**
  * It is not known whether a login was carried out. If it was, its credential is used up and the new refresh token is

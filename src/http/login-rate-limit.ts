@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { GatewayError } from '../errors.ts';
 import type { LoginRateLimitObserver } from '../observability/observer.ts';
+import { digest } from '../util/digest.ts';
 
 /** The limit on logins, and where replicas share the count. */
 export type LoginRateLimitOptions = {
@@ -82,6 +82,7 @@ export function createLoginRateLimiter(options: LoginRateLimitOptions): LoginRat
 
   return {
     admit: async (clientId, address) => {
+      // Other applications may read the same Redis; and a digest is short, however long the ID is.
       const rejection = await count(digest(clientId), address && digest(address));
       if (rejection === null) return;
       observer?.onRefused?.(rejection.by);
@@ -107,11 +108,6 @@ const MESSAGES = {
   address:
     'Too many logins from this IP address: use the access token of the last login, or wait `retryAfterSeconds`, then retry. Nothing was sent.',
 };
-
-/** Other applications may read the same Redis; and a digest is short, however long the ID is. */
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url');
-}
 
 /** Resolves when Redis is connected, or after {@link TIMEOUT_MS}; it then keeps reconnecting in the background. */
 async function connectRedis(url: string, perMinute: number, onClose: () => void) {

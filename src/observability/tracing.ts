@@ -10,7 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import type { Attempt, AttemptStart, Trace, TraceHeaders } from '../upstream/types.ts';
+import type { Attempt, Trace, TraceHeaders } from '../upstream/types.ts';
 import type { CompletedRequest } from './observer.ts';
 
 /** The span of one operation. */
@@ -40,29 +40,29 @@ export function createTracing(
     'server.port': Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80)),
   };
 
-  const startAttempt = (
-    requestId: string,
-    { method, template, isRetry }: AttemptStart,
-    parent: Context,
-  ) => {
-    const attributes = {
-      ...server,
-      'url.template': template,
-      'http.request.method': method,
-      ...(isRetry && { 'http.request.resend_count': 1 }),
-    };
-    const options = { kind: SpanKind.CLIENT, attributes };
-    const span = tracer.startSpan(`${method} ${template}`, options, parent);
-    return {
-      headers: toHeaders(requestId, span),
-      end: ({ status, code }: Attempt) => {
-        if (status !== undefined) span.setAttribute('http.response.status_code', status);
-        const errorStatus = status !== undefined && status >= 400 ? String(status) : undefined;
-        setError(span, code ?? errorStatus);
-        span.end();
+  const traceIn = (parent: Context, requestId: string): Trace => ({
+    beginCall:
+      (method, { template }) =>
+      (isRetry) => {
+        const attributes = {
+          ...server,
+          'url.template': template,
+          'http.request.method': method,
+          ...(isRetry && { 'http.request.resend_count': 1 }),
+        };
+        const options = { kind: SpanKind.CLIENT, attributes };
+        const span = tracer.startSpan(`${method} ${template}`, options, parent);
+        return {
+          headers: toHeaders(requestId, span),
+          end: ({ status, code }: Attempt) => {
+            if (status !== undefined) span.setAttribute('http.response.status_code', status);
+            const errorStatus = status !== undefined && status >= 400 ? String(status) : undefined;
+            setError(span, code ?? errorStatus);
+            span.end();
+          },
+        };
       },
-    };
-  };
+  });
 
   return ({ requestId, headers }) => {
     const active = context.active();
@@ -70,11 +70,10 @@ export function createTracing(
     const span = tracer.startSpan('graphql', { kind: SpanKind.SERVER }, parent);
     if (!span.isRecording()) {
       const unrecorded = { headers: toHeaders(requestId, span), end: () => {} };
-      return { trace: { startAttempt: () => unrecorded }, end: () => {} };
+      return { trace: { beginCall: () => () => unrecorded }, end: () => {} };
     }
-    const inside = trace.setSpan(parent, span);
     return {
-      trace: { startAttempt: (attempt) => startAttempt(requestId, attempt, inside) },
+      trace: traceIn(trace.setSpan(parent, span), requestId),
       end: ({ operation, fields, codes, status, payloads, ended }) => {
         span.setAttributes({
           'keytrail.request_id': requestId,

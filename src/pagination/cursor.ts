@@ -20,7 +20,7 @@ export type Edge<Item extends ListItem = ListItem> = {
 /** The cursor of an item: base64url of a JSON array, opaque to clients. */
 export function encodeCursor({ page, index, token }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
-  return encodeParts([fingerprint(page, index), index, origin], token);
+  return encodePosition([fingerprint(page, index), index, origin], token);
 }
 
 /**
@@ -28,18 +28,16 @@ export function encodeCursor({ page, index, token }: Edge): string {
  * @param hasPrevious Whether the list has items before that page.
  */
 export function encodePageCursor(token: PageToken | null, hasPrevious: boolean): string {
-  return encodeParts(['', BEFORE_FIRST, Number(hasPrevious)], token);
+  return encodePosition(['', BEFORE_FIRST, Number(hasPrevious)], token);
 }
 
-function encodeParts(position: readonly unknown[], token: PageToken | null): string {
-  const request = token === null ? [] : toTokenParts(token);
-  return Buffer.from(JSON.stringify([...position, ...request])).toString('base64url');
+function encodePosition(position: readonly unknown[], token: PageToken | null): string {
+  return encodeParts(token === null ? position : [...position, ...toTokenParts(token)]);
 }
 
 /** @throws GatewayError BAD_USER_INPUT if it is not a cursor. */
 export function decodeCursor(cursor: string): CursorPosition {
-  const parts = parse(cursor);
-  const [print, index, origin, ...request]: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const [print, index, origin, ...request] = decodeParts(cursor) ?? [];
   const token = fromTokenParts(request);
   if (
     typeof print === 'string' &&
@@ -55,9 +53,16 @@ export function decodeCursor(cursor: string): CursorPosition {
   });
 }
 
-function parse(cursor: string): unknown {
+/** Encodes a JSON array as base64url. */
+export function encodeParts(parts: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+/** Decodes a JSON array; null if it is none. */
+export function decodeParts(encoded: string): readonly unknown[] | null {
   try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const parts: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString());
+    return Array.isArray(parts) ? parts : null;
   } catch {
     return null;
   }

@@ -27,7 +27,7 @@ export type FetchedPage<Item extends ListItem> = {
   readonly token: PageToken | null;
   /** The index of its first item after the cursor and after the page before it. */
   readonly from: number;
-  /** Number of pages, this one and those before it, that contain only records of the page before them. */
+  /** How many pages in a row, up to this one, had nothing new. */
   readonly repeats: number;
 };
 

@@ -17,6 +17,14 @@ export type EventFilter = {
   readonly outcome?: EventOutcome | null | undefined;
 };
 
+/** The query parameter that forwards a condition to the service. */
+export type FilterParameter = {
+  readonly condition: keyof EventFilter;
+  readonly name: string;
+  readonly value: string;
+  readonly shown: 'name';
+};
+
 /** Selects items of a page: at most `limit` indices from `from` up to `to`, in order. It reads no item that it need not read. */
 export type ItemSelector<Item extends ListItem> = (
   page: ListPage<Item>,
@@ -76,13 +84,17 @@ export function selectEventsOfParty(identifierOrName: string): ItemSelector<Audi
 export function filterParameters(
   { since, until, actions, actor }: EventFilter,
   names: DeepPartial<AuditContract['parameters']> = {},
-): readonly { readonly name: string; readonly value: string; readonly shown: 'name' }[] {
+): readonly FilterParameter[] {
   const action = actions?.length === 1 ? actions[0] : null;
-  const values = { since, until, actor, action };
-  return (['since', 'until', 'actor', 'action'] as const).flatMap((condition) => {
-    const [name, value] = [names[condition], values[condition]];
-    return name == null || value == null ? [] : [{ name, value, shown: 'name' as const }];
-  });
+  const parameters = [
+    { condition: 'since', name: names.since, value: since },
+    { condition: 'until', name: names.until, value: until },
+    { condition: 'actor', name: names.actor, value: actor },
+    { condition: 'actions', name: names.action, value: action },
+  ] as const;
+  return parameters.flatMap(({ condition, name, value }) =>
+    name == null || value == null ? [] : [{ condition, name, value, shown: 'name' as const }],
+  );
 }
 
 function matches(

@@ -1,11 +1,10 @@
-import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Context } from '../schema/context.ts';
+import type { Explanation } from '../schema/explain.ts';
 
 /** A request with this header, and the value 1, is explained. */
 export const EXPLAIN_HEADER = 'x-keytrail-explain';
 
-type ExplainContext = { recorder?: Context['recorder'] };
+type ExplainContext = { explanation?: Explanation | undefined };
 
 /** Adds `extensions.explain` to the result of a request that asks for it; of a subscription, to the first payload. */
 export function useExplain(): Plugin<ExplainContext, ExplainContext> {
@@ -13,20 +12,18 @@ export function useExplain(): Plugin<ExplainContext, ExplainContext> {
     onSubscribe: ({ args: { contextValue } }) => ({
       onSubscribeResult: () => ({
         onNext: ({ result, setResult }) => {
-          if (contextValue.recorder) setResult(explainResult(result, contextValue.recorder));
-          contextValue.recorder = undefined;
+          const explain = contextValue.explanation?.explain('auditEvents', result.errors);
+          if (explain) setResult({ ...result, extensions: { ...result.extensions, explain } });
+          contextValue.explanation = undefined;
         },
       }),
     }),
-    onResultProcess({ request, result, setResult, serverContext: { recorder } }) {
+    onResultProcess({ request, result, setResult, serverContext: { explanation } }) {
       if (isAsyncIterable(result) || Array.isArray(result)) return;
-      if (request.headers.get(EXPLAIN_HEADER) === '1') setResult(explainResult(result, recorder));
+      if (request.headers.get(EXPLAIN_HEADER) !== '1') return;
+      // Without an explanation nothing was executed, so nothing was called.
+      const explain = explanation?.explain('audit', result.errors) ?? { calls: [] };
+      setResult({ ...result, extensions: { ...result.extensions, explain } });
     },
   };
-}
-
-/** Without a recorder nothing was executed, so nothing was called. */
-function explainResult(result: ExecutionResult, recorder: Context['recorder']): ExecutionResult {
-  const explain = recorder?.explain(result.errors) ?? { calls: [] };
-  return { ...result, extensions: { ...result.extensions, explain } };
 }

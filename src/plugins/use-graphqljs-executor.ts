@@ -7,11 +7,11 @@ import {
   GraphQLError,
   Kind,
   OperationTypeNode,
-  type SelectionSetNode,
   subscribe,
   type ValidationContext,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { foldSelections, fragmentsOf } from '../schema/selection.ts';
 
 /**
  * Executes documents with graphql-js, and rejects valid ones that it cannot execute. Yoga's own executor treats any
@@ -35,31 +35,20 @@ const CONDITIONAL_ROOT =
   'Remove `@skip` and `@include` from the root of the subscription: its only field must always be selected.';
 
 /** Finds `@skip` and `@include` at the root of subscriptions, fragments included (GraphQL, September 2025, section 5.2.4.1). */
-function findRootConditions({ definitions }: DocumentNode): readonly DirectiveNode[] {
-  const found: DirectiveNode[] = [];
-  const visited = new Set<SelectionSetNode>();
-  const search = (set: SelectionSetNode | undefined) => {
-    if (set === undefined || visited.has(set)) return;
-    visited.add(set);
-    for (const selection of set.selections) {
-      const { directives = [] } = selection;
-      found.push(...directives.filter(({ name }) => CONDITIONS.has(name.value)));
-      if (selection.kind === Kind.INLINE_FRAGMENT) search(selection.selectionSet);
-      if (selection.kind === Kind.FRAGMENT_SPREAD) search(fragments.get(selection.name.value));
-    }
-  };
-  const fragments = new Map(
-    definitions
-      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map(({ name, selectionSet }) => [name.value, selectionSet]),
+function findRootConditions(document: DocumentNode): readonly DirectiveNode[] {
+  const conditionsIn = foldSelections<ReadonlySet<DirectiveNode>>(
+    fragmentsOf(document),
+    new Set(),
+    (found, { kind, directives = [] }, inner) => {
+      const own = directives.filter(({ name }) => CONDITIONS.has(name.value));
+      return new Set([...found, ...own, ...(kind === Kind.FIELD ? [] : inner)]);
+    },
   );
-  for (const node of definitions)
-    if (
-      node.kind === Kind.OPERATION_DEFINITION &&
-      node.operation === OperationTypeNode.SUBSCRIPTION
-    )
-      search(node.selectionSet);
-  return found;
+  return document.definitions.flatMap((node) =>
+    node.kind === Kind.OPERATION_DEFINITION && node.operation === OperationTypeNode.SUBSCRIPTION
+      ? [...conditionsIn(node.selectionSet)]
+      : [],
+  );
 }
 
 const CONDITIONS: ReadonlySet<string> = new Set(['skip', 'include']);

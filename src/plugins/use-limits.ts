@@ -4,14 +4,13 @@ import {
   Kind,
   Lexer,
   OperationTypeNode,
-  type SelectionNode,
-  type SelectionSetNode,
   Source,
   TokenKind,
   visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { GatewayError } from '../errors.ts';
+import { fragmentsOf, MAX_FIELDS, measureSelections } from '../schema/selection.ts';
 
 /** Limits for one document. The introspection queries of GraphiQL and of federation composers stay well below. */
 const LIMITS = {
@@ -21,7 +20,7 @@ const LIMITS = {
   /** Nested fields, fragments expanded. */
   depth: 20,
   /** Fragments expanded at every spread. A list multiplies the values by up to 1,000. */
-  fields: 500,
+  fields: MAX_FIELDS,
   aliases: 50,
   directives: 50,
   rootFields: 10,
@@ -30,9 +29,6 @@ const LIMITS = {
   /** Fields that return events, nested. Each event would select those of its key: 238 MB for 1,000 events. */
   trails: 1,
 } as const;
-
-/** The fields that return events. */
-const TRAILS: ReadonlySet<string> = new Set(['audit', 'auditEvents']);
 
 const NESTED_TRAILS = 'one `audit` or `auditEvents` on a path';
 
@@ -96,7 +92,7 @@ function exceededByDocument(document: DocumentNode): string | undefined {
   });
   if (aliases > LIMITS.aliases) return `${LIMITS.aliases} aliases`;
   if (directives > LIMITS.directives) return `${LIMITS.directives} directives`;
-  const measure = measureSelections(document);
+  const measure = measureSelections(fragmentsOf(document));
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   for (const { operation, selectionSet } of operations) {
     const { depth, fields, rootFields, rootFieldsButTypename, trails } = measure(selectionSet);
@@ -109,48 +105,4 @@ function exceededByDocument(document: DocumentNode): string | undefined {
       return 'one field in a mutation';
   }
   return undefined;
-}
-
-/** Counts of a selection set, fragments expanded. */
-type Measure = Readonly<typeof EMPTY>;
-
-const EMPTY = { depth: 0, fields: 0, rootFields: 0, rootFieldsButTypename: 0, trails: 0 };
-
-/** Measures each fragment once, however often it is spread. Fragment cycles count as empty: they are invalid. */
-function measureSelections({ definitions }: DocumentNode) {
-  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-  const measured = new Map<string, Measure>();
-  const measureFragment = (name: string): Measure => {
-    if (!measured.has(name)) {
-      measured.set(name, EMPTY);
-      const fragment = fragments.find((node) => node.name.value === name);
-      measured.set(name, measureSet(fragment?.selectionSet));
-    }
-    return measured.get(name) ?? EMPTY;
-  };
-  const measureSelection = (selection: SelectionNode): Measure => {
-    if (selection.kind === Kind.INLINE_FRAGMENT) return measureSet(selection.selectionSet);
-    if (selection.kind === Kind.FRAGMENT_SPREAD) return measureFragment(selection.name.value);
-    const { depth, fields, trails } = measureSet(selection.selectionSet);
-    const { value: name } = selection.name;
-    return {
-      depth: depth + 1,
-      fields: fields + (name === 'raw' ? 10 : 1), // a whole record or response
-      rootFields: 1,
-      rootFieldsButTypename: name === '__typename' ? 0 : 1,
-      trails: trails + (TRAILS.has(name) ? 1 : 0),
-    };
-  };
-  const measureSet = (set: SelectionSetNode | undefined): Measure =>
-    (set?.selections ?? []).map(measureSelection).reduce(
-      (sum, one) => ({
-        depth: Math.max(sum.depth, one.depth),
-        fields: sum.fields + one.fields,
-        rootFields: sum.rootFields + one.rootFields,
-        rootFieldsButTypename: sum.rootFieldsButTypename + one.rootFieldsButTypename,
-        trails: Math.max(sum.trails, one.trails),
-      }),
-      EMPTY,
-    );
-  return measureSet;
 }

@@ -1,15 +1,9 @@
-import {
-  type DocumentNode,
-  type ExecutionArgs,
-  getOperationAST,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type ExecutionArgs, getOperationAST, Kind } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Routes } from '../http/endpoints.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../observability/reporter.ts';
-import type { Stream } from '../schema/context.ts';
+import { foldSelections, fragmentsOf } from '../schema/selection.ts';
 import type { RequestIdContext } from './use-request-id.ts';
 
 /** What useRequestReport collects on the server context until the response. */
@@ -22,8 +16,8 @@ export type RequestLogContext = RequestIdContext & {
   errors?: readonly ReportedError[] | undefined;
   /** Set while a subscription is sent. */
   subscription?: { payloads: number };
-  /** Of the operation's context, once there is one. */
-  readonly stream?: Pick<Stream, 'endReason'>;
+  /** Why the gateway itself has ended a subscription. */
+  readonly ended?: 'evicted' | 'expired';
 };
 
 /**
@@ -81,33 +75,21 @@ export function useRequestReport(
   };
 }
 
-function describeEnd({ errors, stream }: RequestLogContext, isShutDown: boolean) {
+function describeEnd({ errors, ended }: RequestLogContext, isShutDown: boolean) {
   if (errors) return 'error';
-  return stream?.endReason() ?? (isShutDown ? 'shutdown' : 'client');
+  return ended ?? (isShutDown ? 'shutdown' : 'client');
 }
 
 /** Only valid documents are executed, so these names are names of the schema. */
 function describeOperation({ document, operationName }: ExecutionArgs) {
   const operation = getOperationAST(document, operationName);
   if (!operation) return undefined;
-  const fields = [...rootFields(document, operation.selectionSet)].join(',');
+  const namesIn = foldSelections<ReadonlySet<string>>(
+    fragmentsOf(document),
+    new Set(),
+    (names, one, inner) =>
+      new Set([...names, ...(one.kind === Kind.FIELD ? [one.name.value] : inner)]),
+  );
+  const fields = [...namesIn(operation.selectionSet)].join(',');
   return { operation: operation.operation, fields };
-}
-
-/** Visits each fragment once: the number of nested spreads can be exponential. */
-function rootFields({ definitions }: DocumentNode, root: SelectionSetNode): ReadonlySet<string> {
-  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-  const fields = new Set<string>();
-  const visited = new Set<SelectionSetNode | undefined>([undefined]);
-  const visit = (set: SelectionSetNode | undefined) => {
-    if (visited.has(set)) return;
-    visited.add(set);
-    for (const selection of set?.selections ?? []) {
-      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
-      else visit(fragments.find(({ name }) => name.value === selection.name.value)?.selectionSet);
-    }
-  };
-  visit(root);
-  return fields;
 }

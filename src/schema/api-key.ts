@@ -3,10 +3,18 @@ import { requirePartyFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import { selectEventsOfParty } from '../pagination/select-events.ts';
 import { path } from '../upstream/path.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { listAudit } from './audit.ts';
 import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
-import { connectionArguments, countFields } from './connection.ts';
+import { connectionArguments } from './connection.ts';
+import { measureBelow } from './selection.ts';
+
+/** The result of a deletion. */
+type DeleteApiKeyPayload = {
+  readonly clientId: string;
+  readonly outcome: DeletionOutcome;
+  /** The body of the response; null if it was empty. */
+  readonly raw: unknown;
+};
 
 /** Adds the entity `ApiKey`, and `Mutation.deleteApiKey`. Forwards to DELETE /api/v1/secrets/{client_id}. */
 export function addApiKey(builder: Builder): void {
@@ -20,12 +28,14 @@ export function addApiKey(builder: Builder): void {
         type: 'AuditEventConnection',
         nullable: true,
         description:
-          'The audit events whose actor or target is this key, by its client ID as identifier or name. One request reads the trail once, however many keys it has. It cannot be selected below other events. Null if it fails, with the codes of `Query.audit`.',
+          'The audit events whose actor or target is this key, by its client ID as identifier or name. The trail is read once per request. Not allowed inside `audit` or `auditEvents`. Null if it fails, with the codes of `Query.audit`.',
         args: connectionArguments(builder),
-        resolve: ({ clientId }, { first, after }, context, info) => {
-          const trail = listAudit(context, pageSizeParameter(context.contract.audit?.paging));
+        resolve: ({ clientId }, { first, after }, { calls, limits, contract }, info) => {
+          const { fields } = measureBelow(info);
+          const size = pageSizeParameter(contract.configured.audit?.paging);
+          const trail = listAudit(calls.authorized, contract, size);
           const where = selectEventsOfParty(clientId);
-          const admit = (items: number) => context.admitValues(items, countFields(info));
+          const admit = (items: number) => limits.admitValues(items, fields);
           const require = requirePartyFields(clientId);
           return resolveConnection(trail, { first, after, where, require, admit });
         },
@@ -44,32 +54,30 @@ export function addApiKey(builder: Builder): void {
     },
   });
 
-  const DeleteApiKeyPayload = builder
-    .objectRef<Deletion & { readonly clientId: string }>('DeleteApiKeyPayload')
-    .implement({
-      description: 'The result of a deletion that the service carried out or accepted.',
-      fields: (t) => ({
-        apiKey: t.field({
-          type: 'ApiKey',
-          description: 'The key that was to be deleted.',
-          resolve: ({ clientId }) => ({ clientId }),
-        }),
-        outcome: t.expose('outcome', {
-          type: Outcome,
-          description: 'Whether the key is deleted already.',
-        }),
-        raw: t.field(
-          rawField(
-            builder,
-            'The response of the service, or a part of it. Null if it is empty or the part does not exist.',
-          ),
-        ),
+  const Payload = builder.objectRef<DeleteApiKeyPayload>('DeleteApiKeyPayload').implement({
+    description: 'The result of a deletion that the service carried out or accepted.',
+    fields: (t) => ({
+      apiKey: t.field({
+        type: 'ApiKey',
+        description: 'The key that was to be deleted.',
+        resolve: ({ clientId }) => ({ clientId }),
       }),
-    });
+      outcome: t.expose('outcome', {
+        type: Outcome,
+        description: 'Whether the key is deleted already.',
+      }),
+      raw: t.field(
+        rawField(
+          builder,
+          'The response of the service, or a part of it. Null if it is empty or the part does not exist.',
+        ),
+      ),
+    }),
+  });
 
   builder.mutationField('deleteApiKey', (t) =>
     t.field({
-      type: DeleteApiKeyPayload,
+      type: Payload,
       nullable: true,
       description: `Deletes the one API key with this client ID. Forwards to DELETE /api/v1/secrets/{client_id}. Null if it fails. Codes: ${UPSTREAM_CODES}, and OUTCOME_UNKNOWN: the key may have been deleted.`,
       args: {
@@ -78,26 +86,12 @@ export function addApiKey(builder: Builder): void {
           description: 'The client ID of the key, 1 to 256 characters.',
         }),
       },
-      resolve: async (_, { clientId }, { authorized, admitValues }) => {
-        admitValues(1, FIELDS_OF_PAYLOAD);
+      resolve: async (_, { clientId }, { calls, limits }) => {
+        limits.admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        return { clientId, ...readDeletion(await authorized.delete('secrets', target), clientId) };
+        const { status, body = null } = await calls.authorized.delete('secrets', target);
+        return { clientId, outcome: readDeletionOutcome({ status, body }, clientId), raw: body };
       },
     }),
   );
-}
-
-/** The result of a deletion. */
-export type Deletion = {
-  readonly outcome: DeletionOutcome;
-  /** The body of the response; null if it was empty. */
-  readonly raw: unknown;
-};
-
-/** Reads the response to a deletion, see `readDeletionOutcome`. */
-export function readDeletion(
-  { status, body = null }: Pick<UpstreamResponse, 'status' | 'body'>,
-  clientId = '',
-): Deletion {
-  return { outcome: readDeletionOutcome({ status, body }, clientId), raw: body };
 }

@@ -13,9 +13,10 @@ import {
 } from '../pagination/select-events.ts';
 import { path, type QueryParameter, withQuery } from '../upstream/path.ts';
 import { type Builder, type BuilderTypes, rawField, UPSTREAM_CODES } from './builder.ts';
-import { addConnection, connectionArguments, countFields, needsOnlyItems } from './connection.ts';
-import type { Context } from './context.ts';
-import type { PrefixOptions } from './sufficient-prefix.ts';
+import { addConnection, connectionArguments, needsOnlyItems } from './connection.ts';
+import type { Context, ContractServices } from './context.ts';
+import type { PageLoader, PrefixOptions } from './page-loader.ts';
+import { measureBelow } from './selection.ts';
 
 /** Adds `Query.audit` and the types of events. Forwards to GET /api/v1/audit. */
 export function addAudit(builder: Builder): void {
@@ -147,13 +148,15 @@ export function addAudit(builder: Builder): void {
         const { conditions, parameters } = readTrailArguments(args, context);
         const isFiltered = Object.values(conditions).some((condition) => condition != null);
         const trail = listAudit(
-          context,
+          context.calls.authorized,
+          context.contract,
           parameters,
           needsOnlyItems(info) ? { isLengthNeeded: true } : undefined,
         );
+        const { fields } = measureBelow(info);
         const where = isFiltered ? selectMatchingEvents(conditions) : undefined;
-        const admit = (items: number) => context.admitValues(items, countFields(info));
-        const require = requireFilterFields(conditions);
+        const admit = (items: number) => context.limits.admitValues(items, fields);
+        const require = isFiltered ? requireFilterFields(conditions) : undefined;
         return resolveConnection(trail, { first, after, where, require, admit });
       },
     }),
@@ -193,7 +196,12 @@ export type TrailArguments = {
  */
 export function readTrailArguments(
   args: TrailArguments,
-  { contract: { audit }, recorder }: Context,
+  {
+    contract: {
+      configured: { audit },
+      onFilter,
+    },
+  }: Pick<Context, 'contract'>,
 ) {
   const given = args.parameters ?? [];
   const conditions = args.filter ?? {};
@@ -201,37 +209,31 @@ export function readTrailArguments(
     const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
     throw new GatewayError('BAD_USER_INPUT', { message });
   }
-  recorder?.addFilter(conditions, given);
   const isOther = ({ name }: QueryParameter) => given.every((one) => one.name !== name);
   const forwarded = filterParameters(conditions, audit?.parameters).filter(isOther);
+  onFilter?.(conditions, forwarded);
   const size = pageSizeParameter(audit?.paging).filter(isOther);
   return { conditions, given, forwarded, parameters: [...given, ...size, ...forwarded] };
 }
 
 /** Lists the audit trail. With `prefix`, a large response is read only as far as the page needs. */
 export function listAudit(
-  context: Pick<Context, 'contract' | 'reportDrift' | 'recorder'> & {
-    readonly authorized: Pick<Context['authorized'], 'list'>;
-  },
+  { list }: Pick<PageLoader, 'list'>,
+  { configured: { audit }, reportDrift }: Pick<ContractServices, 'configured' | 'reportDrift'>,
   parameters: readonly QueryParameter[],
   prefix?: Omit<PrefixOptions, 'recordsPointer'>,
 ) {
-  const { authorized, contract, reportDrift, recorder } = context;
-  return authorized.list({
+  return list({
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
     read: (response, token) => {
-      const completed = completeAudit(response, contract.audit);
-      recorder?.addPage(completed);
+      const completed = completeAudit(response, audit);
       const trail = readAuditPage(completed, response, { token, parameters });
-      recorder?.addPage(completed, trail);
-      const { total, event } = contract.audit ?? {};
+      const { total, event } = audit ?? {};
       const names = { total: 'audit.total', record: 'audit.event' };
       reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
-    onNext: recorder && ((next) => recorder.addNext(next())),
-    // The total and the paging are explained, so the whole response is needed.
-    prefix: recorder ? undefined : prefix && { ...prefix, recordsPointer: contract.audit?.records },
+    prefix: prefix && { ...prefix, recordsPointer: audit?.records },
   });
 }

@@ -91,7 +91,7 @@ export function rawField(builder: Builder, description: string) {
     resolve: (
       { raw }: { readonly raw: unknown },
       args: { readonly pointer?: string | null | undefined },
-      { readPointer }: Context,
-    ) => (args.pointer ? (readPointer(args.pointer)(raw) ?? null) : (raw ?? null)),
+      { contract }: Context,
+    ) => (args.pointer ? (contract.readPointer(args.pointer)(raw) ?? null) : (raw ?? null)),
   } as const;
 }

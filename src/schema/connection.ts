@@ -1,12 +1,6 @@
 import { collectFields, collectSubFields } from '@graphql-tools/utils';
 import type { ObjectRef } from '@pothos/core';
-import {
-  type GraphQLResolveInfo,
-  getNamedType,
-  isObjectType,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type GraphQLResolveInfo, getNamedType, isObjectType } from 'graphql';
 import { type Edge, encodeCursor } from '../pagination/cursor.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
 import { memoizeByObject } from '../util/memoize.ts';
@@ -105,44 +99,6 @@ export function addConnection(
     }),
   });
 }
-
-/**
- * Number of fields below a field, with fragments expanded; of a connection, about that of the values per item. `raw`, a
- * whole record, counts as ten. It counts regardless of `@include` and `@skip`, as the limits of documents do.
- */
-export function countFields(info: GraphQLResolveInfo): number {
-  return measureSelection(info).fields;
-}
-
-/** Number of characters of the keys of those fields in a result, with four of punctuation each. */
-export function keyLength(info: GraphQLResolveInfo): number {
-  return measureSelection(info).keyLength;
-}
-
-/** Memoized by `fieldNodes`, which graphql-js creates once per selection. */
-function measureSelection({ fieldNodes, fragments }: GraphQLResolveInfo) {
-  const known = measured.get(fieldNodes);
-  if (known !== undefined) return known;
-  const measure = { fields: 0, keyLength: 0 };
-  const add = (set: SelectionSetNode | undefined) => {
-    for (const selection of set?.selections ?? []) {
-      if (selection.kind === Kind.FRAGMENT_SPREAD) {
-        add(fragments[selection.name.value]?.selectionSet);
-        continue;
-      }
-      if (selection.kind === Kind.FIELD) {
-        measure.fields += selection.name.value === 'raw' ? 10 : 1;
-        measure.keyLength += (selection.alias ?? selection.name).value.length + 4;
-      }
-      add(selection.selectionSet);
-    }
-  };
-  for (const { selectionSet } of fieldNodes) add(selectionSet);
-  measured.set(fieldNodes, measure);
-  return measure;
-}
-
-const measured = new WeakMap<object, { readonly fields: number; readonly keyLength: number }>();
 
 /**
  * Whether a connection field is the only one of its operation besides `__typename`, and selects neither `totalCount` nor

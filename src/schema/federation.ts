@@ -40,8 +40,8 @@ export function addFederation(builder: Builder): void {
       nullable: { list: false, items: true },
       args: { representations: t.arg({ type: ['_Any'], required: true }) },
       // A promise each: one that fails does not take the others along.
-      resolve: (_, { representations }, { admitEntityFields }, info) => {
-        admitEntityFields(representations.length * countFields(info));
+      resolve: (_, { representations }, { limits }, info) => {
+        limits.admitEntityFields(representations.length * countEntityFields(info));
         return representations.map(async (representation) => toApiKey(representation));
       },
     }),
@@ -108,7 +108,7 @@ function toPublicDocument(schema: GraphQLSchema): DocumentNode {
 }
 
 /** Number of fields that may fail for each entity; at least one, the entity itself. */
-function countFields(info: GraphQLResolveInfo): number {
+function countEntityFields(info: GraphQLResolveInfo): number {
   const { schema, fragments, fieldNodes, variableValues } = info;
   const type = schema.getType('ApiKey');
   if (!isObjectType(type)) return 1;

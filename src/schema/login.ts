@@ -61,21 +61,19 @@ export function addLogin(builder: Builder): void {
           description: 'Its client secret or refresh token.',
         }),
       },
-      resolve: async (_, { clientId, credential }, context) => {
-        const { admitLogin, admitValues, unauthenticated, contract, now, recorder, reportDrift } =
-          context;
-        await admitLogin(clientId);
-        admitValues(1, FIELDS_OF_PAYLOAD);
-        const response = await unauthenticated.post(
+      resolve: async (_, { clientId, credential }, { calls, limits, contract }) => {
+        const { configured, now, reportDrift } = contract;
+        await limits.admitLogin(clientId);
+        limits.admitValues(1, FIELDS_OF_PAYLOAD);
+        const response = await calls.unauthenticated.post(
           'login',
           path`/api/v1/auth/login`,
           { client_id: clientId, ...toRest(credential) },
-          requiresJson(contract.login?.accessToken) ? 'json' : 'any',
+          requiresJson(configured.login?.accessToken) ? 'json' : 'any',
         );
-        const completed = completeLogin(response, contract.login);
-        recorder?.addLogin(completed);
+        const completed = completeLogin(response, configured.login);
         const tokens = readLogin(completed, response, now());
-        reportDrift(findLoginDrift(response, contract.login, tokens));
+        reportDrift(findLoginDrift(response, configured.login, tokens));
         return tokens;
       },
     }),

@@ -1,12 +1,19 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
-import type { ListItem, ListPage } from '../mapping/list-page.ts';
+import { inferCertainRecords } from '../inference/records.ts';
+import type { ListContract } from '../mapping/contract.ts';
+import {
+  type ListItem,
+  type ListPage,
+  recordsAt,
+  SAMPLE_SIZE,
+  splitAtWildcard,
+} from '../mapping/list-page.ts';
 import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/fetch-pages.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/http-client.ts';
 import { type Path, withPage } from '../upstream/path.ts';
 import type { Route, UpstreamResponse } from '../upstream/types.ts';
-import { type PrefixOptions, sufficientPrefix } from './sufficient-prefix.ts';
 
 /** Fetches pages of the service for one request. */
 export type PageLoader = {
@@ -24,10 +31,16 @@ export type ListRequest<Item extends ListItem> = {
   readonly route: Route;
   readonly path: Path;
   readonly read: (response: UpstreamResponse, token: PageToken | null) => ListPage<Item>;
-  /** Called with the function that says how to request the page after one that was read. */
-  readonly onNext?: ((next: ListPage['next']) => void) | undefined;
   /** Given if the first records of a large response are sufficient. */
   readonly prefix?: PrefixOptions | undefined;
+};
+
+/** Of a list of which the first records of a large response may be sufficient. */
+export type PrefixOptions = {
+  /** The entry `records` of the contract. */
+  readonly recordsPointer: ListContract['records'] | undefined;
+  /** Whether a body of unknown length is read whole. */
+  readonly isLengthNeeded: boolean;
 };
 
 /** Creates the page loader of one request. `authorized` throws UNAUTHENTICATED without a well-formed token. */
@@ -45,29 +58,25 @@ export function createPageLoader(
     const response = await authorized().get(list.route, path, { signal, prefix });
     const page = list.read(response, token);
     pages.push(page);
-    const next: ListPage['next'] = (given) =>
-      withoutPath(client, page.next(given), page, list.path);
-    list.onNext?.(next);
-    return { ...page, next };
+    return {
+      ...page,
+      next: (given) => withoutPath(client, page.next(given), page, list.path),
+    };
   };
-  const createLoader = () =>
-    new DataLoader<PageKey, ListPage, string>(
-      // An error per key: a rejection would fail the whole batch. Our code throws nothing but errors.
-      (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
-      // Pages of one list follow one another, so there is nothing to wait for.
-      {
-        cacheKeyFn: ({ list, path, recordsNeeded = '' }) =>
-          list.prefix === undefined ? path.value : `${recordsNeeded} ${path.value}`,
-        batchScheduleFn: queueMicrotask,
-      },
-    );
-  let loader: ReturnType<typeof createLoader> | undefined; // a mutation needs none
+  const loader = new DataLoader<PageKey, ListPage, string>(
+    // An error per key: a rejection would fail the whole batch. Our code throws nothing but errors.
+    (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
+    // Pages of one list follow one another, so there is nothing to wait for.
+    {
+      cacheKeyFn: ({ list, path, recordsNeeded = '' }) =>
+        list.prefix === undefined ? path.value : `${recordsNeeded} ${path.value}`,
+      batchScheduleFn: queueMicrotask,
+    },
+  );
   return {
     list: <Item extends ListItem>(list: ListRequest<Item>) => {
-      const fetchPage: FetchPage<ListItem> = async (token, recordsNeeded) => {
-        loader ??= createLoader();
-        return loader.load({ list, path: toPath(client, list.path, token), token, recordsNeeded });
-      };
+      const fetchPage: FetchPage<ListItem> = async (token, recordsNeeded) =>
+        loader.load({ list, path: toPath(client, list.path, token), token, recordsNeeded });
       return fetchPage as FetchPage<Item>; // all lists of one path have the same items
     },
     release: () => {
@@ -96,7 +105,7 @@ function toPath(client: Pick<RestClient, 'follow'>, first: Path, token: PageToke
 }
 
 /** Only the query of a link is kept, so that no cursor can lead to another path. */
-function withoutPath(
+export function withoutPath(
   client: Pick<RestClient, 'follow'>,
   next: NextPage,
   { entryNames: { paging }, linkAt }: ListPage,
@@ -108,4 +117,33 @@ function withoutPath(
   return client.follow(queryOf(next.link), first) === null
     ? { missing: paging }
     : { missing: `${paging}.follow`, linkAt: linkAt() };
+}
+
+/**
+ * Kept for speed: without it, 50 of 20,000 records take 67 times the CPU (npm run bench -- --load page).
+ *
+ * Specifies how much of a response is sufficient for a number of records, or for the sample from which fields are
+ * inferred, whichever is larger. Without a configured list, a prefix suffices only if the rest of the response cannot
+ * change which list is inferred.
+ */
+export function sufficientPrefix(
+  recordCount: number,
+  { recordsPointer: configured, isLengthNeeded }: PrefixOptions,
+) {
+  const items = Math.max(recordCount, SAMPLE_SIZE);
+  return {
+    items,
+    isLengthNeeded,
+    depths: depthsOf(configured),
+    suffices: (body: unknown) => {
+      const pointer = configured === undefined ? inferCertainRecords(body) : configured;
+      return (recordsAt(pointer, body)?.length ?? 0) >= items;
+    },
+  };
+}
+
+/** Depths of the list in the body. None for records in groups: no single list has enough of them. */
+function depthsOf(configured: ListContract['records'] | undefined): readonly number[] {
+  if (configured == null) return [0, 1];
+  return splitAtWildcard(configured) === null ? [configured.split('/').length - 1] : [];
 }

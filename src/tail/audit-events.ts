@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError } from '../errors.ts';
 import type { AuditEvent } from '../mapping/event.ts';
-import { digest } from '../pagination/digest.ts';
+import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { matchesFilter } from '../pagination/select-events.ts';
 import {
@@ -11,14 +11,16 @@ import {
   trailArguments,
 } from '../schema/audit.ts';
 import { type Builder, UPSTREAM_CODES } from '../schema/builder.ts';
-import { countFields, keyLength } from '../schema/connection.ts';
 import { type Context, MAX_VALUES } from '../schema/context.ts';
 import type { PageLoader } from '../schema/page-loader.ts';
+import { measureBelow } from '../schema/selection.ts';
 import type { QueryParameter } from '../upstream/path.ts';
+import { digest } from '../util/digest.ts';
 import { type Checkpoint, decodeCheckpoint, encodeCheckpoint } from './checkpoint.ts';
 import { createPollStream, type StreamItem } from './poll-stream.ts';
 import { type Poll, pollTail } from './poll-tail.ts';
 import type { TailEvent } from './read-list.ts';
+import type { OpenStream } from './streams.ts';
 
 /** New events of the audit trail. */
 type AuditEventBatch = {
@@ -41,7 +43,7 @@ const MAX_EVENTS = 1000;
 const MAX_IDLE_POLLS = 16;
 
 /** Adds `Subscription.auditEvents`. Polls GET /api/v1/audit. */
-export function addAuditEvents(builder: Builder): void {
+export function addAuditEvents(builder: Builder, openStream: OpenStream): void {
   const Batch = builder.objectRef<AuditEventBatch>('AuditEventBatch').implement({
     description: 'New events of the audit trail.',
     fields: (t) => ({
@@ -86,7 +88,7 @@ export function addAuditEvents(builder: Builder): void {
           description: `Seconds between two polls, ${EVERY.min} to ${EVERY.max}. Null means the default.`,
         }),
       },
-      subscribe: (_, args, context, info) => subscribe(args, context, info),
+      subscribe: (_, args, context, info) => subscribe(args, context, info, openStream),
       resolve: (item) => {
         if ('error' in item) throw item.error;
         return item.payload;
@@ -107,9 +109,10 @@ function subscribe(
   { after, every, ...args }: Arguments,
   context: Context,
   info: GraphQLResolveInfo,
+  openStream: OpenStream,
 ): AsyncIterableIterator<StreamItem<AuditEventBatch>> {
-  const { stream } = context;
-  const { order = null, parameters: names } = context.contract.audit ?? {};
+  const { calls, contract } = context;
+  const { order = null, parameters: names } = contract.configured.audit ?? {};
   const { conditions, given, forwarded, parameters } = readTrailArguments(args, context);
   const seconds = every ?? EVERY.default;
   if (seconds < EVERY.min || seconds > EVERY.max) {
@@ -120,10 +123,10 @@ function subscribe(
   let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
   let previous = after ?? null;
 
-  const fields = countFields(info);
+  const { fields, keyLength } = measureBelow(info);
   const size = Math.min(MAX_EVENTS, Math.max(1, Math.floor(MAX_VALUES / fields)));
   // A field has at most the whole record. The 16 are punctuation and short literals.
-  const maxLengthOf = ({ length }: TailEvent) => fields * (length + 16) + keyLength(info);
+  const maxLengthOf = ({ length }: TailEvent) => fields * (length + 16) + keyLength;
   const matches = matchesFilter(conditions);
   const require = requireFilterFields(conditions);
   const since = conditions.since ?? null;
@@ -155,20 +158,18 @@ function subscribe(
     return payloads;
   };
   let idlePolls = 0;
-  const slot = stream.admit();
+  const stream = openStream(context);
   let pages: PageLoader | undefined; // of the last poll, until its payloads were taken
-  const release = () => {
-    pages?.release();
-    pages = undefined;
-  };
   return createPollStream({
     everyMs: 1000 * seconds,
-    timers: stream.timers,
-    signals: [...stream.signals, slot.evicted],
-    release,
+    stream,
+    release: () => {
+      pages?.release();
+      pages = undefined;
+    },
     poll: async (signal) => {
-      pages = stream.createLoader(signal);
-      const list = listAudit({ ...context, authorized: pages }, parameters, PREFIX);
+      pages = calls.createPageLoader(signal);
+      const list = listAudit(pages, contract, parameters, PREFIX);
       const options = { checkpoint, order, since, isSinceForwarded, selection };
       const found = await pollTail(list, options);
       await require(found.pages, false); // that there is nothing new says nothing
@@ -177,18 +178,13 @@ function subscribe(
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
       return { payloads: toPayloads(found), isBehind };
     },
-    onExpiry: stream.expire,
-    onEnd: () => {
-      release();
-      slot[Symbol.dispose]();
-    },
   });
 }
 
 /** Empty without parameters, which is usual. */
 function digestOf(parameters: readonly QueryParameter[]): string {
   if (parameters.length === 0) return '';
-  return digest(JSON.stringify(parameters.map(({ name, value }) => [name, value])));
+  return digest(JSON.stringify(parameters.map(({ name, value }) => [name, value])), DIGEST_LENGTH);
 }
 
 function requireSelection(checkpoint: Checkpoint, selection: string): Checkpoint {

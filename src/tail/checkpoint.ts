@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts';
 import { LIST_ORDERS, type ListOrder } from '../mapping/contract.ts';
 import type { PageToken } from '../mapping/next-page.ts';
-import { fromTokenParts, toTokenParts } from '../pagination/cursor.ts';
-import { DIGEST_LENGTH } from '../pagination/digest.ts';
+import { decodeParts, encodeParts, fromTokenParts, toTokenParts } from '../pagination/cursor.ts';
+import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 
 /** Where a tail continues: what is known of the list. */
 export type Checkpoint = {
@@ -20,7 +20,7 @@ export type Checkpoint = {
   readonly selection: string;
 };
 
-/** `older`: those before the known ones, for which the poll searches. `newer`: those after them, behind empty pages. */
+/** `older`: those before the known ones, for which the poll searches. `newer`: those after them, after empty pages. */
 export type StartsWith = 'older' | 'newer';
 
 const STARTS_WITH = [undefined, 'older', 'newer'] as const;
@@ -28,7 +28,7 @@ const STARTS_WITH = [undefined, 'older', 'newer'] as const;
 /** A late record is delivered if it arrives after at most this number of newer ones. */
 export const MAX_LATE = 32;
 
-/** Newest records that a checkpoint knows. If up to 31 of them are removed, a late record is still before the last of them. */
+/** Newest records that a checkpoint knows. 64: even if 31 vanish, 33 are left, one more than a record may be late. */
 export const MAX_KNOWN = 2 * MAX_LATE;
 
 const ORDERS = [null, ...LIST_ORDERS] as const;
@@ -44,17 +44,14 @@ export function encodeCheckpoint(checkpoint: Checkpoint): string {
   const { known, isWhole, order, start, startsWith, selection } = checkpoint;
   const head = [ORDERS.indexOf(order), Number(isWhole), STARTS_WITH.indexOf(startsWith), selection];
   const parts = start === null ? head : [...head, ...toTokenParts(start)];
-  const encoded = Buffer.from(JSON.stringify(parts)).toString('base64url');
-  return [VERSION, encoded, known.join('')].join('.');
+  return [VERSION, encodeParts(parts), known.join('')].join('.');
 }
 
 /** @throws GatewayError BAD_USER_INPUT if it is not a checkpoint, or one of an earlier version. */
 export function decodeCheckpoint(text: string): Checkpoint {
   const [, version, encoded = '', digests = ''] = FORMAT.exec(text) ?? [];
-  const parts = parse(encoded);
-  const [order, whole, at, selection, ...request]: readonly unknown[] = Array.isArray(parts)
-    ? parts
-    : [];
+  const parts = decodeParts(encoded);
+  const [order, whole, at, selection, ...request] = parts ?? [];
   const start = fromTokenParts(request);
   const known = digests.match(KNOWN_DIGEST) ?? [];
   if (
@@ -72,7 +69,7 @@ export function decodeCheckpoint(text: string): Checkpoint {
     const startsWith = STARTS_WITH[at];
     return { known, isWhole: whole === 1, order: ORDERS[order], start, startsWith, selection };
   }
-  const isEarlier = (version ?? '2') === '2' && Array.isArray(parts);
+  const isEarlier = (version ?? '2') === '2' && parts !== null;
   throw new GatewayError('BAD_USER_INPUT', { message: isEarlier ? OUTDATED : NO_CHECKPOINT });
 }
 
@@ -86,11 +83,3 @@ const OUTDATED =
 const FORMAT = /^(?:(\d+)\.)?([\w-]+)\.([\w-]*)$/;
 
 const KNOWN_DIGEST = new RegExp(`.{${DIGEST_LENGTH}}`, 'g');
-
-function parse(encoded: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(encoded, 'base64url').toString());
-  } catch {
-    return null;
-  }
-}

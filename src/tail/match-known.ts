@@ -4,9 +4,9 @@ export type Match = {
   readonly matched: ReadonlySet<number>;
   /** The last of those that are in the order in which they were known; -1 if there is none. */
   readonly last: number;
-  /** The known records that are not in the list. */
+  /** The missing: known records that are not in the list. */
   readonly left: readonly string[];
-  /** For each of those the index in the list of the closest newer one that was found in its order; -1 if there is none. */
+  /** For each of the missing, the index in the list of the closest newer one that was found in its order; -1 for none. */
   readonly after: readonly number[];
 };
 

@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import type { StreamTimers } from '../schema/context.ts';
+import type { OpenStream } from './streams.ts';
 
 /** What one poll found. */
 export type Polled<Payload> = {
@@ -17,17 +17,12 @@ export type StreamItem<Payload> = { readonly payload: Payload } | { readonly err
 /** How to poll. */
 export type PollStreamOptions<Payload> = {
   readonly poll: (signal: AbortSignal) => Promise<Polled<Payload>>;
-  /** Called once all payloads of a poll were taken: they are sent, and what they were read from can go. */
+  /** Called once all payloads of a poll were taken, or the stream has ended: what they were read from can go. */
   readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;
-  readonly timers: StreamTimers;
-  /** Each of them ends the stream: of the client's connection, and of the gateway's shutdown. */
-  readonly signals: readonly AbortSignal[];
-  /** Called before that if the stream ends because of its age. */
-  readonly onExpiry: () => void;
-  /** Called once when the stream has ended. */
-  readonly onEnd: () => void;
+  /** It is disposed of when it has ended. */
+  readonly stream: Omit<ReturnType<OpenStream>, 'maxPayloadLength'>;
 };
 
 /** The longest pause after a failed poll, unless that between two polls is longer; in milliseconds. */
@@ -51,11 +46,9 @@ export function createPollStream<Payload>({
   poll,
   release,
   everyMs,
-  timers: { clock, pause },
-  signals,
-  onExpiry,
-  onEnd,
+  stream,
 }: PollStreamOptions<Payload>): AsyncIterableIterator<StreamItem<Payload>> {
+  const { clock, pause } = stream.timers;
   const stop = new AbortController();
   const { signal } = stop;
   const items: StreamItem<Payload>[] = [];
@@ -70,15 +63,16 @@ export function createPollStream<Payload>({
     if (signal.aborted) return;
     stop.abort();
     listeners.dispose();
-    onEnd();
+    release();
+    stream[Symbol.dispose]();
   };
-  for (const each of signals) listeners.use(addAbortListener(each, end));
+  for (const each of stream.signals) listeners.use(addAbortListener(each, end));
 
   const pollOnce = async () => {
     const leftMs = Math.max(0, endsAt - clock());
     if (pauseMs > 0) await pause(Math.min(pauseMs, leftMs), signal).catch(() => {});
     if (!signal.aborted && clock() >= endsAt) {
-      onExpiry();
+      stream.expire();
       end();
     }
     if (signal.aborted) return;

@@ -4,8 +4,9 @@ import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
-import { digest, identityText } from '../pagination/digest.ts';
 import { type FetchPage, fetchPages, toPagingError } from '../pagination/fetch-pages.ts';
+import { DIGEST_LENGTH, identityText } from '../pagination/find-item.ts';
+import { digest } from '../util/digest.ts';
 import { visitInTurns } from '../util/turns.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
 import { createKnownMatcher, type KnownMatcher } from './match-known.ts';
@@ -94,7 +95,7 @@ export async function readList(
   let isTooShort = false; // the beginning of the response
   const add = (event: AuditEvent) => {
     const text = identityText(event);
-    const own = digest(text);
+    const own = digest(text, DIGEST_LENGTH);
     // Pages may overlap. Of equal records without an id, each counts.
     if (isIdentified(event) && identified.has(own)) return;
     identified.add(own);

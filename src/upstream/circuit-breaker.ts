@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { digest } from '../util/digest.ts';
 import type { Caller } from './fair-dispatcher.ts';
 import type { CircuitState } from './types.ts';
 
@@ -34,7 +34,7 @@ const SAME_CALLER_MS = 1000;
  * would hide a failing one, and one client's failures would block all others. Not a time window: a share of few verdicts
  * means little.
  */
-const SAMPLE_SIZE = 20;
+const MAX_VERDICTS = 20;
 
 /** After this time, the success of a caller says nothing about the failures of others. */
 const MAX_AGE_MS = 30_000;
@@ -78,11 +78,11 @@ export function createCircuitBreaker(
     const recorded = { tally: tally ?? { caller, total: 0, failures: 0 }, isSuccess, at: now };
     sample.push(recorded);
     add(recorded, 1);
-    if (sample.length > SAMPLE_SIZE) {
+    if (sample.length > MAX_VERDICTS) {
       const [dropped] = sample.splice(findDispensable(sample, now - MAX_AGE_MS), 1);
       if (dropped !== undefined) add(dropped, -1);
     }
-    if (!isSuccess && sample.length === SAMPLE_SIZE && isOutage(sample)) open();
+    if (!isSuccess && sample.length === MAX_VERDICTS && isOutage(sample)) open();
   };
   const concludeTrial = (verdict: Verdict) => {
     if (verdict === 'success') close();
@@ -95,9 +95,9 @@ export function createCircuitBreaker(
       if (state !== 'closed' && clock() < openUntil) return null;
       const isTrial = state !== 'closed' && isRead;
       if (isTrial) {
-        const digest = digestOf(caller);
-        if (digest === trialCaller && clock() < openUntil + SAME_CALLER_MS) return null;
-        trialCaller = digest;
+        const own = digest(caller);
+        if (own === trialCaller && clock() < openUntil + SAME_CALLER_MS) return null;
+        trialCaller = own;
         openUntil = clock() + COOL_DOWN_MS;
         setState('half-open');
       }
@@ -109,7 +109,7 @@ export function createCircuitBreaker(
           if (begun !== generation) return;
           if (isTrial) concludeTrial(verdict);
           else if (verdict !== 'ignored' && state !== 'half-open')
-            count(verdict === 'success', digestOf(caller));
+            count(verdict === 'success', digest(caller));
         },
       };
     },
@@ -149,9 +149,5 @@ function isOutage(sample: readonly Recorded[]): boolean {
   const [first] = failures.toSorted((a, b) => b.tally.failures - a.tally.failures);
   const others = sample.filter(({ tally }) => tally !== first?.tally);
   const otherFailures = others.filter(({ isSuccess }) => !isSuccess).length;
-  return failures.length > SAMPLE_SIZE / 2 && others.length <= 2 * otherFailures;
-}
-
-function digestOf(caller: Caller): string {
-  return hash('sha256', caller, 'base64url');
+  return failures.length > MAX_VERDICTS / 2 && others.length <= 2 * otherFailures;
 }

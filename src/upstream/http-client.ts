@@ -1,8 +1,8 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { createTickBarrier } from '../util/tick-barrier.ts';
-import { createTurns } from '../util/turns.ts';
+import { digest } from '../util/digest.ts';
+import { createTickBarrier, createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS, toCaller } from './fair-dispatcher.ts';
@@ -121,21 +121,20 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const turns = createTurns(options.clock ?? now);
   const call = async (
     path: Path,
-    request: Omit<UpstreamCall, 'path' | 'template' | 'maxBytes' | 'onAttempt'>,
+    request: Omit<UpstreamCall, 'path' | 'trace' | 'maxBytes'> & { readonly trace: Trace },
     kind: BodyKind,
   ): Promise<UpstreamResponse> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
-    const onAttempt = request.trace.beginCall?.(request.method, path);
-    const { template } = path;
-    const { caller } = request;
-    const response = await send({ ...request, path: encoded, template, maxBytes, onAttempt });
+    const { caller, method } = request;
+    const trace = request.trace.beginCall(method, path);
+    const response = await send({ ...request, path: encoded, trace, maxBytes });
     const { length } = response.body;
     if (length <= MAX_BATCHED_BYTES) await tickBarrier();
     const failure = failureOf(response.status, response.headers);
     if (failure !== null) throw toGatewayError(response, failure, request, now);
     if (length <= LARGE_BYTES) return decodeResponse(response, kind);
     try {
-      await turns(caller, () => dispatcher.hasOthers(caller));
+      await turns(digest(caller), () => dispatcher.hasOthers(caller));
       const decoded = decodeResponse(response, kind);
       await nextIteration(); // for the caller to use it
       return decoded;

@@ -44,19 +44,14 @@ export type UpstreamObserver = {
 
 /** The trace of one GraphQL request, in which every attempt is a span. */
 export type Trace = {
-  /** Starts a span. Its headers identify it to the service. */
-  startAttempt(attempt: AttemptStart): {
-    readonly headers: TraceHeaders;
-    end(attempt: Attempt): void;
-  };
-  /** Begins a call, if calls are recorded as well. Returns what is called with each of its attempts. */
-  beginCall?(method: Attempt['method'], path: Path): ((attempt: Attempt) => void) | undefined;
+  /** Begins a call, which may have no attempt, one or two. */
+  beginCall(method: Attempt['method'], path: Path): CallTrace;
 };
 
-/** What is known of an attempt before it is sent. */
-export type AttemptStart = Pick<Attempt, 'method' | 'isRetry'> & {
-  /** The path with named placeholders: OpenTelemetry's `url.template`. */
-  readonly template: string;
+/** Starts the span of an attempt. Its headers identify it to the service. */
+export type CallTrace = (isRetry: boolean) => {
+  readonly headers: TraceHeaders;
+  end(attempt: Attempt): void;
 };
 
 /** Headers that link a request to its trace (W3C Trace Context) and to the gateway's log. */
@@ -65,7 +60,7 @@ export type TraceHeaders = {
 };
 
 /** For calls outside a GraphQL request: sends no headers and records nothing. */
-export const NO_TRACE: Trace = { startAttempt: () => ({ headers: {}, end: () => {} }) };
+export const NO_TRACE: Trace = { beginCall: () => () => ({ headers: {}, end: () => {} }) };
 
 /** A response of the service with a 2xx status, decoded. */
 export type UpstreamResponse = {

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { recordsAt } from '../../src/mapping/list-page.ts';
 import { parseTime } from '../../src/mapping/time.ts';
-import { parsePointer } from '../../src/schema/pointer-arguments.ts';
 import { createFolder, runFor, TOKEN, withoutLogin } from '../helpers/recording.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 import { samplesOf } from '../shapes/shapes.ts';
@@ -51,7 +51,7 @@ type Mutable = Record<string, unknown>;
 /** The object or array that holds the value at a pointer, and the key of the value. */
 function holderOf(value: unknown, pointer: string): readonly [Mutable | undefined, string] {
   const at = pointer.lastIndexOf('/');
-  const holder = parsePointer(pointer.slice(0, at))(value);
+  const holder = interpretPointer(pointer.slice(0, at))(value);
   const key = pointer
     .slice(at + 1)
     .replaceAll('~1', '/')

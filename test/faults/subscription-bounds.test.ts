@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/client/explanation.ts';
-import { DIGEST_LENGTH } from '../../src/pagination/digest.ts';
+import { DIGEST_LENGTH } from '../../src/pagination/find-item.ts';
 import { encodeCheckpoint, MAX_KNOWN } from '../../src/tail/checkpoint.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import {

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit, completeContract } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readDeletionOutcome } from '../../src/mapping/deletion.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
-import { readDeletion } from '../../src/schema/api-key.ts';
 import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
 
@@ -65,7 +65,7 @@ describe('any JSON', () => {
       async (body: unknown) =>
         readLogin(completeContract(responseWith(body)).login, responseWith(body), new Date(0)),
     ],
-    ['a deletion', async (body: unknown) => readDeletion({ status: 200, body })],
+    ['a deletion', async (body: unknown) => readDeletionOutcome({ status: 200, body }, '')],
     [
       'a trail',
       async (body: unknown) => {
@@ -92,7 +92,7 @@ describe('any JSON', () => {
   it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
     'is read if it has a special key: %j',
     (body) => {
-      expect(readDeletion({ status: 200, body }).outcome).toBe('DELETED');
+      expect(readDeletionOutcome({ status: 200, body }, '')).toBe('DELETED');
       expect(readInferred([{ outcome: body.status, ...body }]).item(0).outcome).toBeNull();
     },
   );

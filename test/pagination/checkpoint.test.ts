@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { DIGEST_LENGTH } from '../../src/pagination/digest.ts';
+import { DIGEST_LENGTH } from '../../src/pagination/find-item.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,

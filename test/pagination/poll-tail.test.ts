@@ -4,7 +4,7 @@ import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/audit-page.ts';
 import type { PageToken } from '../../src/mapping/next-page.ts';
 import type { Instant } from '../../src/mapping/time.ts';
-import { digest, identityText } from '../../src/pagination/digest.ts';
+import { DIGEST_LENGTH, identityText } from '../../src/pagination/find-item.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,
@@ -12,6 +12,7 @@ import {
   MAX_KNOWN,
 } from '../../src/tail/checkpoint.ts';
 import { pollTail } from '../../src/tail/poll-tail.ts';
+import { digest } from '../../src/util/digest.ts';
 import { record } from '../helpers/live-trail.ts';
 
 const OPTIONS = { order: null, since: null, isSinceForwarded: false, selection: '' } as const;
@@ -108,7 +109,7 @@ describe('the checkpoints of a poll', () => {
           const time = list[index];
           const text = time == null ? '-' : new Date(Date.UTC(2026, 0) + 1000 * time).toISOString();
           const raw = { id: `r${index}`, time: text, action: 'a' };
-          return digest(identityText({ id: raw.id, raw }));
+          return digest(identityText({ id: raw.id, raw }), DIGEST_LENGTH);
         });
         expect(checkpointAfter(count).known).toEqual(digests);
         expect(checkpointAfter(count).isWhole).toBe(known.length <= MAX_KNOWN);

@@ -6,8 +6,8 @@ import {
 } from '../../src/client/operations.generated.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { parseTime } from '../../src/mapping/time.ts';
-import { parsePointer } from '../../src/schema/pointer-arguments.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -96,7 +96,7 @@ export async function scoreAudit(
   );
   const expected = sample.expect.values;
   const nodes = data?.audit?.nodes ?? [];
-  const found = parsePointer(sample.expect.records)(sample.response.body);
+  const found = interpretPointer(sample.expect.records)(sample.response.body);
   const records = Object.values(Object(found));
   add('container', JSON.stringify(nodes.map(({ raw }) => raw)), [JSON.stringify(records)]);
   for (const [index, values] of expected.entries()) {
@@ -110,7 +110,7 @@ export async function scoreAudit(
     };
     for (const [field, got] of Object.entries(flat)) {
       const alternatives = (sample.expect.accept?.[field] ?? []).map((pointer) =>
-        pointer === null ? null : parsePointer(pointer)(records[index]),
+        pointer === null ? null : interpretPointer(pointer)(records[index]),
       );
       const wanted = field === 'time' ? values['timeIso'] : values[field];
       add(
@@ -142,7 +142,7 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
     credential: { clientSecret: 's' },
   });
   const value = (pointer: string | null) =>
-    pointer === null ? null : parsePointer(pointer)(response.body);
+    pointer === null ? null : interpretPointer(pointer)(response.body);
   const header = expect.header === null ? null : response.headers[expect.header];
   const got = data?.login;
   add('accessToken', got?.accessToken ?? null, [
@@ -199,7 +199,7 @@ export async function scoreError({ response, expect }: Sample, add: Add): Promis
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, '{ audit { totalCount } }', undefined, { token: 't' });
   add('code', codeOf(result), [codeFor(response.status)]);
-  const text = expect.message === null ? null : parsePointer(expect.message)(response.body);
+  const text = expect.message === null ? null : interpretPointer(expect.message)(response.body);
   const isLeaked = typeof text === 'string' && result.text.includes(text);
   add('text kept back', !isLeaked, [true]);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { parseJson } from '../../src/upstream/parse-json.ts';
+import { parseJson } from '../../src/upstream/decode-response.ts';
 
 describe('parseJson', () => {
   it('returns what JSON.parse returns, if no number could lose digits', () => {

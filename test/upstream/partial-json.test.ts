@@ -7,7 +7,7 @@ import { type AuditPage, readAuditPage } from '../../src/mapping/audit-page.ts';
 import { decodeCursor } from '../../src/pagination/cursor.ts';
 import { findItem } from '../../src/pagination/find-item.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
-import { sufficientPrefix } from '../../src/schema/sufficient-prefix.ts';
+import { sufficientPrefix } from '../../src/schema/page-loader.ts';
 import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
 import { decodeResponse } from '../../src/upstream/decode-response.ts';
 import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-json.ts';

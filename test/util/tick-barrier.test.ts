@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createTickBarrier } from '../../src/util/tick-barrier.ts';
+import { createTickBarrier } from '../../src/util/turns.ts';
 
 it('resumes all callers of one event-loop iteration together, at each step', async () => {
   const joinBatch = createTickBarrier();

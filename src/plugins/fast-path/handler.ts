@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Send } from '../../http/send-response.ts';
 import type { OngoingRequest } from '../../observability/reporter.ts';
+import type { Context } from '../../schema/context.ts';
 import { mayLoseDigits, toParams, UTF_8 } from '../use-json-requests.ts';
 import { limitResult, type ResultLimits } from '../use-result-limit.ts';
 import type { OperationRequest, PreparedOperation } from './prepared-operations.ts';
@@ -22,7 +23,7 @@ export type FastPathOptions = ResultLimits & {
 
 type BegunRequest = {
   readonly requestId: string;
-  readonly context: { release(): void; maxResultLength(longestKey: number): number };
+  readonly context: Pick<Context, 'calls' | 'limits'>;
   readonly report: OngoingRequest;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
@@ -59,15 +60,15 @@ export function createFastPath({
     const ofPageInfo = MAX_CURSORS * body.length;
     const isSmall =
       !prepared.hasOwnValues &&
-      context.maxResultLength(prepared.longestKey) + ofPageInfo <= graphqlMaxBytes;
+      context.limits.maxResultLength(prepared.longestKey) + ofPageInfo <= graphqlMaxBytes;
     const { outcome } = prepared;
     const limited = isSmall
       ? executed
       : limitResult(executed, { graphqlMaxBytes }, outcome.operation);
     const result = codeErrors(limited, requestId);
     const text = JSON.stringify(result);
-    result.data = null; // settled promises would retain it, see Context.release
-    context.release();
+    result.data = null; // settled promises would retain it, see `PageLoader.release`
+    context.calls.release();
     // Outside of V8's heap, so that no GC has to copy a large response while the client downloads it.
     const payload = text.length > 2 ** 16 ? Buffer.from(text) : text;
     const length = Buffer.byteLength(payload);

@@ -43,8 +43,8 @@ export async function readTrail(
     }),
     new AbortController().signal,
   );
-  const context = { authorized: loader, contract: configured, reportDrift: () => {} };
-  const fetchPage = listAudit(context, pageSizeParameter(configured.audit?.paging));
+  const contract = { configured, reportDrift: () => {} };
+  const fetchPage = listAudit(loader, contract, pageSizeParameter(configured.audit?.paging));
   await fetchPages(fetchPage, { token: null, position: null, maxPages }, async () => true);
   return pages;
 }
