@@ -6,11 +6,11 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Routes } from '../http/endpoints.ts';
+import type { Routes } from '../http/request-head.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../observability/reporter.ts';
 import type { Stream } from '../schema/context.ts';
-import type { RequestIdContext } from './use-request-id.ts';
+import type { RequestIdContext } from './use-response-headers.ts';
 
 /** What useRequestReport collects on the server context until the response. */
 export type RequestLogContext = RequestIdContext & {

@@ -3,10 +3,10 @@ import type { Drift } from '../inference/drift.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { PointerReader } from '../mapping/json-pointer.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
-import { toCaller } from '../upstream/fair-dispatcher.ts';
 import type { RestClient, UnauthenticatedCalls } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
 import type { Route, Trace, UpstreamResponse } from '../upstream/types.ts';
+import { callerOf } from '../util/fair-share.ts';
 import { createRecorder, type Recorder } from './explain-recorder.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { parsePointer } from './pointer-arguments.ts';
@@ -149,7 +149,7 @@ export function createContext(
       timers: stream.timers,
       admit: () => {
         const header = request.headers.get('authorization') ?? '';
-        slot = stream.admit(isBearer(header) ? toCaller(header) : null);
+        slot = stream.admit(isBearer(header) ? callerOf(header) : null);
         return slot;
       },
       expire: () => {

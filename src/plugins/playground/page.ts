@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createGraphiqlProps } from './graphiql-props.ts';
 import { STYLE } from './style.ts';
-import { AUTHORIZATION, type Tab } from './tabs.ts';
+import { AUTHORIZATION, createTabs, type PlaygroundOptions } from './tabs.ts';
 
-/** The playground's HTML, and the policy that it is served with. */
-export type Page = { readonly html: string; readonly contentSecurityPolicy: string };
+export type { PlaygroundOptions };
+
+/** The playground's HTML, and the headers that it is served with. */
+export type Page = { readonly html: string; readonly headers: Readonly<Record<string, string>> };
 
 /** Renders GraphiQL with its scripts and styles inline: Yoga's build of it, in a page that persists nothing confidential. */
-export async function renderPage(tabs: readonly Tab[]): Promise<Page> {
+export async function renderPlayground(options: PlaygroundOptions): Promise<Page> {
+  const tabs = createTabs(options);
   const { css, js, editorWorkerService, graphqlWorker, jsonWorker } = await import(
     '@graphql-yoga/render-graphiql/graphiql'
   );
@@ -65,12 +68,16 @@ export async function renderPage(tabs: readonly Tab[]): Promise<Page> {
   </body>
 </html>
 `,
-    contentSecurityPolicy: [...CONTENT_SECURITY_POLICY, `script-src 'sha256-${hash}'`].join('; '),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': [...POLICY, `script-src 'sha256-${hash}'`].join('; '),
+      'referrer-policy': 'no-referrer',
+    },
   };
 }
 
 /** Blocks every other host and every other script. GraphiQL's styles are inline, its editor's workers are blobs. */
-const CONTENT_SECURITY_POLICY = [
+const POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
   'img-src data:',

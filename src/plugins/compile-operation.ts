@@ -18,22 +18,22 @@ import {
   Kind,
   print,
 } from 'graphql';
-import { findInvalidPointer } from '../../schema/pointer-arguments.ts';
+import { findInvalidPointer } from './use-variable-check.ts';
 
 /** A valid operation, and the document it belongs to. */
 type ValidOperation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** Binds values of the variables, and returns a function that executes the operation. Null if they are invalid, or if it could not be compiled. */
+/** Given variables, returns a function that executes the operation; null if they are invalid or it was not compiled. */
 export type CompiledOperation = (
   variables: Readonly<Record<string, unknown>>,
 ) => ((context: unknown) => Promise<ExecutionResult>) | null;
 
-/** Reads a field of `source`: calls its resolver, or takes the property of its name. */
+/** Reads a field of `source`: calls the resolver, or reads the property of the same name. */
 type FieldReader = (source: unknown, run: Run) => unknown;
 
-/** Converts what a reader returned to the value in the result; throws if graphql-js has to do that. */
+/** Converts what a reader returned into the value in the result; throws if graphql-js must do it. */
 type FieldCompleter = (value: unknown, run: Run) => unknown;
 
 type CompiledField = {
@@ -46,10 +46,10 @@ type CompiledField = {
 /** One execution, with the coerced values of the variables. */
 type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
 
-/** What selections are compiled in. `budget.fields`: fields that may still be compiled; fragments can expand exponentially. */
+/** What compiling a selection needs. `budget.fields`: fields that may still be compiled; fragments can expand exponentially. */
 type Scope = ValidOperation & GraphQLResolveInfo & { readonly budget: { fields: number } };
 
-/** An operation is compiled for 8 combinations of its Boolean variables. Others go through Yoga's pipeline. */
+/** An operation is compiled for up to 8 combinations of its Boolean variables. Yoga responds to others. */
 const MAX_VARIANTS = 8;
 
 /**
