@@ -168,12 +168,12 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     context: ({ request: { headers, signal }, address, report }) =>
       contextOf({ headers, signal }, address, report),
     graphqlEndpoint: path,
-    // Hooks of the same name run in this order.
+    // Hooks of the same name run in this order. A comment says where it matters; docs/architecture.md draws it.
     plugins: [
       useResponseHeaders(createId, { hasCors }), // first: the others read `requestId` from the server context
       useLimits(options), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
-      options.explain && useExplain(), // after useErrorCodes, which tells expected failures from others
+      options.explain && useExplain(),
       // Before the plugins that respond in onRequest (useRoutes) or onExecute (useVariableCheck).
       useRequestReport(
         routes,
@@ -185,7 +185,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       useJsonRequests(shutdown.signal),
       useValidationRules(options),
       useVariableCheck(options),
-      fastPath.plugin, // needs `executed` of useRequestReport
+      fastPath.plugin,
     ],
     parserAndValidationCache: { documentCache: fastPath.documents, errorCache: NO_CACHE },
     cors: hasCors && allowOrigins(corsOrigins),
