@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { identifyCaller } from '../util/fair-share.ts';
+import { type Caller, identifyCaller } from '../util/fair-share.ts';
 import type { BodyLimits } from './request-body.ts';
 
 /** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
@@ -95,49 +95,41 @@ function stopTimer(response: ServerResponse): void {
   response.prependOnceListener('finish', () => response.setTimeout(0));
 }
 
-/** What waits for one caller. */
-type Unread = { bytes: number; readonly responses: Map<ServerResponse, number> };
-
 /** Counts the bytes that wait for clients, by caller. */
 function createUnread() {
-  const callers = new Map<string | null, Unread>();
-  const owners = new Map<ServerResponse, string | null>();
+  const waiting = new Map<
+    ServerResponse,
+    { readonly caller: Caller | null; readonly bytes: number }
+  >(); // oldest first
   let total = 0;
   const remove = (response: ServerResponse) => {
-    const caller = owners.get(response) ?? null;
-    const unread = callers.get(caller);
-    const bytes = unread?.responses.get(response);
-    if (unread === undefined || bytes === undefined) return;
-    total -= bytes;
-    unread.bytes -= bytes;
-    owners.delete(response);
-    unread.responses.delete(response);
-    if (unread.responses.size === 0) callers.delete(caller);
+    total -= waiting.get(response)?.bytes ?? 0;
+    waiting.delete(response);
   };
   return {
     bytes: () => total,
-    count: () => owners.size,
+    count: () => waiting.size,
     add: (response: ServerResponse) => {
       remove(response);
       const { headers, socket } = response.req;
       const caller = identifyCaller(headers.authorization, () => socket.remoteAddress);
-      const unread = callers.get(caller) ?? { bytes: 0, responses: new Map() };
-      callers.set(caller, unread);
-      owners.set(response, caller);
       const bytes = response.writableLength;
-      unread.responses.set(response, bytes);
-      unread.bytes += bytes;
+      waiting.set(response, { caller, bytes });
       total += bytes;
     },
     remove,
     /** Of the caller that holds most bytes. */
     removeOldest: (): ServerResponse | undefined => {
-      let most: Unread | undefined;
-      for (const unread of callers.values())
-        if (most === undefined || unread.bytes > most.bytes) most = unread;
-      const [oldest] = most?.responses.keys() ?? [];
-      if (oldest !== undefined) remove(oldest);
-      return oldest;
+      const sums = new Map<Caller | null, number>();
+      for (const { caller, bytes } of waiting.values())
+        sums.set(caller, (sums.get(caller) ?? 0) + bytes);
+      const most = Math.max(...sums.values());
+      for (const [response, { caller }] of waiting) {
+        if (sums.get(caller) !== most) continue;
+        remove(response);
+        return response;
+      }
+      return undefined;
     },
   };
 }

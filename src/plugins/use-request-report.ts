@@ -1,16 +1,11 @@
-import {
-  type DocumentNode,
-  type ExecutionArgs,
-  getOperationAST,
-  Kind,
-  type SelectionSetNode,
-} from 'graphql';
+import { type ExecutionArgs, getOperationAST, Kind } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Routes } from '../http/request-head.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../observability/reporter.ts';
 import type { Stream } from '../schema/context.ts';
 import type { RequestIdContext } from './use-response-headers.ts';
+import { rootSelections } from './use-validation-rules.ts';
 
 /** What useRequestReport collects on the server context until the response. */
 export type RequestLogContext = RequestIdContext & {
@@ -90,24 +85,7 @@ function describeEnd({ errors, stream }: RequestLogContext, isShutDown: boolean)
 function describeOperation({ document, operationName }: ExecutionArgs) {
   const operation = getOperationAST(document, operationName);
   if (!operation) return undefined;
-  const fields = [...rootFields(document, operation.selectionSet)].join(',');
+  const selected = rootSelections(document, operation).filter((node) => node.kind === Kind.FIELD);
+  const fields = [...new Set(selected.map((field) => field.name.value))].join(',');
   return { operation: operation.operation, fields };
-}
-
-/** Visits each fragment once: the number of nested spreads can be exponential. */
-function rootFields({ definitions }: DocumentNode, root: SelectionSetNode): ReadonlySet<string> {
-  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-  const fields = new Set<string>();
-  const visited = new Set<SelectionSetNode | undefined>([undefined]);
-  const visit = (set: SelectionSetNode | undefined) => {
-    if (visited.has(set)) return;
-    visited.add(set);
-    for (const selection of set?.selections ?? []) {
-      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
-      else visit(fragments.find(({ name }) => name.value === selection.name.value)?.selectionSet);
-    }
-  };
-  visit(root);
-  return fields;
 }

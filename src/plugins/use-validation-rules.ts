@@ -8,8 +8,10 @@ import {
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
   OperationTypeNode,
   print,
+  type SelectionNode,
   type SelectionSetNode,
   subscribe,
   type ValidationContext,
@@ -86,31 +88,33 @@ const CONDITIONAL_ROOT =
   'Remove `@skip` and `@include` from the root of the subscription: its only field must always be selected.';
 
 /** Finds `@skip` and `@include` at the root of subscriptions, fragments included (GraphQL, September 2025, section 5.2.4.1). */
-function findRootConditions({ definitions }: DocumentNode): readonly DirectiveNode[] {
-  const found: DirectiveNode[] = [];
-  const visited = new Set<SelectionSetNode>();
-  const search = (set: SelectionSetNode | undefined) => {
-    if (set === undefined || visited.has(set)) return;
+function findRootConditions(document: DocumentNode): readonly DirectiveNode[] {
+  return document.definitions
+    .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+    .filter(({ operation }) => operation === OperationTypeNode.SUBSCRIPTION)
+    .flatMap((operation) => rootSelections(document, operation))
+    .flatMap(({ directives = [] }) => directives)
+    .filter(({ name }) => CONDITIONS.has(name.value));
+}
+
+/** The selections at the root of an operation, each fragment expanded once: the number of spreads can be exponential. */
+export function rootSelections(
+  { definitions }: DocumentNode,
+  { selectionSet }: OperationDefinitionNode,
+): readonly SelectionNode[] {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  const visited = new Set<SelectionSetNode | undefined>([undefined]);
+  const expand = (set: SelectionSetNode | undefined): readonly SelectionNode[] => {
+    if (visited.has(set)) return [];
     visited.add(set);
-    for (const selection of set.selections) {
-      const { directives = [] } = selection;
-      found.push(...directives.filter(({ name }) => CONDITIONS.has(name.value)));
-      if (selection.kind === Kind.INLINE_FRAGMENT) search(selection.selectionSet);
-      if (selection.kind === Kind.FRAGMENT_SPREAD) search(fragments.get(selection.name.value));
-    }
+    return (set?.selections ?? []).flatMap((node) => {
+      if (node.kind === Kind.FIELD) return [node];
+      if (node.kind === Kind.INLINE_FRAGMENT) return [node, ...expand(node.selectionSet)];
+      const fragment = fragments.find(({ name }) => name.value === node.name.value);
+      return [node, ...expand(fragment?.selectionSet)];
+    });
   };
-  const fragments = new Map(
-    definitions
-      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map(({ name, selectionSet }) => [name.value, selectionSet]),
-  );
-  for (const node of definitions)
-    if (
-      node.kind === Kind.OPERATION_DEFINITION &&
-      node.operation === OperationTypeNode.SUBSCRIPTION
-    )
-      search(node.selectionSet);
-  return found;
+  return expand(selectionSet);
 }
 
 const CONDITIONS: ReadonlySet<string> = new Set(['skip', 'include']);
