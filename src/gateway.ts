@@ -145,7 +145,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     return createContext(services, request, { address, trace }, isExplained);
   };
   const hasCors = corsOrigins.length > 0;
-  const fastPath = createFastPath(createSchema(), {
+  const schema = createSchema();
+  const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
     begin: ({ headers, address }, response) => {
       const signal = watchDisconnect(response);
@@ -164,11 +165,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
   });
   const yoga = createYoga<{ address: () => string | null; report?: OngoingRequest }>({
-    schema: fastPath.schema,
+    schema,
     context: ({ request: { headers, signal }, address, report }) =>
       contextOf({ headers, signal }, address, report),
     graphqlEndpoint: path,
-    // Hooks of the same name run in this order. A comment says where it matters; docs/architecture.md draws it.
+    // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
       useResponseHeaders(createId, { hasCors }), // first: the others read `requestId` from the server context
       useLimits(options), // before useErrorCodes, which codes its error

@@ -12,11 +12,7 @@ import type { Send } from '../http/send-response.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest } from '../observability/reporter.ts';
 import { lazy } from '../util/memoize.ts';
-import {
-  type CompiledOperation,
-  compileOperation,
-  reuseResolvedRootFields,
-} from './compile-operation.ts';
+import { type CompiledOperation, compileOperation } from './compile-operation.ts';
 import { parseBody } from './use-json-requests.ts';
 import { limitResult, type ResultLimits } from './use-limits.ts';
 
@@ -24,7 +20,7 @@ import { limitResult, type ResultLimits } from './use-limits.ts';
 export type FastPathOptions = ResultLimits & {
   /** A header with which Yoga must respond; null if there is none. */
   readonly ownHeader: string | null;
-  readonly begin: (request: NodeHead, response: ServerResponse) => BegunRequest;
+  readonly begin: (request: RequestHead, response: ServerResponse) => BegunRequest;
   /** Adds codes and the request ID to errors. */
   readonly codeErrors: (result: ExecutionResult, requestId: string) => ExecutionResult;
   /** Headers of every response. */
@@ -33,7 +29,7 @@ export type FastPathOptions = ResultLimits & {
 };
 
 /** The headers of a request, and the address of its client. */
-export type NodeHead = {
+export type RequestHead = {
   readonly headers: Pick<Headers, 'get'>;
   readonly address: () => string | null;
 };
@@ -82,11 +78,11 @@ const MAX_OPERATIONS = 16;
 /**
  * Creates the cache of documents for Yoga, the plugin that fills it, and the fast path that executes what is in it. All
  * clients share the documents. Invalid documents and mutations with literals are not cached: they may contain a secret.
- * Changes the resolvers of `original`, see {@link reuseResolvedRootFields}: execute with `schema`.
+ * Changes the resolvers of the schema, see {@link reuseResolvedRootFields}.
  */
-export function createFastPath(original: GraphQLSchema, options: FastPathOptions) {
+export function createFastPath(schema: GraphQLSchema, options: FastPathOptions) {
   const { ownHeader, begin, graphqlMaxBytes, codeErrors, headers: ownHeaders, send } = options;
-  const schema = reuseResolvedRootFields(original);
+  reuseResolvedRootFields(schema);
   const cache = new LRUCache<string, CachedDocument>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: ({ operations }, { length }) =>
@@ -125,7 +121,7 @@ export function createFastPath(original: GraphQLSchema, options: FastPathOptions
   };
 
   /** Null if Yoga must respond, also to report what is wrong. */
-  const prepare = ({ headers }: NodeHead, body: Buffer) => {
+  const prepare = ({ headers }: RequestHead, body: Buffer) => {
     if (headers.get('origin') !== null) return null; // CORS
     if (ownHeader !== null && headers.get(ownHeader) !== null) return null;
     const params = parseOrNull(headers, body);
@@ -138,7 +134,6 @@ export function createFastPath(original: GraphQLSchema, options: FastPathOptions
   };
 
   return {
-    schema,
     plugin,
     /** Of Yoga's `parserAndValidationCache`. Yoga calls `set` before the document is validated: it has no effect. */
     documents: { get: (text: string) => cache.get(text)?.document, set: () => {} },
@@ -146,7 +141,7 @@ export function createFastPath(original: GraphQLSchema, options: FastPathOptions
      * Responds to a POST. False: Yoga must respond, because it is not for a prepared operation with valid variables. Yoga
      * prepares an operation when it responds to its first request.
      */
-    respond: async (request: NodeHead, response: ServerResponse, body: Buffer) => {
+    respond: async (request: RequestHead, response: ServerResponse, body: Buffer) => {
       const { prepared, execute } = prepare(request, body) ?? {};
       if (!prepared || !execute) return false;
       const { requestId, context, report, signal } = begin(request, response);
@@ -177,6 +172,20 @@ export function createFastPath(original: GraphQLSchema, options: FastPathOptions
   };
 }
 
+/**
+ * Replaces the resolvers of the root fields: if the root value is a Map, they return the value that was resolved before.
+ * Otherwise graphql-js, which completes what {@link compileOperation} cannot, would send a login or a deletion again.
+ */
+function reuseResolvedRootFields(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const { resolve } = field;
+      field.resolve = (source, args, context, info) =>
+        source instanceof Map ? source.get(info.path.key) : resolve?.(source, args, context, info);
+    }
+  }
+}
+
 /** A mutation with a string, a number or a comment. With variables, a mutation contains only names. */
 function mayContainSecret(text: string): boolean {
   return text.includes('mutation') && /["#]|\b\d/.test(text);
@@ -186,7 +195,7 @@ function findOperation({ operations }: CachedDocument, name: string | null, acce
   return operations.find((each) => each.operationName === name && each.accept === accept);
 }
 
-function parseOrNull(headers: NodeHead['headers'], body: Buffer): GraphQLParams | null {
+function parseOrNull(headers: RequestHead['headers'], body: Buffer): GraphQLParams | null {
   try {
     return parseBody(headers, body);
   } catch {
