@@ -2,46 +2,48 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
-import { type CallerRequest, toCallerRequest } from './http/caller-request.ts';
 import { readClientIp } from './http/client-ip.ts';
-import { toRequest } from './http/copy-request.ts';
-import { createRoutes, type Endpoint, targetOf } from './http/endpoints.ts';
-import { identifyCaller } from './http/fair-share.ts';
+import { toRequest } from './http/fetch-request.ts';
 import type { Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
-import { EVENT_STREAM } from './http/media-types.ts';
-import { createPipelining, isPipelined } from './http/pipelining.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
-import { createSender, RESPONSE_HEADERS, type SendLimits } from './http/send-response.ts';
-import { validateHttpHead } from './http/validate-http-head.ts';
+import {
+  createRoutes,
+  type Endpoint,
+  EVENT_STREAM,
+  targetOf,
+  validateHead,
+} from './http/request-head.ts';
+import {
+  createPipelining,
+  createSender,
+  isPipelined,
+  RESPONSE_HEADERS,
+  type SendLimits,
+  watchDisconnect,
+} from './http/send-response.ts';
 import type { ConfiguredContract } from './mapping/contract.ts';
 import type { GatewayLog, GatewayObserver } from './observability/observer.ts';
 import { createReporter, type OngoingRequest } from './observability/reporter.ts';
 import { createTracing } from './observability/tracing.ts';
-import { createFastPath } from './plugins/fast-path/handler.ts';
-import { createPreparedOperations } from './plugins/fast-path/prepared-operations.ts';
-import { useAsciiEvents } from './plugins/use-ascii-events.ts';
-import { useDocumentCache } from './plugins/use-document-cache.ts';
+import { createFastPath } from './plugins/fast-path.ts';
+import type { PlaygroundOptions } from './plugins/playground/page.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { EXPLAIN_HEADER, useExplain } from './plugins/use-explain.ts';
-import { useGraphqlJsExecutor } from './plugins/use-graphqljs-executor.ts';
-import { useIntrospection } from './plugins/use-introspection.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
-import { useLimits } from './plugins/use-limits.ts';
-import { type PlaygroundOptions, usePlayground } from './plugins/use-playground.ts';
-import { usePointerCheck } from './plugins/use-pointer-check.ts';
-import { takeRequestId, useRequestId } from './plugins/use-request-id.ts';
+import { type ResultLimits, useLimits } from './plugins/use-limits.ts';
 import { useRequestReport } from './plugins/use-request-report.ts';
-import { useResponseHeaders } from './plugins/use-response-headers.ts';
-import { type ResultLimits, useResultLimit } from './plugins/use-result-limit.ts';
+import { takeRequestId, useResponseHeaders } from './plugins/use-response-headers.ts';
 import { useRoutes } from './plugins/use-routes.ts';
-import { useValueMasking } from './plugins/use-value-masking.ts';
+import { useValidationRules } from './plugins/use-validation-rules.ts';
+import { useVariableCheck } from './plugins/use-variable-check.ts';
 import { createContext } from './schema/context.ts';
 import { createExplanation } from './schema/explain.ts';
 import { createStreams, type StreamTimers } from './tail/streams.ts';
 import { createRestClient, type RestClientOptions } from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
+import { identifyCaller } from './util/fair-share.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &
@@ -125,14 +127,12 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
 
-  const { documents, plugin: documentCache } = useDocumentCache();
   const openStream = createStreams({
     timers: { clock, pause: options.pause ?? pauseByTimer },
     max: options.maxSubscriptions,
     maxPayloadLength: options.graphqlMaxBytes,
     shutdown: shutdown.signal,
   });
-  const prepared = createPreparedOperations(createSchema(openStream), documents);
   const services = {
     client,
     contract: { configured: contract, now, reportDrift: reporter.drift },
@@ -141,74 +141,75 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const addressOf = (peer: string | undefined, forwardedFor: string | null) => () =>
     readClientIp({ peer, forwardedFor, trustedProxies });
   const contextOf = (
-    { headers, signal, peer }: CallerRequest,
+    request: Pick<Request, 'signal'> & { readonly headers: Pick<Headers, 'get'> },
+    address: () => string | null,
     report: OngoingRequest | undefined,
   ) => {
-    const address = addressOf(peer, headers.get('x-forwarded-for'));
-    const request = { headers, signal, address, trace: report?.trace ?? NO_TRACE };
-    if (!options.explain || headers.get(EXPLAIN_HEADER) !== '1')
-      return createContext(services, request);
+    const trace = report?.trace ?? NO_TRACE;
+    const own = { headers: request.headers, signal: request.signal, address, trace };
+    if (!options.explain || request.headers.get(EXPLAIN_HEADER) !== '1')
+      return createContext(services, own);
     const explanation = createExplanation(client, contract);
-    const own = { ...services.contract, onFilter: explanation.onFilter };
-    const explained = { ...services, client: explanation.client, contract: own };
-    return { ...createContext(explained, request), explanation };
+    const explained = {
+      ...services,
+      client: explanation.client,
+      contract: { ...services.contract, onFilter: explanation.onFilter },
+    };
+    return { ...createContext(explained, own), explanation };
   };
-  const yoga = createYoga<{ peer?: string | undefined; report?: OngoingRequest }>({
-    schema: prepared.schema,
-    context: ({ request: { headers, signal }, peer, report }) =>
-      contextOf({ headers, signal, peer }, report),
+  const hasCors = corsOrigins.length > 0;
+  const schema = createSchema(openStream);
+  const fastPath = createFastPath(schema, {
+    ownHeader: options.explain ? EXPLAIN_HEADER : null,
+    begin: ({ headers, address }, response) => {
+      const signal = watchDisconnect(response);
+      const requestId = takeRequestId(headers.get('x-request-id'), createId);
+      const report = reporter.begin({ requestId, headers, isGraphql: true });
+      return {
+        requestId,
+        context: contextOf({ headers, signal }, address, report),
+        report,
+        signal,
+      };
+    },
+    graphqlMaxBytes: options.graphqlMaxBytes,
+    codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
+    send,
+    headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
+  });
+  const yoga = createYoga<{ address: () => string | null; report?: OngoingRequest }>({
+    schema,
+    context: ({ request: { headers, signal }, address, report }) =>
+      contextOf({ headers, signal }, address, report),
     graphqlEndpoint: path,
-    // Hooks of the same name run in this order.
+    // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
-      useRequestId(createId), // first: the others read `requestId` from the server context
-      useResultLimit(options), // before useErrorCodes, which codes its error
-      useAsciiEvents(),
+      useResponseHeaders(createId, { hasCors }), // first: the others read `requestId` from the server context
+      useLimits(options), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
-      options.explain && useExplain(), // after useErrorCodes, which tells expected failures from others
-      // Before the plugins that respond in onRequest (usePlayground, useRoutes) or onExecute (useValueMasking).
+      options.explain && useExplain(),
+      // Before the plugins that respond in onRequest (useRoutes) or onExecute (useVariableCheck).
       useRequestReport(
         routes,
         (requestId, { headers }, { pathname }) =>
           reporter.begin({ requestId, headers, isGraphql: pathname === path }),
         () => shutdown.signal.aborted,
       ),
-      useResponseHeaders({ hasCors: corsOrigins.length > 0 }),
-      playground !== null && usePlayground(path, playground),
-      useRoutes(routes, draining, loadShedder.isShedding),
+      useRoutes({ ...routes, playground, draining, isShedding: loadShedder.isShedding }),
       useJsonRequests(shutdown.signal),
-      useIntrospection(options.introspection),
-      useLimits(),
-      useGraphqlJsExecutor(),
-      documentCache,
-      prepared.plugin, // needs `executed` of useRequestReport, and the document in documentCache
-      useValueMasking({ hideSuggestions: !options.introspection }),
-      usePointerCheck(),
+      useValidationRules(options),
+      useVariableCheck(options),
+      fastPath.plugin,
     ],
-    parserAndValidationCache: { documentCache: documents, errorCache: NO_CACHE },
-    cors: corsOrigins.length > 0 && allowOrigins(corsOrigins),
+    parserAndValidationCache: { documentCache: fastPath.documents, errorCache: NO_CACHE },
+    cors: hasCors && allowOrigins(corsOrigins),
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // see useErrorCodes
     logging: false, // see useRequestReport
-    graphiql: false, // see usePlayground
+    graphiql: false, // see useRoutes
     landingPage: false,
     multipart: false,
     healthCheckEndpoint: ' ', // disables Yoga's health check, which would report healthy while draining (see useRoutes)
-  });
-
-  const fastPath = createFastPath({
-    find: prepared.find,
-    ownHeader: options.explain ? EXPLAIN_HEADER : null,
-    begin: (request, response) => {
-      const clientRequest = toCallerRequest(request, response);
-      const { headers, signal } = clientRequest;
-      const requestId = takeRequestId(headers.get('x-request-id'), createId);
-      const report = reporter.begin({ requestId, headers, isGraphql: true });
-      return { requestId, context: contextOf(clientRequest, report), report, signal };
-    },
-    graphqlMaxBytes: options.graphqlMaxBytes,
-    codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
-    send,
-    headers: corsOrigins.length > 0 ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
   });
 
   return {
@@ -216,15 +217,14 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const { signal, url, method, headers, body: stream } = toRequest(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
-      const peer = init?.remoteAddress;
-      const address = addressOf(peer, headers.get('x-forwarded-for'));
+      const address = addressOf(init?.remoteAddress, headers.get('x-forwarded-for'));
       const caller = identifyCaller(headers.get('authorization'), address);
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
       const response = await loadShedder.respond(admission, async (body) => {
         const members = { method, headers, signal, body: body ?? null };
-        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { peer });
+        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { address });
       });
       if (response !== null) return response;
       signal.throwIfAborted();
@@ -235,27 +235,30 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const endpoint = routes.toEndpoint(request.method, target);
       if (next !== undefined && endpoint.route !== path) return next();
       if (isPipelined(response) && !(await waitForTurn(request, response))) return;
-      const peer = request.socket.remoteAddress; // undefined once the client has disconnected
-      const invalid = validateHttpHead(request, endpoint, routes);
+      const invalid = validateHead(request, endpoint, routes);
       const isWanted = !invalid && isOperation(endpoint, path);
-      const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
-      const address = addressOf(peer, forwardedFor?.toString() ?? null);
-      const caller = identifyCaller(authorization, address);
+      const headers = { get: (name: string) => request.headers[name]?.toString() ?? null };
+      const { remoteAddress } = request.socket; // undefined once the client has disconnected
+      const address = addressOf(remoteAddress, headers.get('x-forwarded-for'));
+      const caller = identifyCaller(headers.get('authorization'), address);
       const readBody = isWanted ? () => bodies.ofNode(request, address) : undefined;
       const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
-        // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
-        if (body !== undefined && target === path && (await fastPath(request, response, body)))
+        if (
+          body &&
+          target === path &&
+          (await fastPath.respond({ headers, address }, response, body))
+        )
           return null;
-        const { signal } = toCallerRequest(request, response);
+        // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
         return yoga.handleRequest(
           new yoga.fetchAPI.Request(`http://localhost${target}`, {
             method: request.method ?? '',
             headers: Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
             body: body ?? null,
-            signal,
+            signal: watchDisconnect(response),
           }),
-          { peer },
+          { address },
         );
       });
       if (result === null) return;

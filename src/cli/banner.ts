@@ -1,4 +1,4 @@
-import { GRAPHQL_PATH } from '../http/endpoints.ts';
+import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 
 /** What the banner shows. */

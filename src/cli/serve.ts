@@ -1,10 +1,9 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { assembleGateway } from '../gateway.ts';
-import { GRAPHQL_PATH } from '../http/endpoints.ts';
 import type { Gateway } from '../http/gateway-type.ts';
 import { listen } from '../http/http-server.ts';
-import { prefersPage } from '../http/media-types.ts';
+import { GRAPHQL_PATH, prefersPage } from '../http/request-head.ts';
 import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import { formatBanner } from './banner.ts';

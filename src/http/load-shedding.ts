@@ -1,8 +1,8 @@
 import { GatewayError, toErrorBody } from '../errors.ts';
 import type { Reporter } from '../observability/reporter.ts';
-import type { Endpoint } from './endpoints.ts';
-import { createFairShare, type Share } from './fair-share.ts';
+import { type Caller, createFairShare, type Share } from '../util/fair-share.ts';
 import type { Body, ReadBody } from './request-body.ts';
+import type { Endpoint } from './request-head.ts';
 import { RESPONSE_HEADERS } from './send-response.ts';
 
 /** Limits and collaborators of {@link createLoadShedder}. */
@@ -21,9 +21,9 @@ export type LoadSheddingOptions = {
 
 /** A request that is to be admitted. Only GraphQL requests are shed; health checks are not. */
 export type AdmissionRequest = Endpoint & {
-  /** Whose share of the requests in flight it takes, see `identifyCaller`. */
-  readonly caller: string | null;
-  /** Reads the body. Until it has arrived, the request takes no place from others. Omitted if `work` needs none. */
+  /** Whose share of the requests in flight it takes. */
+  readonly caller: Caller | null;
+  /** Reads the body. Until it has arrived, the request does not count for `maxInFlight`. Omitted if `work` needs none. */
   readonly readBody?: (() => Promise<ReadBody>) | undefined;
   readonly signal?: AbortSignal;
 };

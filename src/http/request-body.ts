@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
+import { createFairShare } from '../util/fair-share.ts';
 import { createTickBarrier } from '../util/turns.ts';
-import type { NodeRequest } from './endpoints.ts';
-import { createFairShare } from './fair-share.ts';
+import type { NodeRequest } from './request-head.ts';
 
 /** Limits of {@link createBodyReader}. */
 export type BodyLimits = {
@@ -32,9 +32,9 @@ const TOO_LARGE: BodyRejection = {
 };
 
 /**
- * Creates a reader of request bodies, up to {@link MAX_BODY_BYTES}. A body is read before its request counts as in flight,
- * so that clients that send slowly take no place from others. Requests that wait have a bound of their own, of which one
- * address may take three quarters; a body that arrived together with its head never waits.
+ * Creates a reader of request bodies, up to {@link MAX_BODY_BYTES}. A body is read before its request counts for
+ * `maxInFlight`, so that slow clients do not block others. Requests that wait for a body have a limit of their own, of
+ * which one address may take three quarters; a body that arrived together with its head never waits.
  */
 export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
   const tickBarrier = createTickBarrier();

@@ -1,5 +1,7 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { identifyCaller } from './fair-share.ts';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Caller, identifyCaller } from '../util/fair-share.ts';
+import type { BodyLimits } from './request-body.ts';
 
 /** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
 export const RESPONSE_HEADERS = {
@@ -93,49 +95,88 @@ function stopTimer(response: ServerResponse): void {
   response.prependOnceListener('finish', () => response.setTimeout(0));
 }
 
-/** What waits for one caller. */
-type Unread = { bytes: number; readonly responses: Map<ServerResponse, number> };
-
 /** Counts the bytes that wait for clients, by caller. */
 function createUnread() {
-  const callers = new Map<string | null, Unread>();
-  const owners = new Map<ServerResponse, string | null>();
+  const waiting = new Map<
+    ServerResponse,
+    { readonly caller: Caller | null; readonly bytes: number }
+  >(); // oldest first
   let total = 0;
   const remove = (response: ServerResponse) => {
-    const caller = owners.get(response) ?? null;
-    const unread = callers.get(caller);
-    const bytes = unread?.responses.get(response);
-    if (unread === undefined || bytes === undefined) return;
-    total -= bytes;
-    unread.bytes -= bytes;
-    owners.delete(response);
-    unread.responses.delete(response);
-    if (unread.responses.size === 0) callers.delete(caller);
+    total -= waiting.get(response)?.bytes ?? 0;
+    waiting.delete(response);
   };
   return {
     bytes: () => total,
-    count: () => owners.size,
+    count: () => waiting.size,
     add: (response: ServerResponse) => {
       remove(response);
       const { headers, socket } = response.req;
       const caller = identifyCaller(headers.authorization, () => socket.remoteAddress);
-      const unread = callers.get(caller) ?? { bytes: 0, responses: new Map() };
-      callers.set(caller, unread);
-      owners.set(response, caller);
       const bytes = response.writableLength;
-      unread.responses.set(response, bytes);
-      unread.bytes += bytes;
+      waiting.set(response, { caller, bytes });
       total += bytes;
     },
     remove,
     /** Of the caller that holds most bytes. */
     removeOldest: (): ServerResponse | undefined => {
-      let most: Unread | undefined;
-      for (const unread of callers.values())
-        if (most === undefined || unread.bytes > most.bytes) most = unread;
-      const [oldest] = most?.responses.keys() ?? [];
-      if (oldest !== undefined) remove(oldest);
-      return oldest;
+      const sums = new Map<Caller | null, number>();
+      for (const { caller, bytes } of waiting.values())
+        sums.set(caller, (sums.get(caller) ?? 0) + bytes);
+      const most = Math.max(...sums.values());
+      for (const [response, { caller }] of waiting) {
+        if (sums.get(caller) !== most) continue;
+        remove(response);
+        return response;
+      }
+      return undefined;
     },
   };
+}
+
+/** Returns a signal that is aborted when the client disconnects. */
+export function watchDisconnect(
+  response: Pick<ServerResponse, 'on' | 'destroyed' | 'writableFinished'>,
+): AbortSignal {
+  const disconnect = new AbortController();
+  if (response.destroyed) disconnect.abort();
+  response.on('close', () => {
+    if (!response.writableFinished) disconnect.abort();
+  });
+  return disconnect.signal;
+}
+
+/** Requests of one connection that may wait for earlier responses. With their heads and bodies they take up to 2.6 MB. */
+const MAX_WAITING = 32;
+
+/**
+ * Creates a function that waits until the earlier responses on the connection are sent, for a request that was pipelined:
+ * until then its response has no socket, and no limit on unread bytes would hold for it. Resolves to false if the request
+ * must not be executed, because the client has disconnected. If too many requests wait, on a connection or in all, it
+ * closes the connection: its client may retry those without a response (RFC 9112, section 9.3.2).
+ */
+export function createPipelining({ maxIncompleteRequests }: BodyLimits) {
+  const waiting = new Map<Socket, number>();
+  let total = 0;
+  return async ({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const count = waiting.get(socket) ?? 0;
+    if (count >= MAX_WAITING || total >= maxIncompleteRequests) socket.destroy();
+    if (socket.destroyed) return false; // Node still emits the requests that arrived in the same chunk
+    waiting.set(socket, count + 1);
+    total += 1;
+    await new Promise<void>((resolve) => {
+      response.once('socket', resolve); // Node emits it when it assigns the socket
+      response.once('close', resolve);
+    });
+    total -= 1;
+    const others = (waiting.get(socket) ?? 1) - 1;
+    if (others > 0) waiting.set(socket, others);
+    else waiting.delete(socket);
+    return !response.destroyed && socket.writable; // not writable: the client has sent its FIN
+  };
+}
+
+/** Whether an earlier response is unfinished. Over HTTP/2 a response always has a socket. */
+export function isPipelined({ socket, writableEnded, destroyed }: ServerResponse): boolean {
+  return socket === null && !writableEnded && !destroyed;
 }

@@ -8,11 +8,9 @@ import {
   processRegularResult,
 } from 'graphql-yoga';
 import { GatewayError } from '../errors.ts';
-import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../http/media-types.ts';
+import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../http/request-head.ts';
 import { toErrorResponse } from './use-error-codes.ts';
 import type { RequestLogContext } from './use-request-report.ts';
-
-const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
 /** What the plugin puts on the server context. */
 type EventsContext = RequestLogContext & { isSentAsEvents?: true };
@@ -32,12 +30,16 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
         const error = new GatewayError('BAD_REQUEST', { message: NOT_ACCEPTABLE });
         return hook.endResponse(toErrorResponse(error, { status: 406 }, hook));
       }
-      if (request.method === 'POST') {
-        checkContentType(request.headers);
-        setRequestParser((post) => orBadRequest(() => parseBody(post)));
-      } else if (requestParser !== undefined) {
-        setRequestParser((get) => orBadRequest(async () => toParams(await requestParser(get))));
-      }
+      if (request.method === 'POST')
+        setRequestParser(async (post) => parseBody(post.headers, await post.arrayBuffer()));
+      else if (requestParser !== undefined)
+        setRequestParser(async (get) => {
+          try {
+            return toParams(await requestParser(get));
+          } catch (error) {
+            throw toBadRequest(error);
+          }
+        });
     },
     onParams({ params: { query, extensions } }) {
       if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
@@ -73,7 +75,7 @@ function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProce
     const next = async () => {
       const item = await results.next();
       if (item.done) pings.dispose();
-      return item;
+      return item.done ? item : { ...item, value: { ...item.value, stringify: toAscii } };
     };
     class EventStream extends ReadableStream<Uint8Array> {
       constructor({ cancel: stopPings, ...source }: UnderlyingDefaultSource<Uint8Array>) {
@@ -92,6 +94,17 @@ function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProce
   };
 }
 
+/**
+ * Serializes a value as JSON of ASCII characters only; Yoga calls it instead of JSON.stringify. Hive Gateway decodes each
+ * chunk of a stream on its own (`@graphql-tools/executor-http` 3.4.1): it would replace a character that is split between two.
+ */
+function toAscii(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
 
 const EVENTS_ONLY =
@@ -105,7 +118,24 @@ function preferredType({ headers }: Pick<Request, 'headers'>) {
   return preferMediaType(headers.get('accept'), RESPONSE_TYPES);
 }
 
-function checkContentType(headers: Headers): void {
+/**
+ * Reads a POST, on the fast path and for Yoga, whose parser only knows lower-case content types, and alters invalid UTF-8
+ * and long integers: a deletion could then hit another key than the one that was meant.
+ * @throws GraphQLError BAD_REQUEST
+ */
+export function parseBody(headers: Pick<Headers, 'get'>, body: Uint8Array | ArrayBuffer) {
+  checkContentType(headers);
+  try {
+    const text = UTF_8.decode(body);
+    const params = toParams(JSON.parse(text));
+    if (MAY_LOSE_DIGITS.test(text)) JSON.stringify(params, rejectUnsafeInteger);
+    return params;
+  } catch (error) {
+    throw toBadRequest(error);
+  }
+}
+
+function checkContentType(headers: Pick<Headers, 'get'>): void {
   if (!/^(?:identity)?$/i.test(headers.get('content-encoding') ?? ''))
     throw badRequest('Send the body uncompressed, without `content-encoding`.', 415);
   const contentType = headers.get('content-type');
@@ -114,28 +144,21 @@ function checkContentType(headers: Headers): void {
   throw badRequest('POST a JSON body with `content-type: application/json`.', status);
 }
 
-async function orBadRequest<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof GraphQLError) throw error;
-    throw badRequest('The request contains invalid JSON.');
-  }
-}
+const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;
 
-/**
- * Replaces Yoga's parser, which only knows lower-case content types, and alters invalid UTF-8 and long integers: a
- * deletion could then hit another key than the one that was meant.
- */
-async function parseBody(request: Request): Promise<GraphQLParams> {
-  const text = UTF_8.decode(await request.arrayBuffer());
-  const params = toParams(JSON.parse(text));
-  if (mayLoseDigits(text)) JSON.stringify(params, rejectUnsafeInteger);
-  return params;
+/** Throws if a body is not UTF-8. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** An integer beyond 2^53, which `JSON.parse` rounds, has 16 digits or an exponent. */
+const MAY_LOSE_DIGITS = /\d{16}|\d[eE]/;
+
+function rejectUnsafeInteger(_name: string, value: unknown): unknown {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
+  throw badRequest('An integer is too large to be exact in JSON: send it as a string.');
 }
 
 /** Ignores unknown members, as the GraphQL-over-HTTP specification requires. Empty texts are none: clients send them. */
-export function toParams(given: unknown): GraphQLParams {
+function toParams(given: unknown): GraphQLParams {
   if (typeof given !== 'object' || given === null)
     throw badRequest('The body must be a JSON object.');
   if (Array.isArray(given)) return given as GraphQLParams; // Yoga rejects batches
@@ -150,9 +173,8 @@ export function toParams(given: unknown): GraphQLParams {
 
 const orNone = <Value>(value: Value) => (value === '' ? undefined : value);
 
-function rejectUnsafeInteger(_name: string, value: unknown): unknown {
-  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
-  throw badRequest('An integer is too large to be exact in JSON: send it as a string.');
+function toBadRequest(error: unknown): GraphQLError {
+  return error instanceof GraphQLError ? error : badRequest('The request contains invalid JSON.');
 }
 
 /** Status 200, as in Apollo Server. */
@@ -163,12 +185,4 @@ function notPersisted(): GraphQLError {
 
 function badRequest(message: string, status = 400): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status } } });
-}
-
-/** Decodes a body; throws if it is not UTF-8. */
-export const UTF_8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Whether a JSON text may contain an integer beyond 2^53, which `JSON.parse` rounds. */
-export function mayLoseDigits(json: string): boolean {
-  return /\d{16}|\d[eE]/.test(json);
 }

@@ -1,10 +1,10 @@
 import { type ExecutionArgs, getOperationAST, Kind } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Routes } from '../http/endpoints.ts';
+import type { Routes } from '../http/request-head.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest, ReportedError } from '../observability/reporter.ts';
 import { foldSelections, fragmentsOf } from '../schema/selection.ts';
-import type { RequestIdContext } from './use-request-id.ts';
+import type { RequestIdContext } from './use-response-headers.ts';
 
 /** What useRequestReport collects on the server context until the response. */
 export type RequestLogContext = RequestIdContext & {

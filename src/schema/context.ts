@@ -4,10 +4,10 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { interpretPointer, type PointerReader } from '../mapping/json-pointer.ts';
 import type { EventFilter, FilterParameter } from '../pagination/select-events.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
-import { type Caller, toCaller } from '../upstream/fair-dispatcher.ts';
 import type { Calls, RestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
 import type { Route, Trace } from '../upstream/types.ts';
+import { type Caller, callerOf } from '../util/fair-share.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { MAX_FIELDS } from './selection.ts';
 
@@ -86,7 +86,7 @@ function createCalls(client: RestClient, calls: Calls, { headers, signal, trace 
     },
     /** Whose request it is; null without a well-formed token. */
     caller: (): Caller | null =>
-      authorization !== null && isBearer(authorization) ? toCaller(authorization) : null,
+      authorization !== null && isBearer(authorization) ? callerOf(authorization) : null,
   } as const;
 }
 

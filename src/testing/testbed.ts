@@ -13,9 +13,9 @@ import {
   type Result,
   request,
 } from '../client/index.ts';
-import { GRAPHQL_PATH } from '../http/endpoints.ts';
 import type { Gateway } from '../http/gateway-type.ts';
 import { listen } from '../http/http-server.ts';
+import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';

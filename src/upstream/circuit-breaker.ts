@@ -1,5 +1,5 @@
 import { digest } from '../util/digest.ts';
-import type { Caller } from './fair-dispatcher.ts';
+import type { Caller } from '../util/fair-share.ts';
 import type { CircuitState } from './types.ts';
 
 /** What a call says about the service; `ignored`: nothing, because the client disconnected, or its request has spoken already. */

@@ -1,13 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Bearer } from './bearer.ts';
-
-/** Whose call it is: a token, or the address of a client that logs in. */
-export type Caller = `token ${string}` | `address ${string}`;
-
-/** Names the caller by its token: the scheme in another case is no other caller. */
-export function toCaller(authorization: Bearer): Caller {
-  return `token ${authorization.slice('Bearer '.length)}`;
-}
+import type { Caller } from '../util/fair-share.ts';
 
 /** Handles one exchange. */
 export type ExchangeHandler = Required<

@@ -2,10 +2,11 @@ import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { digest } from '../util/digest.ts';
+import { callerOf, identifyCaller } from '../util/fair-share.ts';
 import { createTickBarrier, createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
-import { createFairDispatcher, LOGIN_CONNECTIONS, toCaller } from './fair-dispatcher.ts';
+import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';
 import { LARGE_BYTES } from './http-request.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
@@ -158,13 +159,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
         unauthenticated: {
           post: (route, path, object, accepted) => {
             const headers = { 'content-type': 'application/json' };
-            const caller = `address ${address() ?? 'unknown'}` as const;
+            const caller = identifyCaller(null, address) ?? 'address unknown';
             const request = { ...shared, method: 'POST', route, caller, headers } as const;
             return call(path, { ...request, body: JSON.stringify(object) }, accepted);
           },
         },
         authorized: (authorization) => {
-          const caller = toCaller(authorization);
+          const caller = callerOf(authorization);
           const ofCaller = { ...shared, caller, headers: { authorization } };
           return {
             get: (route, path, { signal, prefix } = {}) =>

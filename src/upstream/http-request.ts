@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
+import type { Caller } from '../util/fair-share.ts';
 import { VERSION } from '../util/version.ts';
 import {
   codeOf,
@@ -8,7 +9,7 @@ import {
   isInvalidHttp,
   isMisuse,
 } from './classify-undici-error.ts';
-import type { Caller, FairDispatcher } from './fair-dispatcher.ts';
+import type { FairDispatcher } from './fair-dispatcher.ts';
 import {
   type BodyScanner,
   createBodyScanner,

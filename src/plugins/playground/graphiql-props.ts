@@ -11,21 +11,12 @@ export type Browser = {
 };
 
 /** An operation that GraphiQL runs. */
-type Operation = {
-  readonly query: string;
-  readonly variables?: unknown;
-  readonly operationName?: string | null | undefined;
-};
+type Operation = { query: string; variables?: unknown; operationName?: string | null };
 
 /** GraphiQL's tabs in its storage; in the session without headers, variables and responses. */
 type TabState = {
   readonly activeTabIndex: number;
-  readonly tabs: readonly {
-    readonly id: string;
-    readonly title?: string;
-    readonly query?: string | null;
-    readonly operationName?: string | null;
-  }[];
+  readonly tabs: readonly (Pick<Tab, 'id'> & Partial<Tab> & { operationName?: string | null })[];
 };
 
 /**
@@ -42,23 +33,23 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
   const tokens = new Map<string, string>(); // of the last login
   const issued = new Set<string>(); // of all logins
 
-  const fail = (message: string) => ({ errors: [{ message }] });
-
-  const explain = (name: string) => {
-    if (!TOKENS.includes(name)) return `Replace {{${name}}} first.`;
-    return tokens.size === 0 ? 'Run the Login tab first.' : `The last login returned no ${name}.`;
+  /** GraphiQL shows what is thrown; of an Error also the stack. */
+  const fail: (message: string) => never = (message) => {
+    throw { message };
   };
 
-  /** Replaces the placeholders in the strings of a value, and returns the name of one that has no token. */
-  const fill = (value: object) => {
-    let missing: string | undefined;
-    const json = JSON.stringify(value).replace(/{{([^{}"]+)}}/g, (placeholder, name) => {
-      const token = tokens.get(name);
-      if (token === undefined) missing ??= name;
-      return token === undefined ? placeholder : JSON.stringify(token).slice(1, -1);
-    });
-    return { filled: JSON.parse(json), missing };
+  const failWithout = (name: string) => {
+    if (!TOKENS.includes(name)) fail(`Replace {{${name}}} first.`);
+    fail(tokens.size === 0 ? 'Run the Login tab first.' : `The last login returned no ${name}.`);
   };
+
+  /** Replaces the placeholders in the strings of a value. */
+  const fill = (value: object) =>
+    JSON.parse(
+      JSON.stringify(value).replace(/{{([^{}"]+)}}/g, (_, name) =>
+        JSON.stringify(tokens.get(name) ?? failWithout(name)).slice(1, -1),
+      ),
+    );
 
   const rememberTokens = (result: unknown) => {
     for (const payload of Object.values(Object(Object(result).data))) {
@@ -71,40 +62,31 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     }
   };
 
-  /** Reads the results of a subscription. GraphiQL calls `return` when the user stops it. */
-  const readResults = (body: ReadableStream<Uint8Array>): AsyncIterableIterator<unknown> => {
+  /** Reads the results of a subscription. GraphiQL calls `return` when the user stops it, also during a `read`. */
+  const readResults = (body: ReadableStream<Uint8Array>) => {
     const reader = body.getReader();
     const decoder = new TextDecoder();
-    const done = { done: true, value: undefined } as const;
-    let text = '';
-    let isEnded = false;
-    return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      next: async () => {
-        while (!isEnded) {
-          const [block, event, data = ''] = /^(?:event: (\w+)\ndata: ?)?(.*)\n\n/.exec(text) ?? [];
-          text = text.slice(block?.length);
-          if (event === 'next') return { done: false, value: JSON.parse(data) };
-          if (event === 'complete') isEnded = true;
-          if (block !== undefined) continue;
-          const chunk = await reader.read().catch(() => undefined);
-          if (isEnded) break;
-          if (chunk?.value === undefined) {
-            isEnded = true;
-            return { done: false, value: fail('The connection was lost: press play again.') };
-          }
-          text += decoder.decode(chunk.value, { stream: true });
+    let isStopped = false;
+    async function* results() {
+      for (let text = ''; ; ) {
+        const chunk = await reader.read().catch(() => undefined);
+        if (isStopped) return;
+        if (chunk?.value === undefined) fail('The connection was lost: press play again.');
+        const events = (text + decoder.decode(chunk.value, { stream: true })).split('\n\n');
+        text = events.pop() ?? '';
+        for (const event of events) {
+          const [, name, data = ''] = /^event: (\w+)\ndata: ?(.*)/.exec(event) ?? [];
+          if (name === 'complete') return;
+          if (name === 'next') yield JSON.parse(data);
         }
-        return done;
-      },
-      return: async () => {
-        isEnded = true;
-        reader.cancel().catch(() => {});
-        return done;
-      },
+      }
+    }
+    const stop = async () => {
+      isStopped = true;
+      reader.cancel().catch(() => {});
+      return { done: true, value: undefined };
     };
+    return Object.assign(results(), { return: stop });
   };
 
   const fetcher = async (
@@ -113,17 +95,13 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
   ): Promise<unknown> => {
     // The schema needs no token, and must load before a login.
     const isIntrospection = operationName === 'IntrospectionQuery';
-    const { filled, missing } = fill({ headers: isIntrospection ? {} : headers, variables });
-    if (missing !== undefined) return fail(explain(missing));
+    const filled = fill({ headers: isIntrospection ? {} : headers, variables });
+    const body = JSON.stringify({ query, operationName, variables: filled.variables });
     let request: Request;
     try {
-      request = new Request(endpoint, {
-        method: 'POST',
-        headers: filled.headers ?? {},
-        body: JSON.stringify({ query, operationName, variables: filled.variables }),
-      });
+      request = new Request(endpoint, { method: 'POST', headers: filled.headers ?? {}, body });
     } catch {
-      return fail('A header has a name or value that HTTP does not allow.');
+      fail('A header has a name or value that HTTP does not allow.');
     }
     // A subscription is sent as events, anything else as JSON.
     const accept = 'application/graphql-response+json, application/json, text/event-stream';
@@ -131,12 +109,14 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     request.headers.set('content-type', 'application/json');
     if (!isIntrospection && !request.headers.has('x-keytrail-explain'))
       request.headers.set('x-keytrail-explain', '1'); // ignored where EXPLAIN is off
-    const response = await fetch(request).catch(() => undefined);
-    if (response === undefined) return fail('Keytrail does not respond. Check that it is running.');
-    if (response.headers.get('content-type') === 'text/event-stream' && response.body !== null)
+    const response = await fetch(request).catch(() =>
+      fail('Keytrail does not respond. Check that it is running.'),
+    );
+    if (response.headers.get('content-type') === 'text/event-stream' && response.body)
       return readResults(response.body);
-    const result: unknown = await response.json().catch(() => undefined);
-    if (result === undefined) return fail(`The response is not JSON (HTTP ${response.status}).`);
+    const result: unknown = await response
+      .json()
+      .catch(() => fail(`The response is not JSON (HTTP ${response.status}).`));
     rememberTokens(result);
     return result;
   };
@@ -153,12 +133,11 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
   });
 
   const newTab = { title: '<untitled>', query: '', variables: '', headers: page.newTabHeaders };
-  const standardTabs = new Map(page.tabs.map((tab) => [tab.id, tab]));
   const saved: TabState = JSON.parse(session.getItem(TABS) ?? '{"activeTabIndex":0,"tabs":[]}');
   const closed = page.tabs.filter(({ id }) => saved.tabs.every((tab) => tab.id !== id));
   const tabs = [...saved.tabs, ...closed].map((tab) => ({
     ...{ operationName: null, response: null }, // GraphiQL requires them
-    ...(standardTabs.get(tab.id) ?? newTab),
+    ...(page.tabs.find(({ id }) => id === tab.id) ?? newTab),
     ...tab,
   }));
   const active = tabs[saved.activeTabIndex];

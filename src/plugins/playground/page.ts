@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createGraphiqlProps } from './graphiql-props.ts';
-import { STYLE } from './style.ts';
-import { AUTHORIZATION, type Tab } from './tabs.ts';
+import { AUTHORIZATION, createTabs, type PlaygroundOptions } from './tabs.ts';
 
-/** The playground's HTML, and the policy that it is served with. */
-export type Page = { readonly html: string; readonly contentSecurityPolicy: string };
+export type { PlaygroundOptions };
+
+/** The playground's HTML, and the headers that it is served with. */
+export type Page = { readonly html: string; readonly headers: Readonly<Record<string, string>> };
 
 /** Renders GraphiQL with its scripts and styles inline: Yoga's build of it, in a page that persists nothing confidential. */
-export async function renderPage(tabs: readonly Tab[]): Promise<Page> {
+export async function renderPlayground(options: PlaygroundOptions): Promise<Page> {
+  const tabs = createTabs(options);
   const { css, js, editorWorkerService, graphqlWorker, jsonWorker } = await import(
     '@graphql-yoga/render-graphiql/graphiql'
   );
@@ -65,12 +67,16 @@ export async function renderPage(tabs: readonly Tab[]): Promise<Page> {
   </body>
 </html>
 `,
-    contentSecurityPolicy: [...CONTENT_SECURITY_POLICY, `script-src 'sha256-${hash}'`].join('; '),
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': [...POLICY, `script-src 'sha256-${hash}'`].join('; '),
+      'referrer-policy': 'no-referrer',
+    },
   };
 }
 
 /** Blocks every other host and every other script. GraphiQL's styles are inline, its editor's workers are blobs. */
-const CONTENT_SECURITY_POLICY = [
+const POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
   'img-src data:',
@@ -90,3 +96,43 @@ const LOGO =
 function toScript(value: object | string): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }
+
+/** Corrections of GraphiQL's appearance. */
+const STYLE = `
+  /* Its animation never ends: a tab moves away under the pointer, and the first click is lost. */
+  .graphiql-tab { transform: none !important; }
+
+  /* Other tabs than the active one shrink before they scroll. */
+  .graphiql-tab:not(.graphiql-tab-active) { flex-shrink: 1; min-width: 72px; }
+  .graphiql-tab .graphiql-tab-button { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+
+  /* Contrasts of 4.5 to 1. */
+  .graphiql-container, .graphiql-dialog {
+    --color-info: 208, 100%, 40%; --color-warning: 36, 100%, 32%; --alpha-secondary: .85; --alpha-tertiary: .7;
+  }
+
+  /* Its outlines are nearly transparent. */
+  :focus-visible:not(.inputarea) { outline: 2px solid hsl(var(--color-primary)) !important; outline-offset: -2px; }
+  .graphiql-editor { position: relative; outline-offset: 2px !important; }
+  .graphiql-editor:focus-visible::after {
+    content: 'Enter: edit. Escape: leave.';
+    position: absolute; right: 0; bottom: 0; padding: 4px 8px;
+    background: hsl(var(--color-base)); color: hsl(var(--color-neutral)); font: 13px var(--font-family);
+  }
+
+  .graphiql-doc-explorer-search:not(:focus-within) [role=combobox] { width: 8.5ch !important; }
+  .graphiql-doc-explorer-content { overflow-wrap: anywhere; }
+
+  /* A closed search covers the tabs. */
+  .monaco-editor .find-widget:not(.visible) { visibility: hidden; }
+
+  @media (max-width: 900px) {
+    .graphiql-container #graphiql-session { flex-direction: column; }
+    .graphiql-container #graphiql-session > .graphiql-horizontal-drag-bar { display: none; }
+    .graphiql-container .graphiql-editors { flex: 3 !important; }
+    .graphiql-container .graphiql-response { flex: 2 !important; }
+    .graphiql-container .graphiql-editor-tool { padding: 4px 16px 16px; }
+    .graphiql-doc-explorer-search:not(:focus-within) [role=combobox] { width: 0 !important; }
+    .graphiql-container .graphiql-logo { display: none; }
+  }
+`;

@@ -9,12 +9,14 @@ export type PlaygroundOptions = {
 /** A tab of GraphiQL. The headers and variables are JSON. */
 export type Tab = {
   readonly id: string;
-  /** The name of its operation. */
   readonly title: string;
   readonly query: string;
   readonly variables: string;
   readonly headers: string;
 };
+
+/** The headers of a new tab, as JSON. */
+export const AUTHORIZATION = toJson({ Authorization: 'Bearer {{accessToken}}' });
 
 /**
  * Creates the tabs of the playground, one per step of its story. In headers and variables, the page replaces
@@ -25,40 +27,25 @@ export function createTabs({
   clientSecret = '{{its secret}}',
   keyToDelete = '{{client id of the key to delete}}',
 }: PlaygroundOptions): readonly Tab[] {
+  const refreshToken = '{{refreshToken}}';
   return [
-    {
-      ...{ id: 'login', title: 'Login', query: LOGIN, headers: '{}' },
-      variables: toJson({ clientId, credential: { clientSecret } }),
-    },
-    {
-      ...{ id: 'audit', title: 'Audit', query: AUDIT, headers: AUTHORIZATION },
-      variables: toJson({ first: 10, after: null }),
-    },
-    {
-      ...{ id: 'failures', title: 'Failures', query: FAILURES, headers: AUTHORIZATION },
-      variables: toJson({ filter: { outcome: 'FAILURE' } }),
-    },
-    {
-      ...{ id: 'delete', title: 'DeleteApiKey', query: DELETE, headers: AUTHORIZATION },
-      variables: toJson({ clientId: keyToDelete }),
-    },
-    {
-      ...{ id: 'login-again', title: 'LoginAgain', query: LOGIN_AGAIN, headers: '{}' },
-      variables: toJson({ clientId, credential: { refreshToken: '{{refreshToken}}' } }),
-    },
-    {
-      ...{ id: 'follow', title: 'AuditEvents', query: FOLLOW, headers: AUTHORIZATION },
-      variables: toJson({ filter: null }),
-    },
+    createTab(LOGIN, { clientId, credential: { clientSecret } }, '{}'),
+    createTab(AUDIT, { first: 10, after: null }),
+    createTab(FAILURES, { filter: { outcome: 'FAILURE' } }),
+    createTab(DELETE, { clientId: keyToDelete }),
+    createTab(LOGIN_AGAIN, { clientId, credential: { refreshToken } }, '{}'),
+    createTab(FOLLOW, { filter: null }),
   ];
+}
+
+function createTab(query: string, variables: object, headers = AUTHORIZATION): Tab {
+  const [, name = ''] = /^(?:query|mutation|subscription) (\w+)/m.exec(query) ?? [];
+  return { id: name, title: name, query, variables: toJson(variables), headers };
 }
 
 function toJson(value: object): string {
   return JSON.stringify(value, null, 2);
 }
-
-/** The headers of a new tab, as JSON. */
-export const AUTHORIZATION = toJson({ Authorization: 'Bearer {{accessToken}}' });
 
 // A screen of 1200 pixels shows 47 characters of a line.
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preferMediaType, prefersPage, RESPONSE_TYPES } from '../../src/http/media-types.ts';
+import { preferMediaType, prefersPage, RESPONSE_TYPES } from '../../src/http/request-head.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

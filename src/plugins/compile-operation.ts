@@ -8,7 +8,6 @@ import {
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
   getArgumentValues,
   getNullableType,
   getVariableValues,
@@ -18,22 +17,22 @@ import {
   Kind,
   print,
 } from 'graphql';
-import { findInvalidPointer } from '../../schema/pointer-arguments.ts';
+import { findInvalidPointer } from '../schema/pointer-arguments.ts';
 
 /** A valid operation, and the document it belongs to. */
 type ValidOperation = Pick<GraphQLResolveInfo, 'schema' | 'operation'> & {
   readonly document: DocumentNode;
 };
 
-/** Binds values of the variables, and returns a function that executes the operation. Null if they are invalid, or if it could not be compiled. */
+/** Given variables, returns a function that executes the operation; null if they are invalid or it was not compiled. */
 export type CompiledOperation = (
   variables: Readonly<Record<string, unknown>>,
 ) => ((context: unknown) => Promise<ExecutionResult>) | null;
 
-/** Reads a field of `source`: calls its resolver, or takes the property of its name. */
+/** Reads a field of `source`: calls the resolver, or reads the property of the same name. */
 type FieldReader = (source: unknown, run: Run) => unknown;
 
-/** Converts what a reader returned to the value in the result; throws if graphql-js has to do that. */
+/** Converts what a reader returned into the value in the result; throws if graphql-js must do it. */
 type FieldCompleter = (value: unknown, run: Run) => unknown;
 
 type CompiledField = {
@@ -46,17 +45,18 @@ type CompiledField = {
 /** One execution, with the coerced values of the variables. */
 type Run = { readonly context: unknown; readonly coerced: Record<string, unknown> };
 
-/** What selections are compiled in. `budget.fields`: fields that may still be compiled; fragments can expand exponentially. */
+/** What compiling a selection needs. `budget.fields`: fields that may still be compiled; fragments can expand exponentially. */
 type Scope = ValidOperation & GraphQLResolveInfo & { readonly budget: { fields: number } };
 
-/** An operation is compiled for 8 combinations of its Boolean variables. Others go through Yoga's pipeline. */
+/** An operation is compiled for up to 8 combinations of its Boolean variables. Yoga responds to others. */
 const MAX_VARIANTS = 8;
 
 /**
- * Compiles a query, or a mutation of one field. The schema must come from {@link reuseResolvedRootFields}. Root fields
- * are resolved here, exactly once. Their values are completed here unless one is wrong or unusual; graphql-js then
- * completes them all, and reports the errors. Not compiled: abstract types, `__schema`, `__type`, nested resolvers that
- * take `info`, the response name `__proto__`; and nothing with Node's `--disallow-code-generation-from-strings`.
+ * Compiles a query, or a mutation of one field. Root fields are resolved here, exactly once. Their values are completed
+ * here unless one is wrong or unusual; graphql-js then completes them all, and reports the errors. For that the resolvers
+ * of the schema must read a root value that is a Map, see `createFastPath`. Not compiled: abstract types, `__schema`,
+ * `__type`, nested resolvers that take `info`, the response name `__proto__`; and nothing with Node's
+ * `--disallow-code-generation-from-strings`.
  */
 export function compileOperation(valid: ValidOperation): CompiledOperation {
   const { schema, document, operation } = valid;
@@ -78,32 +78,12 @@ export function compileOperation(valid: ValidOperation): CompiledOperation {
         const members = fields.map(({ key, complete }, at) => [key, complete(values[at], run)]);
         return { data: Object.fromEntries(members) };
       } catch {
-        const rootValue = new ResolvedRoot(fields.map(({ key }, index) => [key, resolving[index]]));
+        const rootValue = new Map(fields.map(({ key }, index) => [key, resolving[index]]));
         const values = { contextValue: context, variableValues: variables };
         return execute({ schema, document, rootValue, ...values, operationName: name?.value });
       }
     };
   };
-}
-
-/** Values of root fields, by their keys in the result. */
-class ResolvedRoot extends Map<string | number, unknown> {}
-
-/**
- * Replaces the resolvers of the root fields in `schema`, and returns it: executed with a {@link ResolvedRoot} they return
- * the value that was resolved before. Otherwise a fallback to graphql-js would send a login or a deletion again.
- */
-export function reuseResolvedRootFields(schema: GraphQLSchema): GraphQLSchema {
-  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
-    for (const field of Object.values(type?.getFields() ?? {})) {
-      const { resolve } = field;
-      field.resolve = (source, args, context, info) =>
-        source instanceof ResolvedRoot
-          ? source.get(info.path.key)
-          : resolve?.(source, args, context, info);
-    }
-  }
-  return schema;
 }
 
 function fallBack(): never {

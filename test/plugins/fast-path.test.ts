@@ -103,6 +103,39 @@ describe('a request for a prepared operation', () => {
     await compareBothPaths(requests.flatMap((request) => Array.from({ length: 4 }, () => request)));
   });
 
+  it.each<[string, string | Buffer<ArrayBuffer>, string, boolean]>([
+    ['an integer above 2^53', '{"query":Q,"variables":{"x":9007199254740993}}', 'json', false],
+    ['digits in a string', '{"query":Q,"variables":{"x":"9007199254740993"}}', 'json', true],
+    ['a list of variables', '{"query":Q,"variables":[]}', 'json', false],
+    ['extensions that are a string', '{"query":Q,"extensions":"x"}', 'json', false],
+    [
+      'empty members and an unknown one',
+      '{"query":Q,"operationName":"","variables":"","x":1}',
+      'json',
+      true,
+    ],
+    ['an operation name that is no string', '{"query":Q,"operationName":true}', 'json', false],
+    ['a query in a list', '{"query":[Q]}', 'json', false],
+    ['a batch', '[{"query":Q}]', 'json', false],
+    ['invalid UTF-8', Buffer.from('7b22717565727922ff', 'hex'), 'json', false],
+    ['another type of JSON', '{"query":Q}', 'graphql+json; charset=UTF-8', true],
+    ['a type that is not JSON', '{"query":Q}', 'graphql', false],
+  ])('is read by the same rules as by Yoga’s pipeline: %s', async (_, body, type, isPrepared) => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    await using server = await onPort(gateway);
+    const query = 'query true { __typename }';
+    const send = async (by: typeof fetch, sent: BodyInit, contentType: string) => {
+      const headers = { 'content-type': `application/${contentType}`, 'x-request-id': 'r' };
+      const response = await by(`${server.url}/graphql`, { method: 'POST', headers, body: sent });
+      return [response.status, response.headers.get('allow'), await response.json()];
+    };
+    const sent = typeof body === 'string' ? body.replace('Q', JSON.stringify(query)) : body;
+    for (const operationName of ['true', undefined])
+      await send(fetch, JSON.stringify({ query, operationName }), 'json');
+    expect(await send(fetch, sent, type)).toEqual(await send(gateway.fetch, sent, type));
+    expect(gateway.logged.at(-2)?.includes('"prepared":true')).toBe(isPrepared);
+  });
+
   it('may have fields, aliases and members called `then`', () =>
     onGateway(
       ({ method }) => ({ body: method === 'DELETE' ? '{"then":1}' : '[{"then":{"a":1}}]' }),

@@ -1,6 +1,5 @@
 import {
   coerceInputValue,
-  type DocumentNode,
   type ExecutionArgs,
   GraphQLError,
   type GraphQLInputType,
@@ -14,63 +13,44 @@ import {
   isInputType,
   isListType,
   isRequiredInputField,
-  print,
   typeFromAST,
-  type ValidationContext,
-  type ValidationRule,
-  ValuesOfCorrectTypeRule,
   type VariableDefinitionNode,
-  validate,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-
-/** Per document and per variable: a list of thousands would cost seconds. */
-const MAX_ERRORS = 5;
+import { findInvalidPointer } from '../schema/pointer-arguments.ts';
+import { MAX_ERRORS } from './use-validation-rules.ts';
 
 /** Errors of one variable to inspect: many may be at the same path. */
 const MAX_INSPECTED = 100;
 const STOP = new Error('MAX_INSPECTED errors');
 
+type Variables = Readonly<Record<string, unknown>>;
+
 /**
- * Masks values in the errors about a document or its variables: they give the path and the expected type. graphql-js
- * quotes the value, which may be a secret. `hideSuggestions` also omits names of the schema that the request does not have.
+ * Rejects an operation with an invalid variable or an invalid `pointer` before it is executed. Errors of variables give the
+ * path and the expected type: graphql-js quotes the value, which may be a secret. Without `introspection` they also omit
+ * names of the schema that the request does not have.
  */
-export function useValueMasking(options: { readonly hideSuggestions: boolean }): Plugin {
-  const { hideSuggestions } = options;
-  return {
-    onParse() {
-      return ({ result, replaceParseResult }) => {
-        const isSyntaxError = result instanceof GraphQLError && !result.originalError;
-        if (isSyntaxError) replaceParseResult(maskSyntaxError(result));
-      };
-    },
-    onValidate({ setValidationFn }) {
-      setValidationFn(
-        (schema: GraphQLSchema, document: DocumentNode, rules?: readonly ValidationRule[]) =>
-          validate(
-            schema,
-            document,
-            rules?.map((rule) => (rule === ValuesOfCorrectTypeRule ? maskedValuesRule : rule)),
-            { maxErrors: MAX_ERRORS, hideSuggestions },
-          ),
-      );
-    },
-    onExecute: ({ args, setResultAndStopExecution }) => {
-      const errors = checkVariables(args, hideSuggestions);
-      if (errors.length > 0) setResultAndStopExecution({ errors });
-    },
-    onSubscribe: ({ args, setResultAndStopExecution }) => {
-      const errors = checkVariables(args, hideSuggestions);
-      if (errors.length > 0) setResultAndStopExecution({ errors });
-    },
+export function useVariableCheck({ introspection }: { readonly introspection: boolean }): Plugin {
+  const check = ({ args, setResultAndStopExecution }: Checked) => {
+    const invalid = findInvalidVariables(args, !introspection);
+    const errors = invalid.length > 0 ? invalid : findInvalidPointers(args);
+    if (errors.length > 0) setResultAndStopExecution({ errors });
   };
+  return { onExecute: check, onSubscribe: check };
 }
 
-function checkVariables(
+/** What the hooks of queries, mutations and subscriptions have in common. */
+type Checked = {
+  readonly args: ExecutionArgs;
+  setResultAndStopExecution(result: { errors: readonly GraphQLError[] }): void;
+};
+
+function findInvalidVariables(
   { schema, document, operationName, variableValues }: ExecutionArgs,
   hideSuggestions: boolean,
 ): readonly GraphQLError[] {
-  const given: Readonly<Record<string, unknown>> = variableValues ?? {};
+  const given: Variables = variableValues ?? {};
   const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
   // Otherwise the executor would build up to 50 messages, each with the whole value.
   const isInvalid = (definition: VariableDefinitionNode) =>
@@ -81,42 +61,26 @@ function checkVariables(
     .flatMap((definition) => findVariableErrors(schema, definition, given, hideSuggestions));
 }
 
-function maskSyntaxError({ source, positions, locations }: GraphQLError): GraphQLError {
-  const [at] = locations ?? [];
-  return new GraphQLError(`Syntax error at line ${at?.line}, column ${at?.column}.`, {
-    source,
-    positions,
-    extensions: { code: 'GRAPHQL_PARSE_FAILED' },
-  });
+/** The resolvers of `raw` would report it once per record and alias, and a deletion would already have been sent. */
+function findInvalidPointers({ document, variableValues }: ExecutionArgs): readonly GraphQLError[] {
+  const message = findInvalidPointer(document, variableValues ?? {});
+  return message === null ? [] : [toBadInput(message)];
 }
 
-/** ValuesOfCorrectTypeRule of graphql-js. Messages that quote a value are replaced. */
-function maskedValuesRule(context: ValidationContext): ReturnType<ValidationRule> {
-  const reportError = (error: GraphQLError) => {
-    const quotesValue = error.nodes?.some((node) => error.message.includes(print(node)));
-    const argument = context.getArgument();
-    const owner = argument ? `argument "${argument.name}"` : 'the default of a variable';
-    const message = `Invalid value in ${owner}: expected "${context.getInputType()}".`;
-    context.reportError(
-      quotesValue ? new GraphQLError(message, { nodes: error.nodes ?? null }) : error,
-    );
-  };
-  return ValuesOfCorrectTypeRule(Object.create(context, { reportError: { value: reportError } }));
+function toBadInput(message: string, nodes?: VariableDefinitionNode): GraphQLError {
+  const extensions = { code: 'BAD_USER_INPUT', http: { spec: true, status: 400 } };
+  return new GraphQLError(message, { nodes: nodes ?? null, extensions });
 }
 
 function findVariableErrors(
   schema: GraphQLSchema,
   definition: VariableDefinitionNode,
-  given: Readonly<Record<string, unknown>>,
+  given: Variables,
   hideSuggestions: boolean,
 ): readonly GraphQLError[] {
   const name = definition.variable.name.value;
   const type = typeFromAST(schema, definition.type);
-  const toError = (message: string) =>
-    new GraphQLError(message, {
-      nodes: definition,
-      extensions: { code: 'BAD_USER_INPUT', http: { spec: true, status: 400 } },
-    });
+  const toError = (message: string) => toBadInput(message, definition);
   if (!isInputType(type)) return [toError(`Variable "$${name}" has no input type.`)];
   const value = Object.hasOwn(given, name) ? given[name] : null;
   if (value == null)

@@ -1,3 +1,21 @@
+/** Whose request it is: a token, or the address of a client without one. */
+export type Caller = `token ${string}` | `address ${string}`;
+
+/** Names a caller by its token: the scheme in another case is no other caller. */
+export function callerOf(authorization: string): Caller {
+  return `token ${authorization.slice(authorization.lastIndexOf(' ') + 1)}`;
+}
+
+/** Names the caller of a request by its token, else by the client's address. Null if neither is known. */
+export function identifyCaller(
+  authorization: string | null | undefined,
+  address: () => string | null | undefined,
+): Caller | null {
+  if (authorization) return callerOf(authorization);
+  const known = address();
+  return known ? `address ${known}` : null;
+}
+
 /** What is in use of a maximum, by caller. */
 export type FairShare = {
   /** Takes one for a caller; null if all are taken, or its share. An unknown caller, null, has no share of its own. */
@@ -29,17 +47,4 @@ export function createFairShare(max: number): FairShare {
     release: (share) => void held.splice(held.indexOf(share), 1),
     isFull: () => held.length >= max,
   };
-}
-
-/**
- * Names the caller of a request: by its token, in whatever case the scheme is written, else by the client's address. Null if
- * neither is known.
- */
-export function identifyCaller(
-  authorization: string | null | undefined,
-  address: () => string | null | undefined,
-): string | null {
-  if (authorization) return authorization.slice(authorization.lastIndexOf(' ') + 1);
-  const known = address();
-  return known ? ` ${known}` : null; // no token has a space
 }

@@ -1,4 +1,4 @@
-/** What a gateway needs of a request. */
+/** What a gateway needs of a `Request`. */
 export type FetchRequest = Pick<Request, 'url' | 'method' | 'headers' | 'body' | 'signal'>;
 
 /**
