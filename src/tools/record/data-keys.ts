@@ -47,7 +47,7 @@ export function findDataKeys(
 }
 
 /** Whether a key has the form of an ID or an address, or has several words that inference does not know. */
-export function hasFormOfData(key: string): boolean {
+function hasFormOfData(key: string): boolean {
   const isForm = !NAME.test(key) || ADDRESS.test(key) || ID.test(key) || isIP(key) !== 0;
   return isForm || (/\s/.test(key) && !isKnown(key));
 }

@@ -9,7 +9,7 @@ import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { readLinkHeader } from '../../util/link-header.ts';
 import { createCredentialSearch } from './credentials.ts';
-import { findDataKeys, hasFormOfData } from './data-keys.ts';
+import { findDataKeys } from './data-keys.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';
 import { createStandIns } from './stand-ins.ts';
 import type { TrailPage } from './trail.ts';
@@ -67,37 +67,7 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
     return isKept || changed !== text ? changed : ofText(text);
   };
 
-  /** Around the records, counts and flags stay, and what says that nothing is wrong. Links lead to pages. */
-  const createEnvelopeRedaction = (
-    fields: readonly EnvelopeField[],
-    read: readonly string[] = [],
-  ): Redact => {
-    const kindsAt = new Map(fields.map(({ pointer, kinds }) => [`#${pointer}`, kinds]));
-    return (at, text) => {
-      const kinds = kindsAt.get(at);
-      const isCounter = read.includes(at) || (kinds && kinds.size > 0 && !kinds.has('cursor'));
-      const isFlag = (isCounter || kinds?.has('flag')) && toFlag(text) !== null;
-      if (isFlag || (isCounter && COUNTER.test(text)) || NOTHING_WRONG.test(text)) return text;
-      return redactLink(text) ?? ofText(text);
-    };
-  };
-  /** A link to a page leads to the same path, with its parameters redacted. Null for any other text. */
-  const redactLink = (text: string): string | null => {
-    const [start] = /^(?:https?:\/\/|\/|\?)/.exec(text) ?? [];
-    const link = start === undefined ? null : followLink(text, AUDIT, url);
-    if (link === null) return null;
-    const { origin, pathname, searchParams } = new URL(
-      `${url.href.replace(/\/+$/, '')}${link.value}`,
-    );
-    const before = start === '?' ? '' : `${start === '/' ? '' : origin}${pathname}`;
-    return `${before}?${new URLSearchParams([...searchParams].map(redactParameter))}`;
-  };
-  const redactParameter = ([name, value]: readonly [string, string]): [string, string] => {
-    const change = createEnvelopeRedaction(listEnvelopeFields({ [name]: value }, NO_LIST));
-    const isName = value !== '' && !hasFormOfData(name);
-    return [isName ? redactKey(name) : ofText(name), change(`#/${name}`, value)];
-  };
-
+  const redactAround = (text: string) => redactLink(text, url, ofText) ?? ofText(text);
   const redactHeaders = (
     headers: UpstreamResponse['headers'],
     { total, paging }: AuditContract,
@@ -109,14 +79,13 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
       const json = parseHeader(first);
       return isRead ? [[name, isObject(json) ? json : first] as const] : [];
     });
-    const change = createEnvelopeRedaction(
-      listEnvelopeFields(Object.fromEntries(named), NO_LIST),
-      [...sources.matchAll(/\{"header":"([^"]+)"\}/g)].map(([, source]) => `#/${source}`),
-    );
+    const fields = listEnvelopeFields(Object.fromEntries(named), NO_LIST);
+    const read = [...sources.matchAll(/\{"header":"([^"]+)"\}/g)].map(([, at]) => `#/${at}`);
+    const change = createEnvelopeRedaction(fields, read, redactAround);
     return named.map(([name, value]): [string, string] => {
       if (name === 'link') {
         const next = readLinkHeader(headers[name]) ?? '';
-        return [name, `<${redactLink(next) ?? ofText(next)}>; rel="${next && 'next'}"`];
+        return [name, `<${redactAround(next)}>; rel="${next && 'next'}"`];
       }
       const range = readRange({ [name]: String(value) });
       if (range !== null) return [name, String(value).replace(/^[a-z][\w-]*/i, 'items')];
@@ -143,7 +112,7 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
         ...Object.fromEntries(redactHeaders(headers, contract)),
         'content-type': 'application/json',
       },
-      body: copy(body, '#', createEnvelopeRedaction(fields, read), ofRecord),
+      body: copy(body, '#', createEnvelopeRedaction(fields, read, redactAround), ofRecord),
     };
   };
 
@@ -152,7 +121,7 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
     contract,
   }: NonNullable<Recorded['login']>): UpstreamResponse => {
     const read = toPatterns([contract.tokenType, contract.expires]).map((one) => `#${one}`);
-    const change = createEnvelopeRedaction([], read);
+    const change = createEnvelopeRedaction([], read, ofText);
     const changeToken = (at: string, text: string) => {
       const { exp } = decodeJwtClaims(text);
       // It remains a JSON Web Token with its expiry.
@@ -191,6 +160,32 @@ const COUNTER =
 /** What services write to a list that is empty, or to say that nothing is wrong. */
 const NOTHING_WRONG =
   /^(?:0|ok(?:ay)?|success|successful|done|completed?|none|false|empty|no (?:more |matching )?(?:records?|results?|events?|logs?|entries|data|items)(?: (?:were )?found)?)\.?$/i;
+
+/** Around the records, counts and flags stay, and what says that nothing is wrong. */
+function createEnvelopeRedaction(
+  fields: readonly EnvelopeField[],
+  read: readonly string[],
+  redactOther: (text: string) => string,
+): Redact {
+  const kindsAt = new Map(fields.map(({ pointer, kinds }) => [`#${pointer}`, kinds]));
+  return (at, text) => {
+    const kinds = kindsAt.get(at);
+    const isCounter = read.includes(at) || (kinds && kinds.size > 0 && !kinds.has('cursor'));
+    const isFlag = (isCounter || kinds?.has('flag')) && toFlag(text) !== null;
+    const stays = isFlag || (isCounter && COUNTER.test(text)) || NOTHING_WRONG.test(text);
+    return stays ? text : redactOther(text);
+  };
+}
+
+/** A link to a page leads to the same path, with its query redacted. Null for any other text. */
+function redactLink(text: string, url: URL, redactQuery: (query: string) => string): string | null {
+  const [start] = /^(?:https?:\/\/|\/|\?)/.exec(text) ?? [];
+  const link = start === undefined ? null : followLink(text, AUDIT, url);
+  if (link === null) return null;
+  const page = new URL(`${url.href.replace(/\/+$/, '')}${link.value}`);
+  const before = start === '?' ? '' : `${start === '/' ? '' : page.origin}${page.pathname}`;
+  return before + redactQuery(page.search);
+}
 
 function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
