@@ -292,6 +292,29 @@ describe('keytrail record', () => {
     expect(names).toEqual(['content-type']);
   });
 
+  it('prints the pointers of the texts that stayed, in 100 columns, without keys that are data', async () => {
+    const names = Array.from({ length: 9 }, (_, index) => `a_rather_long_name_${index}`);
+    const body = {
+      events: [
+        {
+          ...events[0],
+          ...Object.fromEntries(names.map((name) => [name, '--'])),
+          'Ann Lee': { note: '...' },
+        },
+      ],
+      status: 'ok',
+    };
+    await using service = await startService({ body });
+    const args = ['record', '--to', folder.pathOf('kept.har')];
+    const { stderr } = await runFor(service.url, args);
+    const lines = stderr.trimEnd().split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100);
+    expect(lines[0]).toMatch(/^Recorded to .* stand-ins \d+\.$/);
+    expect(lines.slice(1).join('').replace(/ +/g, ' ')).toBe(
+      `Texts that stayed in the records: /at, /action, /outcome, ${names.map((name) => `/${name}`).join(', ')}, /Bbb Bbc/note.Texts that stayed around them: /status.`,
+    );
+  });
+
   it('writes nothing if the trail would be mapped differently without the token', async () => {
     const keyed = events.map(({ at, ...rest }) => ({ ...rest, [`${TOKEN} at`]: at }));
     await using service = await startService({ body: keyed });

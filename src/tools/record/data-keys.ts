@@ -12,7 +12,7 @@ import { eventsOf, type TrailPage } from './trail.ts';
 const NAME = /^(?!.*\d{4})[\w$@#.:/ -]{0,80}$/;
 /** Addresses, and a token or a UUID. */
 const ADDRESS = /\S@/;
-const ID = /^(?=.*\d)\S{20,}$|^[\da-f]{8}-/i;
+const ID = /^(?=(?:\D*\d){3})\S{20,}$|^[\da-f]{8}-/i;
 
 /**
  * Finds the keys that are no names of fields, but data: those with the form of an ID or an address, those of several words
@@ -23,7 +23,7 @@ export function findDataKeys(
   pages: readonly TrailPage[],
   otherBodies: readonly unknown[] = [],
   otherContracts: readonly unknown[] = [],
-): (key: string) => boolean {
+): (keyOrToken: string) => boolean {
   const fields = EVENT_FIELDS.filter((field) => !isKept(field));
   const persons = new Set<unknown>(fields.flatMap(({ read }) => eventsOf(pages).map(read)));
   const contracts = [...pages.map(({ contract }) => contract), ...otherContracts];
@@ -38,12 +38,14 @@ export function findDataKeys(
     );
     const isData = (key: string) => hasFormOfData(key) || (persons.has(key) && !isKnown(key));
     const isMap = 2 * keys.filter(isData).length >= keys.length || haveSameKeys(members);
-    for (const key of keys) if (isData(key) || (isMap && !isKnown(key))) found.add(key);
+    for (const key of keys)
+      if (isData(key) || (isMap && !isKnown(key)))
+        found.add(key).add(splitMemberName(key).pointerToken);
     for (const member of members) visit(member);
   };
   for (const { response } of pages) visit(response.body);
   for (const body of otherBodies) visit(body);
-  return (key) => found.has(key);
+  return (keyOrToken) => found.has(keyOrToken);
 }
 
 /** Whether a key has the form of an ID or an address, or has several words that inference does not know. */
