@@ -9,6 +9,7 @@ import { isObject } from '../../mapping/values.ts';
 
 /** The fields whose values stay. All others are personal, or may be. */
 const KEPT_FIELDS = ['occurredAt', 'action', 'actor.type', 'target.type', 'outcome'];
+
 /** Whether the values of a field stay. */
 export const isKept = ({ name }: EventField) => KEPT_FIELDS.includes(name);
 
