@@ -1,9 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { stringify } from 'node:querystring';
-import type { RestRequest, RestResponse } from './routes.ts';
 
 /** A response of a recording. */
-export type RecordedResponse = Required<RestResponse> & { readonly body: string };
+export type RecordedResponse = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
 
 /** Responses of a service to GET requests. */
 export type Recording = {
@@ -95,10 +98,17 @@ export function findResponse({ responses }: Recording, path: string): RecordedRe
   return responses.get(toKey(path));
 }
 
+/** A request to a recording, with the host that it was sent to. */
+type RecordedRequest = {
+  readonly path: string;
+  readonly query: NonNullable<Parameters<typeof stringify>[0]>;
+  readonly headers: { readonly host?: string | undefined };
+};
+
 /** Plays back the response to a GET; null if there is none. Links to pages lead to the host of the request instead. */
 export function playBack(
   recording: Recording,
-  { path, query, headers: { host } }: RestRequest,
+  { path, query, headers: { host } }: RecordedRequest,
 ): RecordedResponse | null {
   const found = findResponse(recording, `${path}?${stringify(query)}`);
   if (found === undefined) return null;

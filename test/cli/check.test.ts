@@ -234,6 +234,23 @@ describe('the report of keytrail check', () => {
     ]);
   });
 
+  it('lists no keys that are data, in the service or in the recording', async () => {
+    const owned = (keys: readonly string[]) => ({
+      events: events.map((event) => ({
+        ...event,
+        owners: Object.fromEntries(keys.map((key) => [key, { n: 1 }])),
+      })),
+    });
+    const before = owned(['ann@example.org', 'Ann Lee', 'ann/lee~x']);
+    await using checking = await startChecking({ body: before });
+    for (const body of [before, owned(['bob@example.org', 'Bob Lee', 'bob/lee~x'])]) {
+      const { status, stdout } = await checking.check({ body });
+      expect(stdout).toMatch(/\n\nNo drift\.\n$/);
+      expect(stdout).not.toMatch(/New keys|ann|bob/i);
+      expect(status).toBe(0);
+    }
+  });
+
   it('accepts that a key is missing which inference knows, but from which nothing was read', async () => {
     const both = events.map((event) => ({ ...event, created_at: event.time }));
     await using checking = await startChecking({ body: { events: both } });

@@ -24,8 +24,8 @@ describe('a testbed with a recording', () => {
 
     const { data } = await testbed.request(AuditDocument, {});
     const names = data?.audit?.nodes.map(({ actor }) => actor?.name);
-    expect(names).toEqual(['Caa Aaa', 'Eaa', 'Caa Aaa']);
-    const filter = { actor: 'Caa Aaa', actions: ['key.create'] };
+    expect(names).toEqual(['Bbb Bbc', 'Bbd', 'Bbb Bbc']);
+    const filter = { actor: 'Bbb Bbc', actions: ['key.create'] };
     const filtered = await testbed.request(AuditDocument, { filter });
     expect(filtered.data?.audit?.nodes.map(({ occurredAt }) => occurredAt)).toEqual([
       '2026-11-21T08:00:00.000Z',

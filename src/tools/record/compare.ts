@@ -5,6 +5,7 @@ import type { AuditContract, Source } from '../../mapping/contract.ts';
 import { compilePointer } from '../../mapping/json-pointer.ts';
 import { isAbsent } from '../../mapping/read-source.ts';
 import { detectFormat } from '../../mapping/time.ts';
+import { findDataKeys } from './data-keys.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 
 /** A place from which an entry of the contract is read. */
@@ -30,7 +31,12 @@ export function compareTrails(recorded: Trail, live: Trail) {
     compare(entry, [places, found[index]?.[1] ?? []], records),
   );
   const known = keysOf(recorded);
-  return { entries, newKeys: keysOf(live).filter((pointer) => !known.includes(pointer)) };
+  const isDataKey = findDataKeys(live);
+  const isName = (pointer: string) => pointer.split('/').every((token) => !isDataKey(token));
+  return {
+    entries,
+    newKeys: keysOf(live).filter((pointer) => !known.includes(pointer) && isName(pointer)),
+  };
 }
 
 /** The pointers of all fields of a trail: those around the records, and those of a record. */

@@ -1,105 +1,145 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { unescape as decodePercent } from 'node:querystring';
+import { GENERIC_TYPE } from '../../inference/classify-paths.ts';
+import { parseHttpStatus } from '../../mapping/outcome.ts';
+import { detectFormat, isLocalTime, parseTime } from '../../mapping/time.ts';
+import { toText } from '../../mapping/values.ts';
 
-const E_MAIL = String.raw`[\p{L}\p{N}._+-]+(?:@|%40)[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`;
-/** From the first character only of those that may precede an @. From each, a long text takes quadratic time. */
-const WHOLE_E_MAIL = String.raw`(?<![\p{L}\p{N}._+-])${E_MAIL}`;
-const E_MAILS = toPattern([WHOLE_E_MAIL]);
-const ONE_E_MAIL = new RegExp(`^${E_MAIL}$`, 'u');
-/** At one position. */
-const E_MAIL_HERE = toPattern([E_MAIL], 'uy');
-const E_MAIL_AFTER_SIGN = toPattern([`(?<=[._+-])${E_MAIL}`], 'uy');
-const IPV4 = String.raw`(?<!\.)(?:\d{1,3}\.){3}\d{1,3}(?!\.\d)`;
-const IPV6 = String.raw`(?<!:)(?:[\da-fA-F]{0,4}:){2,7}[\da-fA-F.]+`;
+/** The start of a URL; an IPv6 address, or what looks like one; and words, between all that delimits them anywhere. */
+const PARTS =
+  /https?:\/\/|(?<![\w:])(?:[\da-f]{0,4}:){2,7}[\da-f.]+(?!\w)|[^\s/?&=#,;:<>()[\]{}"'|\\+]+/gi;
+
+/** A word without the signs around it. Within it, they belong to it: `ann.lee@example.org`. */
+const WORD = /[^._@-](?:.*[^._@-])?/s;
+const E_MAIL = /^[^@]+@[^@.]+(?:\.[^@.]+)+$/;
+
+/** How often a text may be percent-encoded. More often, it is a word. */
+const MAX_ENCODINGS = 4;
+
+/** A longer text is neither a time nor a status, and has no form. */
+const MAX_LENGTH = 100;
 
 /**
- * How much of a text is searched for in others: V8 compiles no pattern of 30,000 characters. What begins like a longer
- * text is replaced to its end.
+ * Creates stand-ins for the words of texts: of the same form, and equal for equal in any text, such as a link. A stand-in
+ * means to inference what the word means to it: a time remains a time, an address an address.
+ * @param reserved texts that no stand-in may be.
  */
-const MAX_LITERAL = 256;
-const START = new RegExp(`^.{0,${MAX_LITERAL}}`, 'su');
-
-/** Creates stand-ins for texts of persons: equal for equal, and of the same form. */
-export function createStandIns() {
+export function createStandIns(reserved: Iterable<string>) {
   const standIns = new Map<string, string>();
-  const taken = new Set<string>();
-  const ofItem = (text: string) => {
-    let standIn = standIns.get(text);
-    for (let count = standIns.size + 1; standIn === undefined; count += 1) {
-      const candidate = write(text, count);
-      if (candidate !== text && !taken.has(candidate)) standIn = candidate;
+  const taken = new Set(reserved);
+  const counts = new Map<string, number>();
+
+  const ofWord = (word: string) => {
+    const known = standIns.get(word);
+    if (known !== undefined) return known;
+    const form = formOf(word);
+    let count = counts.get(form) ?? 1;
+    let standIn = write(word, form, count);
+    while (taken.has(standIn) || standIn === word || !isSameKind(standIn, word)) {
+      count += 1;
+      standIn = write(word, form, count);
     }
-    standIns.set(text, standIn);
+    counts.set(form, count + 1);
     taken.add(standIn);
+    standIns.set(word, standIn);
     return standIn;
   };
-  const replaceFound = (found: string) => {
-    const text = decodePercent(found);
-    const isFound = standIns.has(text) || text.includes('@') || isIP(text) !== 0;
-    if (!isFound && text.length < MAX_LITERAL) return found;
-    return text === found ? ofItem(text) : encodeURIComponent(ofItem(text).toWellFormed());
-  };
-  const replaceAll = (text: string, pattern: RegExp) => {
-    const pieces: string[] = [];
-    let end = 0;
-    const find = (one: RegExp, start: number) => {
-      one.lastIndex = start;
-      return one.exec(text);
-    };
-    // A match with other characters may end within those that may precede an @: the others may be an address.
-    const findNext = (last: string) =>
-      (/[^\p{L}\p{N}._+-]/u.test(last)
-        ? (find(E_MAIL_HERE, end) ?? find(E_MAIL_AFTER_SIGN, end + 1))
-        : null) ?? find(pattern, end);
-    for (let match = find(pattern, 0); match !== null; match = findNext(match[0])) {
-      pieces.push(text.slice(end, match.index), replaceFound(match[0]));
-      end = match.index + match[0].length;
-    }
-    return pieces.join('') + text.slice(end);
+  const ofParts = (text: string, encodings: number): string =>
+    text.replace(PARTS, (part) => {
+      if (part.endsWith('://')) return part;
+      if (isIPv6(part)) return ofWord(part);
+      if (part.includes(':')) return part.replace(/[^:]+/g, ofWord);
+      const decoded = encodings > 0 ? decodePercent(part) : part;
+      return decoded === part
+        ? part.replace(WORD, ofWord)
+        : encodeURIComponent(ofParts(decoded, encodings - 1).toWellFormed());
+    });
+  const ofText = (text: string) => {
+    const isNothing = toText(text) === null || GENERIC_TYPE.test(text);
+    if (isNothing) return text;
+    return isTime(text) ? ofWord(text) : ofParts(text, MAX_ENCODINGS);
   };
   return {
-    /** The stand-in for a text. Each item of a list with commas, such as one of IP addresses, has its own. */
-    of: (text: string) => text.replace(/[^\s,]+(?:\s+[^\s,]+)*/g, ofItem),
-    /** Replaces the e-mail addresses in a text, also percent-encoded, as in a link. */
-    replaceEMails: (text: string) => replaceAll(text, E_MAILS),
-    /** Creates a function that also replaces IP addresses, and the texts that have a stand-in now. */
-    createReplacement: () => {
-      const literals = [...standIns.keys()]
-        .filter((text) => text.length > 2 && !/^\d{1,3}$/.test(text)) // others occur everywhere
-        .flatMap((text) => {
-          const [start = ''] = START.exec(text) ?? [];
-          const rest = start === text ? '' : '[^]*';
-          const forms = [start, encodeURIComponent(start.toWellFormed())];
-          return forms.map((form) => form.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + rest);
-        })
-        .toSorted((a, b) => b.length - a.length);
-      const all = toPattern([WHOLE_E_MAIL, ...new Set(literals), IPV4, IPV6]);
-      return (text: string) => standIns.get(text) ?? replaceAll(text, all);
+    /** The stand-in for a text. What means "no value" or "audit record" stays. */
+    ofText,
+    /** The stand-in for a number, which has the digits of the one for its text. */
+    ofNumber: (value: number) => {
+      const standIn = Number(ofText(String(Math.abs(value)).replace(/e[+-]?/, '')));
+      return value < 0 ? -standIn : standIn;
     },
-    /** Number of texts that have one. */
+    /** Number of words that have one. */
     count: () => standIns.size,
   };
 }
 
-/** A pattern of whole words. Of those with the same start, the first counts. */
-function toPattern(alternatives: readonly string[], flags = 'gu'): RegExp {
-  const before = String.raw`^|[^\p{L}\p{N}]|%[\da-fA-F]{2}`;
-  return new RegExp(`(?<=${before})(?:${alternatives.join('|')})(?![\\p{L}\\p{N}])`, flags);
+function isTime(text: string): boolean {
+  return text.length <= MAX_LENGTH && (parseTime(text) !== null || isLocalTime(text));
 }
 
-/** Writes a number in the form of a text: as an address that belongs to nobody, or in its letters and digits. */
-function write(text: string, count: number): string {
-  if (isIPv4(text.replace(/:\d+$/, '')))
-    return `198.${18 + (count >> 16)}.${(count >> 8) & 255}.${count & 255}`; // RFC 2544
-  if (isIPv6(text)) return `2001:db8::${count.toString(16)}`; // RFC 3849
-  if (ONE_E_MAIL.test(text)) return `user${count}@example.com`; // RFC 2606
-  let rest = count;
-  const written = text.replace(/\p{L}|\p{N}/gu, (character) => {
-    // A text of hexadecimal digits remains one, and no number begins with 0.
-    const alphabet = /\p{N}/u.test(character) ? '123456789' : 'abcdef';
+/** Whether both or neither are times, and statuses of the same outcome. A longer stand-in counts: there are no others left. */
+function isSameKind(standIn: string, word: string): boolean {
+  if (word.length > MAX_LENGTH || standIn.length > word.length) return true;
+  return parseHttpStatus(standIn) === parseHttpStatus(word) && isTime(standIn) === isTime(word);
+}
+
+/** Stand-ins are numbered by form, so that they are as short as the words. */
+function formOf(word: string): string {
+  if (isIPv4(word) || isIPv6(word)) return 'ip';
+  if (E_MAIL.test(word)) return 'e-mail';
+  if (isTime(word)) return 'time';
+  if (word.length > MAX_LENGTH) return 'long';
+  const isHex = HEX.test(word);
+  return `${parseHttpStatus(word)} ${word.replace(/./gsu, (one) => alphabetOf(one, isHex)[0] ?? one)}`;
+}
+
+/** Writes a number in the form of a word: as an address that belongs to nobody, or in its letters and digits. */
+function write(word: string, form: string, count: number): string {
+  if (form === 'time') return writeTime(word, count);
+  if (form === 'e-mail') return `user${count}@example.com`; // RFC 2606
+  if (form === 'ip')
+    return isIPv6(word)
+      ? `2001:db8::${count.toString(16)}` // RFC 3849
+      : `198.${18 + (count >> 16)}.${(count >> 8) & 255}.${count & 255}`; // RFC 2544
+  const isHex = HEX.test(word);
+  let rest = count - 1;
+  const digits = [...word].toReversed().map((one) => {
+    const alphabet = alphabetOf(one, isHex);
+    if (alphabet === '') return one;
     const digit = alphabet.charAt(rest % alphabet.length);
     rest = Math.floor(rest / alphabet.length);
-    return character === character.toLowerCase() ? digit : digit.toUpperCase();
+    return digit;
   });
-  return rest === 0 ? written : `${written}${rest}`;
+  const last = digits.find((one) => /[\p{L}\p{N}]/u.test(one)) ?? 'α';
+  return rest === 0 ? digits.toReversed().join('') : write(word + last, form, count);
+}
+
+/** Consonants spell no words. A text of hexadecimal digits remains one. A number of eights is no time and no status. */
+const LETTERS = 'bcdghjklmpqrsvwxz';
+const HEX = /^[\da-f-]{16,}$/i;
+const GREEK = 'βγδζθκλμνξπρστφχψ';
+
+/** What may replace a character. Of a sign that separates, nothing. */
+function alphabetOf(one: string, isHex: boolean): string {
+  if (/[._@-]/.test(one)) return '';
+  if (/\d/.test(one)) return '876543219';
+  if (!/[\p{L}\p{N}]/u.test(one)) return '~';
+  const isAscii = /[a-z]/i.test(one);
+  const letters = isAscii ? (isHex ? 'bcd' : LETTERS) : GREEK;
+  return one === one.toLowerCase() ? letters : letters.toUpperCase();
+}
+
+/** The zeros after the seconds of an epoch. */
+const ZEROS: Readonly<Record<string, number>> = {
+  'epoch-milliseconds': 3,
+  'epoch-microseconds': 6,
+  'epoch-nanoseconds': 9,
+};
+
+/** Writes a time after 9 September 2001: an epoch in the same unit, or a text with or without a zone. */
+function writeTime(text: string, count: number): string {
+  const seconds = 1_000_000_000 + count;
+  const format = detectFormat(text);
+  if (format?.startsWith('epoch-')) return `${seconds}${'0'.repeat(ZEROS[format] ?? 0)}`;
+  const iso = new Date(1000 * seconds).toISOString();
+  return format === null ? iso.slice(0, 19) : iso;
 }

@@ -1,0 +1,73 @@
+import { isIP } from 'node:net';
+import { classifyField } from '../../inference/classify-paths.ts';
+import { listEnvelopeFields } from '../../inference/envelope.ts';
+import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
+import { splitMemberName } from '../../mapping/member-names.ts';
+import { isObject } from '../../mapping/values.ts';
+import { memoize } from '../../util/memoize.ts';
+import { isKept } from './kept-values.ts';
+import { eventsOf, type TrailPage } from './trail.ts';
+
+/** The characters of the names of fields. Numbers in these are short. */
+const NAME = /^(?!.*\d{4})[\w$@#.:/ -]{0,80}$/;
+/** Addresses, and a token or a UUID. */
+const ADDRESS = /\S@/;
+const ID = /^(?=(?:\D*\d){3})\S{20,}$|^[\da-f]{8}-/i;
+
+/**
+ * Finds the keys that are no names of fields, but data: those with the form of an ID or an address, those of several words
+ * that inference does not know, persons, and keys in the same object as many of these; and the keys of objects with the
+ * same members. What a contract names is a name, and so is a number of up to three digits, which may be an index.
+ */
+export function findDataKeys(
+  pages: readonly TrailPage[],
+  otherBodies: readonly unknown[] = [],
+  otherContracts: readonly unknown[] = [],
+): (keyOrToken: string) => boolean {
+  const fields = EVENT_FIELDS.filter((field) => !isKept(field));
+  const persons = new Set<unknown>(fields.flatMap(({ read }) => eventsOf(pages).map(read)));
+  const contracts = [...pages.map(({ contract }) => contract), ...otherContracts];
+  const names = new Set(readPointers(contracts).flatMap((pointer) => pointer.split('/').slice(1)));
+  const found = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
+    if (!isObject(value)) return;
+    const members = Object.values(value);
+    const keys = Object.keys(value).filter(
+      (key) => !/^\d{0,3}$/.test(key) && !names.has(splitMemberName(key).pointerToken),
+    );
+    const isData = (key: string) => hasFormOfData(key) || (persons.has(key) && !isKnown(key));
+    const isMap = 2 * keys.filter(isData).length >= keys.length || haveSameKeys(members);
+    for (const key of keys)
+      if (isData(key) || (isMap && !isKnown(key)))
+        found.add(key).add(splitMemberName(key).pointerToken);
+    for (const member of members) visit(member);
+  };
+  for (const { response } of pages) visit(response.body);
+  for (const body of otherBodies) visit(body);
+  return (keyOrToken) => found.has(keyOrToken);
+}
+
+/** Whether a key has the form of an ID or an address, or has several words that inference does not know. */
+function hasFormOfData(key: string): boolean {
+  const isForm = !NAME.test(key) || ADDRESS.test(key) || ID.test(key) || isIP(key) !== 0;
+  return isForm || (/\s/.test(key) && !isKnown(key));
+}
+
+/** Whether inference knows a word of a key. */
+const isKnown = memoize((key) => {
+  const { pointerToken, words } = splitMemberName(key);
+  const field = { pointer: `/${pointerToken}`, path: words, depth: 1, values: [] };
+  const { ranks, party, isExcluded, isOtherTime, isOtherAddress } = classifyField(field).meaning;
+  const { ipAddress: _, ...others } = ranks; // any name may be that of an address
+  const isInEvent = party !== null || Object.values(others).some((rank) => rank >= 0);
+  const [inEnvelope] = listEnvelopeFields({ [key]: true }, '/-');
+  return (
+    isInEvent || isExcluded || isOtherTime || isOtherAddress || (inEnvelope?.kinds.size ?? 0) > 0
+  );
+});
+
+function haveSameKeys(members: readonly unknown[]): boolean {
+  const keys = members.map((member) => isObject(member) && Object.keys(member).join('\n'));
+  return keys.length > 1 && keys.every((one) => one !== false && one === keys[0]);
+}
