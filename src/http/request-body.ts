@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { createTickBarrier } from '../util/tick-barrier.ts';
+import { createTickBarrier } from '../util/event-loop.ts';
 import type { NodeRequest } from './endpoints.ts';
 import { createFairShare } from './fair-share.ts';
 

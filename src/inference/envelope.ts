@@ -7,11 +7,16 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
+import {
+  CONTENT_RANGE,
+  parseHeader,
+  readLinkHeader,
+  readRange,
+  readSource,
+} from '../mapping/json-pointer.ts';
 import { splitMemberName } from '../mapping/member-names.ts';
-import { CONTENT_RANGE, parseHeader, readRange, readSource } from '../mapping/read-source.ts';
 import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { readLinkHeader } from '../util/link-header.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';

@@ -2,8 +2,8 @@ import type { EventContract, PartyContract, PartyPart } from '../mapping/contrac
 
 import { firstOfList } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
-import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
+import { parseHttpStatus, parseOutcome } from '../mapping/values.ts';
 
 import { lazy } from '../util/memoize.ts';
 import {
@@ -183,7 +183,7 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-/** Accepts IP addresses, and lists of them. With a strong name, one is sufficient: other values may be host names. */
+/** Accepts IP addresses, and lists of them. If the name says "ip", one address is enough; the rest may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(firstOfList(value)));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;

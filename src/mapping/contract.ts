@@ -1,5 +1,5 @@
-import type { EventOutcome } from './outcome.ts';
 import type { TimeFormat, TimeNotation } from './time.ts';
+import type { EventOutcome } from './values.ts';
 
 /**
  * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null

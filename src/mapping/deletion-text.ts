@@ -1,4 +1,4 @@
-import { parseOutcome } from './outcome.ts';
+import { parseOutcome } from './values.ts';
 
 /** Longer texts are cut. */
 const MAX_LENGTH = 1000;

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import type { LazyListContract, Source } from './contract.ts';
-import { compilePointer } from './json-pointer.ts';
+import { compilePointer, readSource } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import {
   type Announcement,
@@ -18,7 +18,6 @@ import {
   readAnnouncement,
   readNextPage,
 } from './next-page.ts';
-import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
 

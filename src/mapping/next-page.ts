@@ -1,8 +1,7 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { readLinkHeader } from '../util/link-header.ts';
 import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
+import { compilePointers, isAbsent, readLinkHeader, readSource } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
-import { compilePointers, isAbsent, readSource } from './read-source.ts';
 import { toFlag, toText } from './values.ts';
 
 /**

@@ -2,8 +2,7 @@ import { GatewayError, MESSAGES } from '../errors.ts';
 import { failureOf, type Operation, toStatusError } from '../upstream/status.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { splitMemberName } from './member-names.ts';
-import { parseHttpStatus, parseOutcome } from './outcome.ts';
-import { isObject } from './values.ts';
+import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
 export const CONTRACT_HINT =

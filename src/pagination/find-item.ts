@@ -1,6 +1,6 @@
 import type { ListPage } from '../mapping/list-page.ts';
+import { visitInTurns } from '../util/event-loop.ts';
 import { memoizeByObject } from '../util/memoize.ts';
-import { visitInTurns } from '../util/turns.ts';
 import { DIGEST_LENGTH, digest, identityText } from './digest.ts';
 
 /** Where an item was. Lists grow and ids may repeat, so one of these alone would not find the item again. */

@@ -6,7 +6,7 @@ import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
 import { digest, identityText } from '../pagination/digest.ts';
 import { type FetchPage, fetchPages, toPagingError } from '../pagination/fetch-pages.ts';
-import { visitInTurns } from '../util/turns.ts';
+import { visitInTurns } from '../util/event-loop.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
 import { createKnownMatcher, type KnownMatcher } from './match-known.ts';
 

@@ -1,8 +1,7 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { createTickBarrier } from '../util/tick-barrier.ts';
-import { createTurns } from '../util/turns.ts';
+import { createTickBarrier, createTurns } from '../util/event-loop.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS, toCaller } from './fair-dispatcher.ts';

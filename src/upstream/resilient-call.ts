@@ -1,7 +1,6 @@
 import { addAbortListener } from 'node:events';
 import { GatewayError } from '../errors.ts';
-import { createCircuitBreaker, type Permit } from './circuit-breaker.ts';
-import { type AttemptResult, outcomeOf, verdictOf } from './classify-attempt.ts';
+import { createCircuitBreaker, type Permit, type Verdict } from './circuit-breaker.ts';
 import { readRetryAfter } from './decode-response.ts';
 import type { FairDispatcher } from './fair-dispatcher.ts';
 import {
@@ -50,6 +49,9 @@ export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
   /** Cancels a read when the client disconnects; undefined for any other request. */
   readonly signal?: AbortSignal | undefined;
 };
+
+/** What one attempt returned or threw. */
+type AttemptResult = { readonly response: RawResponse } | { readonly error: unknown };
 
 /** Delay before a retry, random between the two: short for a client that waits, long enough for a load balancer to pick another server. */
 const BACKOFF_MS = [10, 50] as const;
@@ -193,4 +195,37 @@ async function waitUnless(
   }
   await wait(controller.signal).catch(() => {});
   return !controller.signal.aborted;
+}
+
+/** The result of an attempt as it is reported. */
+function outcomeOf(
+  result: AttemptResult,
+): Pick<Attempt, 'outcome' | 'status' | 'code' | 'bytes' | 'isSent'> {
+  if ('response' in result) {
+    const { status, body } = result.response;
+    return { outcome: classOf(status), status, bytes: body.length, isSent: true };
+  }
+  const { error } = result;
+  const hasLeft = error instanceof NoResponseError && error.reason === 'client-disconnected';
+  const code = error instanceof GatewayError ? error.extensions.code : 'INTERNAL_SERVER_ERROR';
+  const isSent = error instanceof NoResponseError ? error.isSent : true;
+  return { outcome: hasLeft ? 'left' : 'none', code, bytes: 0, isSent };
+}
+
+function classOf(status: number): Attempt['outcome'] {
+  if (status >= 500) return '5xx';
+  if (status >= 400) return '4xx';
+  return status >= 300 ? '3xx' : '2xx';
+}
+
+/** What an attempt says about the service. A response that is refused for its size or encoding is a success: the service works. */
+function verdictOf(result: AttemptResult): Verdict {
+  if ('response' in result)
+    return failureOf(result.response.status)?.countsAgainstService ? 'failure' : 'success';
+  const { error } = result;
+  if (error instanceof NoResponseError)
+    return error.reason === 'client-disconnected' ? 'ignored' : 'failure';
+  if (!(error instanceof GatewayError)) return 'ignored'; // our bug
+  const { reason } = error.extensions;
+  return reason === 'NOT_HTTP' || reason === 'TRUNCATED' ? 'failure' : 'success';
 }

@@ -1,4 +1,4 @@
-import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
+import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/values.ts';
 import { areAll, type Candidate, isTimeText, isUnique, lastWords } from './candidates.ts';
 import { ACTION_NAMES, ID_ENDS, isSurrounding, JOINED_ID, RECORD_WORDS, VERBS } from './names.ts';
 import type { Suggestion } from './suggestion.ts';

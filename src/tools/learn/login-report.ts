@@ -1,5 +1,5 @@
 import type { LoginContract, Source } from '../../mapping/contract.ts';
-import { readSource } from '../../mapping/read-source.ts';
+import { readSource } from '../../mapping/json-pointer.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
 import { wrap } from '../../util/wrap.ts';

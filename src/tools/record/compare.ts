@@ -2,8 +2,7 @@ import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_FIELDS, type EventField, usedPointers } from '../../inference/event-fields.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { AuditContract, Source } from '../../mapping/contract.ts';
-import { compilePointer } from '../../mapping/json-pointer.ts';
-import { isAbsent } from '../../mapping/read-source.ts';
+import { compilePointer, isAbsent } from '../../mapping/json-pointer.ts';
 import { detectFormat } from '../../mapping/time.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 

@@ -84,3 +84,17 @@ export async function visitInTurns(
     await nextIteration();
   }
 }
+
+/**
+ * Creates a function that resumes all waiting requests together, once per event-loop iteration. Kept for speed: without
+ * it, requests take 1.3 (10 records) to 1.4 times the CPU (deletions; npm run bench -- --load small,delete).
+ */
+export function createTickBarrier(): () => Promise<void> {
+  let batch: Promise<void> | undefined;
+  return () => {
+    batch ??= nextIteration().then(() => {
+      batch = undefined;
+    });
+    return batch;
+  };
+}
