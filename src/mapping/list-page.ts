@@ -20,6 +20,7 @@ import {
 } from './next-page.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
+import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
 export type ListItem = {
@@ -156,14 +157,6 @@ export function readListPage<Item extends ListItem>(
 /** Statuses of a response that may have nothing to return. Others say that something is there, or not yet. */
 const COMPLETE = /^20[0345]$/;
 
-/** Members whose text may say why there is no list. */
-const EXPLANATION =
-  /\b(?:err|error|errmsg|errcode|exception|fault|problem|reason|message|msg|detail|description|title|status|state|code|result)\b/;
-
-/** Values of those that say that nothing is wrong. */
-const NOTHING_WRONG =
-  /^(?:|0+|2\d\d|ok(?:ay)?|success\w*|done|complete[d]?|none|null|false|empty|no (?:(?:more|matching|new|such|audit|log|event|activity) )*(?:record|result|event|log|entr|data|item|row|match|activit)\w*(?: (?:were |was )?(?:found|available))?)\W*$/i;
-
 /**
  * Whether a response without the list is a page without records: it has no body, or services that leave out what is empty
  * sent it. A list that was renamed must not look empty, so the rest of the body may neither hold another value that could
@@ -184,7 +177,8 @@ function isEmptyPage(
     for (const [key, other] of Object.entries(value)) {
       const { pointerToken, words } = splitMemberName(key);
       if (pointerToken === token) continue;
-      const mayExplain = EXPLANATION.test(words) && !NOTHING_WRONG.test(String(other));
+      const mayExplain =
+        RESPONSE_NAMES.explanation.test(words) && !NOTHING_WRONG.test(String(other));
       if ((typeof other === 'object' && other !== null) || mayExplain) return false;
     }
     value = compilePointer(`/${token}`)(value) ?? null;

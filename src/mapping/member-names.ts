@@ -64,3 +64,14 @@ function toSingular(word: string): string {
 export function lastWords(pointer: string): string {
   return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
 }
+
+/** Creates a function that lists the patterns that match the words of a name. Cached, see `memoize`. */
+export function classifyNames<Patterns extends Readonly<Record<string, RegExp>>>(
+  patterns: Patterns,
+): (words: string) => ReadonlySet<keyof Patterns> {
+  return memoize((words) => {
+    const found = new Set<keyof Patterns>();
+    for (const name in patterns) if (patterns[name]?.test(words)) found.add(name);
+    return found;
+  });
+}

@@ -3,6 +3,7 @@ import type { Announcements, PageCounts, PagingContract, Source } from './contra
 import { compilePointers, isAbsent, readLinkHeader, readSource } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import { toFlag, toText } from './values.ts';
+import { SIZE_PARAMETER } from './vocabulary.ts';
 
 /**
  * How to request a page other than the first: the service's link, or a query parameter. `preceding` counts what precedes
@@ -334,9 +335,6 @@ function readPosition(response: UpstreamResponse, { paging, request, total }: Pa
   return request.token !== null && 'value' in request.token ? Number(request.token.value) : start;
 }
 
-/** Names of query parameters for the page size, as words. */
-const SIZE_NAMES = /\b(?:limit|size|per page|top|take|first|row|count|max result)$/;
-
 /** Whether as many records were returned as were requested, and nothing says whether there are more. */
 function isOfRequestedSize({ paging, request, announcements, length, total }: PageFacts): boolean {
   const isFull = length > 0 && requestedSize(request, paging) === String(length);
@@ -345,6 +343,6 @@ function isOfRequestedSize({ paging, request, announcements, length, total }: Pa
 
 function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {
   const isSize = ({ name }: { readonly name: string }) =>
-    name === size || SIZE_NAMES.test(splitMemberName(name).words);
+    name === size || SIZE_PARAMETER.test(splitMemberName(name).words);
   return parameters.findLast(isSize)?.value;
 }

@@ -1,20 +1,16 @@
 import { lastWords } from './member-names.ts';
+import { FAILURE, FAILURE_FLAG, FLAG, NO_VALUE, SUCCESS } from './vocabulary.ts';
 
 /** Whether a value is a JSON object: not an array, not null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Texts that mean "no value". */
-const NO_VALUE = /^(?:|-|n\/a|null)$/i;
-
 /** Converts text and numbers to text. Null for anything else, and for text that means "no value", see NO_VALUE. */
 export function toText(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && (value.length > 4 || !NO_VALUE.test(value)) ? value : null;
 }
-
-const FLAG = /^(?:(true|yes|on|y|t|1)|false|no|off|n|f|0)$/i;
 
 /** Reads a flag, in any of the ways in which services write one: true, "True", "Y", "on", 1. Null for anything else. */
 export function toFlag(value: unknown): boolean | null {
@@ -29,14 +25,6 @@ export function isCount(value: unknown): boolean {
 
 /** Whether an action succeeded. */
 export type EventOutcome = 'SUCCESS' | 'FAILURE';
-
-/** Success, if the text begins with one of these as a whole word: `completed_with …`, not `failover`. */
-const SUCCESS =
-  /^(?:(?:true|ok|okay|pass(?:ed)?|done)$|(?:success(?:ful(?:ly)?)?|succeed(?:s|ed)?|allow(?:s|ed)?|grant(?:s|ed)?|permit(?:s|ted)?|accept(?:s|ed)?|approved|completed?)(?![a-z]))/i;
-
-/** Failure, if the text begins or ends with one of these as a whole word. */
-const FAILURE =
-  /^(?:false|fail(?:s|ed|ing|ures?)?|(?:error|block|abort|reject)(?:s|ed)?|rejection|refus(?:es?|ed|al)|forbid(?:s|den)?|den(?:y|ies|ied|ial)|(?:un|not )authori[sz]ed|(?:in|not )valid|unsuccessful(?:ly)?|not (?:ok|success(?:ful)?|succeeded|found|allowed|permitted|granted|accepted|approved|passed|done|completed?|executed|processed|deleted))(?![a-z])|(?<!^no )(?:failed|failures?|(?<![a-z])(?:errors?|denied|rejected|not found))$/i;
 
 /** Longer texts are never outcomes. */
 const MAX_LENGTH = 1000;
@@ -61,10 +49,6 @@ export function parseHttpStatus(value: unknown): EventOutcome | null {
   if (!/^[2-5]\d\d$/.test(String(value))) return null;
   return Number(value) < 400 ? 'SUCCESS' : 'FAILURE';
 }
-
-/** Names of flags that are true if an action failed. The words before are verbs, or name what failed. */
-const FAILURE_FLAG =
-  /^(?:(?:is|has|had|was|did|access|action|auth|authentication|authorization|login|operation|request) )*(?:fail|failed|failing|failure|error|errored|exception|denied|denial|blocked|rejected|rejection|refused|forbidden|aborted|unauthori[sz]ed|invalid|unsuccessful)(?: flag| indicator)?$/;
 
 /** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
 export function isFailureFlag(pointer: string): boolean {
