@@ -195,7 +195,7 @@ export const ENVELOPE_FIELDS = {
     /^(?!.*\b(?:quota|rate|limit|retry|attempt|second|time)\b)(?:.* )?remaining(?: (?:count|item|record|event|entry|result|total))*$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation(?: token)?|after|continue|scroll id|marker|bookmark)$)/,
   /** Flags that are false on every page but the last. */
   last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$|\b(?:is|at|has|reached)\b.*\bend$/,
   /** The same, but they may be true of a query that has ended while a cursor leads to more of its result. */
@@ -219,3 +219,23 @@ export const ENVELOPE_FIELDS = {
   pages: /\b(?:total ?page|page total|(?:total)?page count|num page|number of page|last page)$/,
   size: /^(?!.*\b(?:quota|rate|ratelimit|max|total|query|filter)\b)(?:.* )?(?:per page|page size|page limit|limit|size)$/,
 } as const;
+
+/** What headers may hold. Others of the same names are those of a proxy, or of HTTP. */
+export const HEADER_KINDS: ReadonlySet<string> = new Set(
+  'total count pages page offset size more last next cursor flag'.split(' '),
+);
+
+/** Headers that count something else than records. The value of `x-search-after` may be on the last page too. */
+export const OTHER_HEADER =
+  /\b(?:after|rate|ratelimit|quota|request|retry|attempt|call|credit|usage|cost|time|byte|content|cache|age|error|warning)\b|^(?:x )?count$/;
+
+/** Headers whose value may be a JSON object, such as `x-pagination`. */
+export const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
+
+/** Words for a count that is an estimate or a lower bound: the relation of Elasticsearch and the like. */
+export const INEXACT =
+  /^(?:gte?|>=?|≥|~|(?:at[ _-]?)?least|lower|min|more|greater|over|approx|estimat|cap|limit|bound|inexact|partial|planned)/i;
+
+/** A number with a mark of an estimate, such as `10000+`, or with separators. */
+export const BOUND =
+  /^(?:(?:[>≥~≈]=?|more than|over|at least|about|approx\w*\.?) *\d[\d,.' ]*[kmb]?|\d[\d,.' ]*[kmb]? *\+|\d{1,3}(?:[,.' ]\d{3})+)$/i;
