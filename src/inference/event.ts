@@ -41,12 +41,8 @@ export function inferEventLazily(records: readonly unknown[]) {
       .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );
   const times = lazy(() => {
-    const own = allFields().filter(({ meaning }) => !meaning.isInOtherObject);
-    const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
-      ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
-    const candidates = own.some(hasSpecificName) ? own : allFields();
     const rank = (isUtc: (field: ClassifiedField) => boolean) =>
-      rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
+      rankFields(allFields(), 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
     const found = rank(({ meaning }) => UTC.test(meaning.words));
     if (found.length > 0) return found;
     return rank(() => true)
@@ -102,9 +98,6 @@ function resolveParty(party: { [K in PartyPart]: () => PartyContract[K] }): Part
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
-/** Index of the last pattern, which matches any name with a word for a time. */
-const ANY_TIME = EVENT_FIELDS.occurredAt.length - 1;
-
 /** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */
 function isTimeOfEvent({ values, meaning }: ClassifiedField, isUtc: boolean): boolean {
   const { isOtherTime, isInParty } = meaning;
@@ -149,9 +142,8 @@ function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
 }
 
 /** Accepts text and numbers that say more than "audit event". A `type` or `kind` must vary. */
-function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
+function isAction({ values, meaning: { words }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
-  if (isInParty && !words.endsWith(' action')) return false;
   if (!values.every(isTextOrNumber)) return false;
   const isGeneric = (value: unknown) => GENERIC_TYPE.test(String(value));
   if (/^(?:type|kind)$/.test(words)) return isVaried(values) && !values.some(isGeneric);

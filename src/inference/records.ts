@@ -36,7 +36,6 @@ export function inferRecords(body: unknown): string | null {
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
   if (lists.some((list) => isPartOfRecord(list, nodes))) return null;
-  if (lists.length === 1) return pointerOfRecords(lists[0]);
   const [best, second] = rankByTier(lists);
   const isOneOfSeveral =
     best?.hasTimes &&
