@@ -2,7 +2,7 @@ import type { Pointers } from '../mapping/contract.ts';
 import { memoize } from '../util/memoize.ts';
 import type { FieldProfile } from './profile-fields.ts';
 import {
-  EVENT_FIELDS,
+  EVENT_NAMES,
   EXCLUDED,
   FIRST_WEAK_PATTERN,
   OTHER_ADDRESSES,
@@ -20,7 +20,7 @@ export type PathMeaning = {
   /** The words of the path without its leading wrappers, separated by spaces. */
   readonly words: string;
   /** For each field of an event, the index of the first pattern that matches; -1 if none does. */
-  readonly ranks: Readonly<Record<keyof typeof EVENT_FIELDS, number>>;
+  readonly ranks: Readonly<Record<keyof typeof EVENT_NAMES, number>>;
   /** The party that the field belongs to; null if its path has no word for a role. */
   readonly party: PartyPath | null;
   /** Whether an ancestor is named after a role, as in `actor/created`. */
@@ -64,12 +64,12 @@ const classifyPath = memoize((fullPath): PathMeaning => {
   return {
     words,
     ranks: {
-      id: rankOf(EVENT_FIELDS.id),
-      occurredAt: rankOf(EVENT_FIELDS.occurredAt),
-      action: rankOf(EVENT_FIELDS.action),
-      outcome: rankOf(EVENT_FIELDS.outcome),
-      ipAddress: rankOf(EVENT_FIELDS.ipAddress),
-      userAgent: rankOf(EVENT_FIELDS.userAgent),
+      id: rankOf(EVENT_NAMES.id),
+      occurredAt: rankOf(EVENT_NAMES.occurredAt),
+      action: rankOf(EVENT_NAMES.action),
+      outcome: rankOf(EVENT_NAMES.outcome),
+      ipAddress: rankOf(EVENT_NAMES.ipAddress),
+      userAgent: rankOf(EVENT_NAMES.userAgent),
     },
     party: findParty(path),
     isInParty: ancestors.split(' ').some((word) => ROLE_WORDS.has(word)),

@@ -22,7 +22,7 @@ import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
 import {
   BOUND,
-  ENVELOPE_FIELDS,
+  ENVELOPE_NAMES,
   HEADER_KINDS,
   INEXACT,
   JSON_HEADER,
@@ -30,7 +30,7 @@ import {
 } from './vocabulary.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
-type EnvelopeKind = keyof typeof ENVELOPE_FIELDS;
+type EnvelopeKind = keyof typeof ENVELOPE_NAMES;
 
 /** A field of the envelope: the part of a response outside of the list of records. */
 export type EnvelopeField = SourceField & { readonly pointer: string };
@@ -67,7 +67,7 @@ function withCount(words: string, name: string): string {
   return /pages$/i.test(name) ? `${words} count` : words;
 }
 
-const namesOf = classifyNames(ENVELOPE_FIELDS);
+const namesOf = classifyNames(ENVELOPE_NAMES);
 
 const headerKindsOf = memoize((name): ReadonlySet<EnvelopeKind> => {
   const words = withCount(splitMemberName(name).words, name);

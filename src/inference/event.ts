@@ -16,7 +16,7 @@ import {
 } from './classify-paths.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
+import { EVENT_NAMES, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -133,7 +133,7 @@ function isMajority(values: readonly unknown[], holds: (value: unknown) => boole
 }
 
 /** Index of the first pattern of names such as `uid` or `txid`, which may identify something else than the record. */
-const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 2;
+const AMBIGUOUS_ID = EVENT_NAMES.id.length - 2;
 
 /** Accepts text and numbers that vary between records. With an ambiguous name, no two may be equal. */
 function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
@@ -161,7 +161,7 @@ function isVaried(values: readonly unknown[]): boolean {
 
 /** Accepts outcomes in words and, with the last pattern, HTTP statuses. Any other number is a code of the service. */
 function isOutcome({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isNamed = rank === EVENT_FIELDS.outcome.length - 1;
+  const isNamed = rank === EVENT_NAMES.outcome.length - 1;
   const isStatus = isNamed && values.every((value) => parseHttpStatus(value) !== null);
   return !meaning.isInParty && (isStatus || values.some((value) => parseOutcome(value) !== null));
 }

@@ -4,7 +4,7 @@ import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, LIST_NAMES } from './vocabulary.ts';
+import { EVENT_NAMES, LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
 type BodyNode = {
@@ -83,7 +83,7 @@ function areGroups(items: readonly unknown[]): boolean {
   const own = members.filter(({ value }) => typeof value !== 'object');
   if (lists.length === 0 || !own.some(({ value, words }) => isTime(value, words)))
     return lists.length > 0;
-  const isAction = ({ words }: BodyNode) => EVENT_FIELDS.action.some((name) => name.test(words));
+  const isAction = ({ words }: BodyNode) => EVENT_NAMES.action.some((name) => name.test(words));
   return !own.some(isAction) && lists.some(({ words }) => namesOf(words).has('strong'));
 }
 

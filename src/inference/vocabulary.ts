@@ -19,7 +19,7 @@ const EVENT_WORDS =
   '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|when|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
 /** The fields of an event, see `EventContract`. */
-export const EVENT_FIELDS = {
+export const EVENT_NAMES = {
   id: [
     /^(?:id|uuid|guid)$/,
     new RegExp(
@@ -76,11 +76,11 @@ export const EVENT_FIELDS = {
  * Index of the first weak pattern of each field. Weak matches count only if few records have a strong one: in a record
  * without an action, `name` usually names something else.
  */
-export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, number>> = {
+export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_NAMES, number>> = {
   id: 2,
   occurredAt: 5,
   action: 8,
-  outcome: EVENT_FIELDS.outcome.length,
+  outcome: EVENT_NAMES.outcome.length,
   ipAddress: 2,
   userAgent: 2,
 };
@@ -112,7 +112,7 @@ export const ROLES: Readonly<Record<'actor' | 'target', readonly string[]>> = {
 export const SOURCE = /^source[ /](?:id|uuid|type|name|label)$/;
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
-export const PARTY_FIELDS = {
+export const PARTY_NAMES = {
   identifier: [
     new RegExp(`^${ID_WORD}$`),
     new RegExp(
@@ -154,7 +154,7 @@ export const PLAIN_TOKEN =
 const OTHER_TOKEN = `(?:refresh|type|${INTERMEDIATE})\\b|(?:${INTERMEDIATE_BEFORE_TOKEN})(?: \\w+)? token`;
 
 /** The fields of a login response, see `LoginContract`. These patterns match whole paths, with slashes between keys. */
-export const LOGIN_FIELDS = {
+export const LOGIN_NAMES = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
@@ -186,7 +186,7 @@ export const LIST_NAMES = {
 } as const;
 
 /** The fields around the list of records, see `ListContract`. */
-export const ENVELOPE_FIELDS = {
+export const ENVELOPE_NAMES = {
   total:
     /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found|gte?|minimum|min|at least|lower bound|estimate|estimated|approximate))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
   count:

@@ -34,7 +34,7 @@ const SAME_CALLER_MS = 1000;
  * would hide a failing one, and one client's failures would block all others. Not a time window: a share of few verdicts
  * means little.
  */
-const SAMPLE_SIZE = 20;
+const MAX_VERDICTS = 20;
 
 /** After this time, the success of a caller says nothing about the failures of others. */
 const MAX_AGE_MS = 30_000;
@@ -78,11 +78,11 @@ export function createCircuitBreaker(
     const recorded = { tally: tally ?? { caller, total: 0, failures: 0 }, isSuccess, at: now };
     sample.push(recorded);
     add(recorded, 1);
-    if (sample.length > SAMPLE_SIZE) {
+    if (sample.length > MAX_VERDICTS) {
       const [dropped] = sample.splice(findDispensable(sample, now - MAX_AGE_MS), 1);
       if (dropped !== undefined) add(dropped, -1);
     }
-    if (!isSuccess && sample.length === SAMPLE_SIZE && isOutage(sample)) open();
+    if (!isSuccess && sample.length === MAX_VERDICTS && isOutage(sample)) open();
   };
   const concludeTrial = (verdict: Verdict) => {
     if (verdict === 'success') close();
@@ -149,7 +149,7 @@ function isOutage(sample: readonly Recorded[]): boolean {
   const [first] = failures.toSorted((a, b) => b.tally.failures - a.tally.failures);
   const others = sample.filter(({ tally }) => tally !== first?.tally);
   const otherFailures = others.filter(({ isSuccess }) => !isSuccess).length;
-  return failures.length > SAMPLE_SIZE / 2 && others.length <= 2 * otherFailures;
+  return failures.length > MAX_VERDICTS / 2 && others.length <= 2 * otherFailures;
 }
 
 function digestOf(caller: Caller): string {
