@@ -205,7 +205,7 @@ export function inferEnvelope(
     },
     announcements: {
       flag: flagged,
-      says: (read) => {
+      announcedBy: (read) => {
         if (flagged !== null) return flagged;
         const hasRemaining = configuredTotal !== null && numberAt(remaining) > 0;
         if (hasRemaining || (read !== null && isCountedBehind(read))) return 'more';
@@ -220,7 +220,7 @@ export function inferEnvelope(
       hasNext: configured.next !== null && hasNext,
       isInexact,
       hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),
-      isBare: Array.isArray(body) || Object.keys(Object(body)).length === 1,
+      isListOnly: Array.isArray(body) || Object.keys(Object(body)).length === 1,
       remaining: configuredTotal === null ? null : remaining,
       range,
       offset: offset === null ? null : numberAt(offset),

@@ -167,8 +167,8 @@ function isEmptyPage(
   { body, status }: UpstreamResponse,
   isFirst: boolean,
 ): boolean {
-  const { hasCount, hasNext, says } = announcements();
-  const isNotEnd = hasNext || !isFirst || says({ pages: 1, records: 0 }) === 'more';
+  const { hasCount, hasNext, announcedBy } = announcements();
+  const isNotEnd = hasNext || !isFirst || announcedBy({ pages: 1, records: 0 }) === 'more';
   if (hasCount || !(COMPLETE.test(String(status)) || (status === 206 && isNotEnd))) return false;
   if (body === null) return true;
   let value: unknown = pointer === null ? undefined : body;

@@ -72,7 +72,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
   // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
-  const isEnd = hasNext ? announcements.says(read) === 'end' : announced === 'end';
+  const isEnd = hasNext ? announcements.announcedBy(read) === 'end' : announced === 'end';
   if (isEnd && !isMore) return null;
   const next = readByStyle(response, page, read, isMore);
   const missing = (entry: string) => ({
@@ -104,7 +104,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
 export function readAnnouncement(response: UpstreamResponse, page: PageFacts): Announcement {
   const read = countRead(response, page);
   const flag = readFlag(response, page);
-  const said = page.announcements.says(read);
+  const said = page.announcements.announcedBy(read);
   // Counts show that a page was skipped, whatever a flag says.
   const isSkipped = page.request.token !== null && isBehind(response, page, read).includes(true);
   if (flag === 'more' || said === 'more' || isSkipped) return 'more';
@@ -139,7 +139,7 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   const read = countRead(response, page);
   const { paging, total } = page.entryNames;
   const [isTotal, isPages] = isBehind(response, page, read);
-  const { firstOfMore, hasNext, isInexact, says } = page.announcements;
+  const { firstOfMore, hasNext, isInexact, announcedBy } = page.announcements;
   const isFlag = readFlag(response, page) === 'more' || firstOfMore === 'more';
   const found = [
     ...(isFlag ? [`${paging}.more`] : []),
@@ -148,7 +148,7 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   ];
   if (found.length > 0) return found;
   // The number of remaining records, or an estimate.
-  if (isInexact || says(read) === 'more') return [total];
+  if (isInexact || announcedBy(read) === 'more') return [total];
   return hasNext ? [`${paging}.next`] : [];
 }
 
@@ -338,7 +338,7 @@ function readPosition(response: UpstreamResponse, { paging, request, total }: Pa
 /** Whether as many records were returned as were requested, and nothing says whether there are more. */
 function isOfRequestedSize({ paging, request, announcements, length, total }: PageFacts): boolean {
   const isFull = length > 0 && requestedSize(request, paging) === String(length);
-  return isFull && total === null && announcements.isBare;
+  return isFull && total === null && announcements.isListOnly;
 }
 
 function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {
