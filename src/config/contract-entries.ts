@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { POINTER } from '../mapping/json-pointer.ts';
 import { lastWords } from '../mapping/member-names.ts';
-import { isFailureFlag } from '../mapping/outcome.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
+import { isFailureFlag } from '../mapping/values.ts';
 import { compileTimePattern } from '../util/time-pattern.ts';
 import { isTimeZone } from '../util/time-zone.ts';
 

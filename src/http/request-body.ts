@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
+import { createTickBarrier } from '../util/event-loop.ts';
 import { createFairShare } from '../util/fair-share.ts';
-import { createTickBarrier } from '../util/turns.ts';
 import type { NodeRequest } from './request-head.ts';
 
 /** Limits of {@link createBodyReader}. */

@@ -2,7 +2,7 @@ import type { Pointers } from '../mapping/contract.ts';
 import { memoize } from '../util/memoize.ts';
 import type { FieldProfile } from './profile-fields.ts';
 import {
-  EVENT_FIELDS,
+  EVENT_NAMES,
   EXCLUDED,
   FIRST_WEAK_PATTERN,
   OTHER_ADDRESSES,
@@ -20,7 +20,7 @@ export type PathMeaning = {
   /** The words of the path without its leading wrappers, separated by spaces. */
   readonly words: string;
   /** For each field of an event, the index of the first pattern that matches; -1 if none does. */
-  readonly ranks: Readonly<Record<keyof typeof EVENT_FIELDS, number>>;
+  readonly ranks: Readonly<Record<keyof typeof EVENT_NAMES, number>>;
   /** The party that the field belongs to; null if its path has no word for a role. */
   readonly party: PartyPath | null;
   /** Whether an ancestor is named after a role, as in `actor/created`. */
@@ -29,8 +29,6 @@ export type PathMeaning = {
   readonly isExcluded: boolean;
   /** Whether it can only be a time other than that of the event. */
   readonly isOtherTime: boolean;
-  /** Whether it is nested in an object that is neither a wrapper nor named like the time of an event. */
-  readonly isInOtherObject: boolean;
   /** Whether it can only be an address other than that of the actor. */
   readonly isOtherAddress: boolean;
 };
@@ -60,26 +58,23 @@ export function classifyField(
 const classifyPath = memoize((fullPath): PathMeaning => {
   const path = fullPath.replace(WRAPPERS, '');
   const words = path.replaceAll('/', ' ');
-  const [firstKey = ''] = path.split('/');
   const ancestors = path.split('/').slice(0, -1).join(' ');
   const rankOf = (patterns: readonly RegExp[]) =>
     patterns.findIndex((pattern) => pattern.test(words));
   return {
     words,
     ranks: {
-      id: rankOf(EVENT_FIELDS.id),
-      occurredAt: rankOf(EVENT_FIELDS.occurredAt),
-      action: rankOf(EVENT_FIELDS.action),
-      outcome: rankOf(EVENT_FIELDS.outcome),
-      ipAddress: rankOf(EVENT_FIELDS.ipAddress),
-      userAgent: rankOf(EVENT_FIELDS.userAgent),
+      id: rankOf(EVENT_NAMES.id),
+      occurredAt: rankOf(EVENT_NAMES.occurredAt),
+      action: rankOf(EVENT_NAMES.action),
+      outcome: rankOf(EVENT_NAMES.outcome),
+      ipAddress: rankOf(EVENT_NAMES.ipAddress),
+      userAgent: rankOf(EVENT_NAMES.userAgent),
     },
     party: findParty(path),
     isInParty: ancestors.split(' ').some((word) => ROLE_WORDS.has(word)),
     isExcluded: EXCLUDED.test(fullPath),
     isOtherTime: OTHER_TIMES.test(words),
-    isInOtherObject:
-      firstKey !== path && !EVENT_FIELDS.occurredAt.some((pattern) => pattern.test(firstKey)),
     isOtherAddress: OTHER_ADDRESSES.test(words),
   };
 });
@@ -107,11 +102,10 @@ function findParty(path: string): PartyPath | null {
       if (isReference) attributes.push('ref');
       if (RELATED_THINGS[role].test(attributes[0] ?? '')) return null;
       if (isEmail) attributes.unshift(word);
-      // Ranked last: nested mentions, people who approved or reviewed, a device's `model`.
+      // Ranked last: nested mentions, and people who approved or reviewed.
       const isLast =
         (index >= firstKeyLength && WEAK_WHEN_NESTED.has(word)) ||
-        (word === 'by' && OTHER_VERBS.test(previous)) ||
-        (word === 'model' && index > 0);
+        (word === 'by' && OTHER_VERBS.test(previous));
       const roleRank = isLast ? roleWords.length : roleWords.indexOf(isEmail ? 'user' : word);
       return { role, roleRank, attribute: attributes.join(' ') };
     }
@@ -151,8 +145,7 @@ const IGNORED_WORDS: ReadonlySet<string> = new Set(
 
 /**
  * Ranks the fields that match and are accepted: by pattern, then by depth, then in the order of the record. Weak
- * matches (see FIRST_WEAK_PATTERN) count only if fewer than half as many records have a strong one. If the strong one
- * is nested deeper, it belongs to another object, and the weak ones come first.
+ * matches (see FIRST_WEAK_PATTERN) count only if fewer than half as many records have a strong one.
  * @returns pointers, best first.
  */
 export function rankFields(
@@ -169,9 +162,7 @@ export function rankFields(
   const bestWeak = accepted[strong.length];
   const isStrongRare = bestWeak !== undefined && 2 * strongValues < bestWeak.values.length;
   const weak = isStrongRare ? accepted.filter((field) => rankOf(field) === rankOf(bestWeak)) : [];
-  const isStrongDeeper = (strong[0]?.depth ?? 0) > (bestWeak?.depth ?? 0);
-  const ranked = isStrongDeeper ? [...weak, ...strong] : [...strong, ...weak];
-  return ranked.map(({ pointer }) => pointer);
+  return [...strong, ...weak].map(({ pointer }) => pointer);
 }
 
 /** Turns pointers into an entry of a contract: null for none, a string for one, a list of at most three otherwise. */

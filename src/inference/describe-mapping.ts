@@ -1,6 +1,5 @@
 import type { AuditEvent } from '../mapping/event.ts';
-import { compilePointer } from '../mapping/json-pointer.ts';
-import { pointerMembers } from '../mapping/read-source.ts';
+import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { isObject } from '../mapping/values.ts';
 import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
 

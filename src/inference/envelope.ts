@@ -7,18 +7,30 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
-import { splitMemberName } from '../mapping/member-names.ts';
-import { CONTENT_RANGE, parseHeader, readRange, readSource } from '../mapping/read-source.ts';
+import {
+  CONTENT_RANGE,
+  parseHeader,
+  readLinkHeader,
+  readRange,
+  readSource,
+} from '../mapping/json-pointer.ts';
+import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { readLinkHeader } from '../util/link-header.ts';
 import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { ENVELOPE_FIELDS } from './vocabulary.ts';
+import {
+  BOUND,
+  ENVELOPE_NAMES,
+  HEADER_KINDS,
+  INEXACT,
+  JSON_HEADER,
+  OTHER_HEADER,
+} from './vocabulary.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
-type EnvelopeKind = keyof typeof ENVELOPE_FIELDS;
+type EnvelopeKind = keyof typeof ENVELOPE_NAMES;
 
 /** A field of the envelope: the part of a response outside of the list of records. */
 export type EnvelopeField = SourceField & { readonly pointer: string };
@@ -46,7 +58,7 @@ function profile(body: unknown, exclude: string | null): EnvelopeField[] {
     pointer,
     source: pointer,
     value,
-    kinds: kindsOf(withCount(path, pointer)),
+    kinds: namesOf(withCount(path.replaceAll('/', ' '), pointer)),
   }));
 }
 
@@ -55,30 +67,13 @@ function withCount(words: string, name: string): string {
   return /pages$/i.test(name) ? `${words} count` : words;
 }
 
-const ENVELOPE_KINDS = Object.keys(ENVELOPE_FIELDS) as readonly EnvelopeKind[]; // Object.keys() returns string[]
-
-const kindsOf = memoize((path): ReadonlySet<EnvelopeKind> => {
-  const words = path.replaceAll('/', ' ');
-  return new Set(ENVELOPE_KINDS.filter((kind) => ENVELOPE_FIELDS[kind].test(words)));
-});
-
-/** What headers may hold. Others of the same names are those of a proxy, or of HTTP. */
-const HEADER_KINDS: ReadonlySet<string> = new Set(
-  'total count pages page offset size more last next flag'.split(' '),
-);
-
-/** Headers that count something else than records. */
-const OTHER_HEADER =
-  /\b(?:rate|ratelimit|quota|request|retry|attempt|call|credit|usage|cost|time|byte|content|cache|age|error|warning)\b|^(?:x )?count$/;
+const namesOf = classifyNames(ENVELOPE_NAMES);
 
 const headerKindsOf = memoize((name): ReadonlySet<EnvelopeKind> => {
   const words = withCount(splitMemberName(name).words, name);
   const isOther = OTHER_HEADER.test(words);
-  return new Set(isOther ? [] : [...kindsOf(words)].filter((kind) => HEADER_KINDS.has(kind)));
+  return new Set(isOther ? [] : [...namesOf(words)].filter((kind) => HEADER_KINDS.has(kind)));
 });
-
-/** Headers whose value may be a JSON object, such as `x-pagination`. */
-const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
 
 /** Lists the headers that describe the list, and the members of those that hold a JSON object. */
 function listHeaders({ headers }: UpstreamResponse): readonly SourceField[] {
@@ -124,8 +119,7 @@ export function inferEnvelope(
   const link =
     sourceOf('next', (value) => /^https?:\/\//.test(String(value))) ?? sourceOf('next', isLink);
   const cursor =
-    find('cursor', (field) => isCursor(field.value) && flagOf(field) === null)?.source ??
-    findNextHeader(response);
+    find('cursor', (field) => isCursor(field.value) && flagOf(field) === null)?.source ?? null;
   const hasLinkHeader = readLinkHeader(headers['link']) !== null;
   const hasNext = hasLinkHeader || link !== null || cursor !== null;
   const page = sourceOf('page', isCount);
@@ -211,7 +205,7 @@ export function inferEnvelope(
     },
     announcements: {
       flag: flagged,
-      says: (read) => {
+      announcedBy: (read) => {
         if (flagged !== null) return flagged;
         const hasRemaining = configuredTotal !== null && numberAt(remaining) > 0;
         if (hasRemaining || (read !== null && isCountedBehind(read))) return 'more';
@@ -226,26 +220,13 @@ export function inferEnvelope(
       hasNext: configured.next !== null && hasNext,
       isInexact,
       hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),
-      isBare: Array.isArray(body) || Object.keys(Object(body)).length === 1,
+      isListOnly: Array.isArray(body) || Object.keys(Object(body)).length === 1,
       remaining: configuredTotal === null ? null : remaining,
       range,
       offset: offset === null ? null : numberAt(offset),
       size: size === null ? null : numberAt(size),
     },
   };
-}
-
-/** Names of headers with the next page or its cursor, if they have a value. */
-const NEXT_HEADER =
-  /^(?!.*\bprev)(?:.*-)?(?:next(?:-(?:page|cursor|token|marker|key))?|cursor|continuation.*)$/;
-
-function findNextHeader({ headers }: UpstreamResponse): Source {
-  const header = Object.keys(headers).find((name) => {
-    if (!NEXT_HEADER.test(name)) return false;
-    const [value] = [headers[name]].flat();
-    return value && !isWordFlag(value);
-  });
-  return header === undefined ? null : { header };
 }
 
 /** Whether a field is named `first` next to one named `last`: both may be positions. */
@@ -262,10 +243,6 @@ function flagOf({ value, kinds }: SourceField): boolean | null {
 function isWordFlag(value: unknown): boolean {
   return String(value).length > 1 && toFlag(value) !== null;
 }
-
-/** Words for a count that is an estimate or a lower bound: the relation of Elasticsearch and the like. */
-const INEXACT =
-  /^(?:gte?|>=?|≥|~|(?:at[ _-]?)?least|lower|min|more|greater|over|approx|estimat|cap|limit|bound|inexact|partial|planned)/i;
 
 /** Whether a field counts records, and is not 0. */
 function isPositiveCount({ value, kinds }: SourceField): boolean {
@@ -286,9 +263,6 @@ function saysInexact({ value, kinds }: SourceField): boolean {
 function isBound(value: unknown): boolean {
   return typeof value === 'string' && value.length < 40 && BOUND.test(value);
 }
-
-const BOUND =
-  /^(?:(?:[>≥~≈]=?|more than|over|at least|about|approx\w*\.?) *\d[\d,.' ]*[kmb]?|\d[\d,.' ]*[kmb]? *\+|\d{1,3}(?:[,.' ]\d{3})+)$/i;
 
 /** The style of a configured `next`, whose name inference may not know: a link, or a cursor for `parameter`. */
 function styleOf(

@@ -1,7 +1,6 @@
 import type { EventContract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
-import { compilePointer } from '../mapping/json-pointer.ts';
-import { pointerMembers } from '../mapping/read-source.ts';
+import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { isObject } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */

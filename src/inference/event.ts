@@ -2,8 +2,8 @@ import type { EventContract, PartyContract, PartyPart } from '../mapping/contrac
 
 import { firstOfList } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
-import { parseHttpStatus, parseOutcome } from '../mapping/outcome.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
+import { parseHttpStatus, parseOutcome } from '../mapping/values.ts';
 
 import { lazy } from '../util/memoize.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from './classify-paths.ts';
 import { inferParty } from './party.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
+import { EVENT_NAMES, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
@@ -41,12 +41,8 @@ export function inferEventLazily(records: readonly unknown[]) {
       .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );
   const times = lazy(() => {
-    const own = allFields().filter(({ meaning }) => !meaning.isInOtherObject);
-    const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
-      ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
-    const candidates = own.some(hasSpecificName) ? own : allFields();
     const rank = (isUtc: (field: ClassifiedField) => boolean) =>
-      rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
+      rankFields(allFields(), 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
     const found = rank(({ meaning }) => UTC.test(meaning.words));
     if (found.length > 0) return found;
     return rank(() => true)
@@ -102,9 +98,6 @@ function resolveParty(party: { [K in PartyPart]: () => PartyContract[K] }): Part
   return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
-/** Index of the last pattern, which matches any name with a word for a time. */
-const ANY_TIME = EVENT_FIELDS.occurredAt.length - 1;
-
 /** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */
 function isTimeOfEvent({ values, meaning }: ClassifiedField, isUtc: boolean): boolean {
   const { isOtherTime, isInParty } = meaning;
@@ -140,7 +133,7 @@ function isMajority(values: readonly unknown[], holds: (value: unknown) => boole
 }
 
 /** Index of the first pattern of names such as `uid` or `txid`, which may identify something else than the record. */
-const AMBIGUOUS_ID = EVENT_FIELDS.id.length - 2;
+const AMBIGUOUS_ID = EVENT_NAMES.id.length - 2;
 
 /** Accepts text and numbers that vary between records. With an ambiguous name, no two may be equal. */
 function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
@@ -149,9 +142,8 @@ function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
 }
 
 /** Accepts text and numbers that say more than "audit event". A `type` or `kind` must vary. */
-function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
+function isAction({ values, meaning: { words }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
-  if (isInParty && !words.endsWith(' action')) return false;
   if (!values.every(isTextOrNumber)) return false;
   const isGeneric = (value: unknown) => GENERIC_TYPE.test(String(value));
   if (/^(?:type|kind)$/.test(words)) return isVaried(values) && !values.some(isGeneric);
@@ -169,7 +161,7 @@ function isVaried(values: readonly unknown[]): boolean {
 
 /** Accepts outcomes in words and, with the last pattern, HTTP statuses. Any other number is a code of the service. */
 function isOutcome({ values, meaning }: ClassifiedField, rank: number): boolean {
-  const isNamed = rank === EVENT_FIELDS.outcome.length - 1;
+  const isNamed = rank === EVENT_NAMES.outcome.length - 1;
   const isStatus = isNamed && values.every((value) => parseHttpStatus(value) !== null);
   return !meaning.isInParty && (isStatus || values.some((value) => parseOutcome(value) !== null));
 }
@@ -183,7 +175,7 @@ const ADDRESS = new RegExp(
   'i',
 );
 
-/** Accepts IP addresses, and lists of them. With a strong name, one is sufficient: other values may be host names. */
+/** Accepts IP addresses, and lists of them. If the name says "ip", one address is enough; the rest may be host names. */
 function isAddressOfActor({ values, meaning }: ClassifiedField, rank: number): boolean {
   const isAddress = (value: unknown) => ADDRESS.test(String(firstOfList(value)));
   const isStrong = rank < FIRST_WEAK_PATTERN.ipAddress;

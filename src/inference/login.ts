@@ -6,7 +6,7 @@ import type { UpstreamResponse } from '../upstream/types.ts';
 import { parentOf } from './classify-paths.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
-import { LOGIN_FIELDS, PLAIN_TOKEN, QUALIFIED_TOKEN, UNUSABLE_TOKEN } from './vocabulary.ts';
+import { LOGIN_NAMES, PLAIN_TOKEN, QUALIFIED_TOKEN, UNUSABLE_TOKEN } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(
@@ -30,14 +30,14 @@ export function inferLogin({ body }: UpstreamResponse): LoginContract {
     );
   const isText = ({ values: [value] }: FieldProfile) => typeof value === 'string';
   const texts = list(MAX_ITEMS).filter(isText);
-  const accessToken = findToken(texts, LOGIN_FIELDS.accessToken);
+  const accessToken = findToken(texts, LOGIN_NAMES.accessToken);
   const isExpiryField = (field: FieldProfile) => detectExpiryFormat(field) !== null;
   const parent = accessToken && parentOf(accessToken.pointer);
   const siblings = list(MAX_ITEMS).filter(({ pointer }) => parentOf(pointer) === parent);
   return {
     accessToken: accessToken?.pointer ?? null,
-    refreshToken: findToken(texts, LOGIN_FIELDS.refreshToken)?.pointer ?? null,
-    tokenType: findBest(list(1).filter(isText), LOGIN_FIELDS.tokenType)?.pointer ?? null,
+    refreshToken: findToken(texts, LOGIN_NAMES.refreshToken)?.pointer ?? null,
+    tokenType: findBest(list(1).filter(isText), LOGIN_NAMES.tokenType)?.pointer ?? null,
     expires: inferExpiry(
       list(1).filter(isExpiryField),
       siblings.filter(isExpiryField),
@@ -55,7 +55,7 @@ function findBest(
   fields: readonly FieldProfile[],
   patterns: readonly RegExp[],
 ): FieldProfile | undefined {
-  return rankFields(fields, patterns)[0]?.field;
+  return rankByPattern(fields, patterns)[0]?.field;
 }
 
 /**
@@ -68,8 +68,8 @@ function findToken(
 ): FieldProfile | undefined {
   const usable = fields.filter(({ path }) => !UNUSABLE_TOKEN.test(path));
   const plain = usable.filter(({ path }) => !QUALIFIED_TOKEN.test(path));
-  const ranked = rankFields(plain, patterns);
-  const candidates = ranked.length > 0 ? ranked : rankFields(usable, patterns);
+  const ranked = rankByPattern(plain, patterns);
+  const candidates = ranked.length > 0 ? ranked : rankByPattern(usable, patterns);
   const best = candidates.filter(({ rank }) => rank === candidates[0]?.rank);
   const plainest = best.filter(({ field }) => PLAIN_TOKEN.test(field.path));
   const [first, ...others] = plainest.length > 0 ? plainest : best;
@@ -78,7 +78,7 @@ function findToken(
 }
 
 /** The fields that match a pattern, best first. */
-function rankFields(fields: readonly FieldProfile[], patterns: readonly RegExp[]) {
+function rankByPattern(fields: readonly FieldProfile[], patterns: readonly RegExp[]) {
   return fields
     .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
     .filter(({ rank }) => rank >= 0)
@@ -91,13 +91,13 @@ function inferExpiry(
   siblings: readonly FieldProfile[],
   accessToken: FieldProfile | undefined,
 ): LoginContract['expires'] {
-  const isOther = (name: string) => LOGIN_FIELDS.otherExpiry.test(name);
+  const isOther = (name: string) => LOGIN_NAMES.otherExpiry.test(name);
   const ownSiblings = siblings.filter(({ path }) => !isOther(lastKey(path)));
-  const sibling = findBest(ownSiblings, LOGIN_FIELDS.expires);
+  const sibling = findBest(ownSiblings, LOGIN_NAMES.expires);
   const isJwt = accessToken !== undefined && 'exp' in decodeJwtClaims(accessToken.values[0]);
   if (sibling === undefined && isJwt) return { at: accessToken.pointer, as: 'jwt' };
   const notOther = candidates.filter(({ path }) => !isOther(path));
-  const expiry = sibling ?? findBest(notOther, LOGIN_FIELDS.expires);
+  const expiry = sibling ?? findBest(notOther, LOGIN_NAMES.expires);
   const as = expiry === undefined ? null : detectExpiryFormat(expiry);
   return expiry === undefined || as === null ? null : { at: expiry.pointer, as };
 }

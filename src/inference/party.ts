@@ -1,13 +1,12 @@
 import type { PartyContract, PartyPart } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
-import { memoize } from '../util/memoize.ts';
 import {
   type ClassifiedField,
   GENERIC_TYPE,
   type PartyPath,
   toPointers,
 } from './classify-paths.ts';
-import { PARTY_FIELDS, ROLES } from './vocabulary.ts';
+import { PARTY_NAMES, ROLES } from './vocabulary.ts';
 
 /**
  * Infers where records name the actor or the target. Uses the fields of the best word for the role, then those of
@@ -22,9 +21,9 @@ export function inferParty(
     const partyField = toPartyField(field, role);
     if (partyField !== null) found.push(partyField);
   }
-  found.sort(byQuality).splice(MAX_FIELDS);
+  found.sort(byQuality).splice(MAX_PARTY_FIELDS);
   const all = role === 'target' ? correctTarget(found) : found;
-  const first = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
+  const [first] = all;
   const withId = role === 'target' ? all.filter(isCertainId) : [];
   const best = withId.find(({ isDirect }) => isDirect === first?.isDirect) ?? first;
   const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
@@ -93,11 +92,11 @@ function isSameParty(some: readonly PartyField[], others: readonly PartyField[])
 }
 
 /** More than that are items of a list, not the fields of one party. */
-const MAX_FIELDS = 100;
+const MAX_PARTY_FIELDS = 100;
 
 type Attribute = {
   readonly attribute: PartyPart;
-  /** Index of the pattern in PARTY_FIELDS that matches. */
+  /** Index of the pattern in PARTY_NAMES that matches. */
   readonly attributeRank: number;
   /** Whether the attribute follows the role directly: `actor name`, not `actor billing name`. */
   readonly isDirect: boolean;
@@ -138,16 +137,16 @@ function isPlainText(value: unknown): boolean {
 const NO_ATTRIBUTE = { attribute: null };
 
 /** Parses the words after a role. The first word may be unknown: `billing name` is a name, but not a direct one. */
-const parseAttribute = memoize((words): Attribute | typeof NO_ATTRIBUTE => {
+function parseAttribute(words: string): Attribute | typeof NO_ATTRIBUTE {
   for (const isDirect of [true, false]) {
     const text = isDirect ? words : words.replace(/^\S+ /, '');
     for (const attribute of ['identifier', 'name', 'type'] as const) {
-      const attributeRank = PARTY_FIELDS[attribute].findIndex((pattern) => pattern.test(text));
+      const attributeRank = PARTY_NAMES[attribute].findIndex((pattern) => pattern.test(text));
       if (attributeRank >= 0) return { attribute, attributeRank, isDirect };
     }
   }
   return NO_ATTRIBUTE;
-});
+}
 
 /** Infers from its values what a field named after the role alone holds, as in `{"target": "API_KEY"}`. */
 function classifyValues(
@@ -165,7 +164,7 @@ function areAll(values: readonly unknown[], pattern: RegExp): boolean {
   return values.every((value) => pattern.test(String(value)));
 }
 
-/** Ranks a field named after the role alone after all patterns of PARTY_FIELDS. */
+/** Ranks a field named after the role alone after all patterns of PARTY_NAMES. */
 const LAST = Number.POSITIVE_INFINITY;
 
 /** The name of a type in code: `API_KEY`, `ApiKey`. */

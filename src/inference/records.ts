@@ -1,11 +1,10 @@
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
-import { splitMemberName } from '../mapping/member-names.ts';
+import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
-import { memoize } from '../util/memoize.ts';
 import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_FIELDS, LIST_NAMES } from './vocabulary.ts';
+import { EVENT_NAMES, LIST_NAMES } from './vocabulary.ts';
 
 /** A node of a response body that may hold the records. */
 type BodyNode = {
@@ -37,7 +36,6 @@ export function inferRecords(body: unknown): string | null {
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
   if (lists.some((list) => isPartOfRecord(list, nodes))) return null;
-  if (lists.length === 1) return pointerOfRecords(lists[0]);
   const [best, second] = rankByTier(lists);
   const isOneOfSeveral =
     best?.hasTimes &&
@@ -56,19 +54,17 @@ export function inferCertainRecords(body: unknown): string | null {
 
 /** Whether a list has no name of a list of records, and is a member of what is one record where several may be. */
 function isPartOfRecord({ pointer, words, depth }: BodyNode, nodes: readonly BodyNode[]): boolean {
-  const { isStrong, isWeak } = classifyName(words);
-  if (depth < 2 || isStrong || isWeak) return false;
+  if (depth < 2 || isOfRecords(words)) return false;
   const parent = nodes.find((node) => node.pointer === parentOf(pointer));
-  const name = classifyName(parent?.words ?? '');
   const scalars = Object.entries(Object(parent?.value)).filter(
     ([, one]) => typeof one !== 'object',
   );
-  return (name.isStrong || name.isWeak) && containTime([Object.fromEntries(scalars)]);
+  return isOfRecords(parent?.words ?? '') && containTime([Object.fromEntries(scalars)]);
 }
 
 /** Whether a name such as `audit logs` has no word that tells one list from others, as in `login events`. */
 function isUnqualified(words: string): boolean {
-  return words.split(' ').every((word) => classifyName(word).isStrong || classifyName(word).isWeak);
+  return words.split(' ').every(isOfRecords);
 }
 
 function pointerOfRecords(list: BodyNode | undefined): string | null {
@@ -87,8 +83,8 @@ function areGroups(items: readonly unknown[]): boolean {
   const own = members.filter(({ value }) => typeof value !== 'object');
   if (lists.length === 0 || !own.some(({ value, words }) => isTime(value, words)))
     return lists.length > 0;
-  const isAction = ({ words }: BodyNode) => EVENT_FIELDS.action.some((name) => name.test(words));
-  return !own.some(isAction) && lists.some(({ words }) => classifyName(words).isStrong);
+  const isAction = ({ words }: BodyNode) => EVENT_NAMES.action.some((name) => name.test(words));
+  return !own.some(isAction) && lists.some(({ words }) => namesOf(words).has('strong'));
 }
 
 /** Whether an object contains an array of objects. `depth` is the maximum number of keys on the path to it. */
@@ -114,8 +110,9 @@ function rankByTier(lists: readonly BodyNode[]): readonly RankedList[] {
   const isOnly = (list: BodyNode) =>
     (filled.length > 0 ? filled : lists).every((one) => one === list);
   const rank = (list: BodyNode): RankedList => {
-    const { isStrong: isStrongName, isWeak } = classifyName(list.words);
-    const isStrong = isStrongName || list.pointer === '';
+    const names = namesOf(list.words);
+    const isWeak = names.has('weak');
+    const isStrong = names.has('strong') || list.pointer === '';
     const hasTimes = containTime(itemsOf(list.value));
     if (hasTimes) return { ...list, hasTimes, isStrong, tier: isStrong || isWeak ? 0 : 2 };
     return { ...list, hasTimes, isStrong, tier: isStrong ? 1 : isWeak ? 3 : isOnly(list) ? 4 : 5 };
@@ -160,17 +157,18 @@ function listNodes(body: unknown): readonly BodyNode[] {
 /** Whether a node is an array of objects. With a strong name, or a weak plural one, null counts as an empty array. */
 function isList({ value, words, pointer }: BodyNode): boolean {
   if (pointer === '') return Array.isArray(value);
-  const { isStrong, isWeak, isExcluded } = classifyName(words);
-  if (isExcluded) return false;
+  const names = namesOf(words);
+  if (names.has('excluded')) return false;
   if (Array.isArray(value)) return value.slice(0, SAMPLE_SIZE).every(isObject);
-  return value === null && (isStrong || (isWeak && /s$/i.test(pointer)));
+  return value === null && (names.has('strong') || (names.has('weak') && /s$/i.test(pointer)));
 }
 
-const classifyName = memoize((words) => ({
-  isStrong: LIST_NAMES.strong.test(words),
-  isWeak: LIST_NAMES.weak.test(words),
-  isExcluded: LIST_NAMES.excluded.test(words),
-}));
+const namesOf = classifyNames(LIST_NAMES);
+
+/** Whether a list of this name may hold the records. */
+function isOfRecords(words: string): boolean {
+  return namesOf(words).has('strong') || namesOf(words).has('weak');
+}
 
 function isNumberedRecords({ value }: BodyNode): boolean {
   if (!isObject(value) || !Object.keys(value).every((key) => /\d/.test(key))) return false;

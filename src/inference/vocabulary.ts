@@ -19,7 +19,7 @@ const EVENT_WORDS =
   '(?:(?:event|action|activity|record|log|entry|audit|row|date|time|timestamp|when|ts|dt|gmt|utc|request|operation|execution|transaction|message|system) )*';
 
 /** The fields of an event, see `EventContract`. */
-export const EVENT_FIELDS = {
+export const EVENT_NAMES = {
   id: [
     /^(?:id|uuid|guid)$/,
     new RegExp(
@@ -76,11 +76,11 @@ export const EVENT_FIELDS = {
  * Index of the first weak pattern of each field. Weak matches count only if few records have a strong one: in a record
  * without an action, `name` usually names something else.
  */
-export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_FIELDS, number>> = {
+export const FIRST_WEAK_PATTERN: Readonly<Record<keyof typeof EVENT_NAMES, number>> = {
   id: 2,
   occurredAt: 5,
   action: 8,
-  outcome: EVENT_FIELDS.outcome.length,
+  outcome: EVENT_NAMES.outcome.length,
   ipAddress: 2,
   userAgent: 2,
 };
@@ -112,7 +112,7 @@ export const ROLES: Readonly<Record<'actor' | 'target', readonly string[]>> = {
 export const SOURCE = /^source[ /](?:id|uuid|type|name|label)$/;
 
 /** The fields of a party, see `PartyContract`, by the words after the role: `id` in `actor id`. */
-export const PARTY_FIELDS = {
+export const PARTY_NAMES = {
   identifier: [
     new RegExp(`^${ID_WORD}$`),
     new RegExp(
@@ -154,7 +154,7 @@ export const PLAIN_TOKEN =
 const OTHER_TOKEN = `(?:refresh|type|${INTERMEDIATE})\\b|(?:${INTERMEDIATE_BEFORE_TOKEN})(?: \\w+)? token`;
 
 /** The fields of a login response, see `LoginContract`. These patterns match whole paths, with slashes between keys. */
-export const LOGIN_FIELDS = {
+export const LOGIN_NAMES = {
   accessToken: [
     /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
     new RegExp(
@@ -186,7 +186,7 @@ export const LIST_NAMES = {
 } as const;
 
 /** The fields around the list of records, see `ListContract`. */
-export const ENVELOPE_FIELDS = {
+export const ENVELOPE_NAMES = {
   total:
     /^(?!.*\b(?:quota|rate|shard|remaining)\b)(?:.* )?total(?: (?:count|num|number|doc|document|item|result|record|element|row|hit|event|entry|object|log|size|length|available|matching|found|gte?|minimum|min|at least|lower bound|estimate|estimated|approximate))*$|\b(?:record|result|item|count) total$|\b(?:full|overall) count$/,
   count:
@@ -195,7 +195,7 @@ export const ENVELOPE_FIELDS = {
     /^(?!.*\b(?:quota|rate|limit|retry|attempt|second|time)\b)(?:.* )?remaining(?: (?:count|item|record|event|entry|result|total))*$/,
   next: /^(?!.*\b(?:prev|previous|first|self|last)\b).*\bnext\b/,
   cursor:
-    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation token|after|continue|scroll id|marker|bookmark)$)/,
+    /^(?!.*\b(?:prev|previous|before|first|self|last|start|begin|query|filter|parameter|poll|interval|retry|sync)\b).*(?:\bnext\b|\b(?:cursor|continuation(?: token)?|after|continue|scroll id|marker|bookmark)$)/,
   /** Flags that are false on every page but the last. */
   last: /\b(?:last|final|no more)(?: page)?$|\b(?:eof|exhausted)$|\bend of \w+$|\b(?:is|at|has|reached)\b.*\bend$/,
   /** The same, but they may be true of a query that has ended while a cursor leads to more of its result. */
@@ -219,3 +219,23 @@ export const ENVELOPE_FIELDS = {
   pages: /\b(?:total ?page|page total|(?:total)?page count|num page|number of page|last page)$/,
   size: /^(?!.*\b(?:quota|rate|ratelimit|max|total|query|filter)\b)(?:.* )?(?:per page|page size|page limit|limit|size)$/,
 } as const;
+
+/** What headers may hold. Others of the same names are those of a proxy, or of HTTP. */
+export const HEADER_KINDS: ReadonlySet<string> = new Set(
+  'total count pages page offset size more last next cursor flag'.split(' '),
+);
+
+/** Headers that count something else than records. The value of `x-search-after` may be on the last page too. */
+export const OTHER_HEADER =
+  /\b(?:after|rate|ratelimit|quota|request|retry|attempt|call|credit|usage|cost|time|byte|content|cache|age|error|warning)\b|^(?:x )?count$/;
+
+/** Headers whose value may be a JSON object, such as `x-pagination`. */
+export const JSON_HEADER = /pag(?:e|ing|inat)|meta|cursor|result|list|total|count/;
+
+/** Words for a count that is an estimate or a lower bound: the relation of Elasticsearch and the like. */
+export const INEXACT =
+  /^(?:gte?|>=?|≥|~|(?:at[ _-]?)?least|lower|min|more|greater|over|approx|estimat|cap|limit|bound|inexact|partial|planned)/i;
+
+/** A number with a mark of an estimate, such as `10000+`, or with separators. */
+export const BOUND =
+  /^(?:(?:[>≥~≈]=?|more than|over|at least|about|approx\w*\.?) *\d[\d,.' ]*[kmb]?|\d[\d,.' ]*[kmb]? *\+|\d{1,3}(?:[,.' ]\d{3})+)$/i;

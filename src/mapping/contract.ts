@@ -1,5 +1,5 @@
-import type { EventOutcome } from './outcome.ts';
 import type { TimeFormat, TimeNotation } from './time.ts';
+import type { EventOutcome } from './values.ts';
 
 /**
  * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
@@ -140,7 +140,7 @@ export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
 /** What a response says about further pages in any field or header that inference knows, whatever is configured. */
 export type Announcements = {
   /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
-  says(read: PageCounts | null): 'more' | 'end' | null;
+  announcedBy(counts: PageCounts | null): 'more' | 'end' | null;
   /** By a flag, or the range of a partial response. */
   readonly flag: 'more' | 'end' | null;
   /**
@@ -155,7 +155,7 @@ export type Announcements = {
   /** Whether a count of records is above 0. */
   readonly hasCount: boolean;
   /** Whether the body is only a list, or an object with no other member. */
-  readonly isBare: boolean;
+  readonly isListOnly: boolean;
   /** Pointer of the number of records on all later pages. */
   readonly remaining: Source;
   /** The position of the page's records in the list, from 0 on, as a range of the response states it. */

@@ -1,18 +1,31 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { memoize } from '../util/memoize.ts';
-import { readText, toWords } from './deletion-text.ts';
+import { classifyNames } from './member-names.ts';
 import {
   describesError,
-  EXCLUDED,
   failureStatusesOf,
   isResourceState,
   type Member,
   reportsFailure,
-  STATISTICS,
   toMembers,
   toSoftFailure,
 } from './soft-failure.ts';
-import { isObject } from './values.ts';
+import { isObject, parseOutcome } from './values.ts';
+import {
+  DELETING_STATUS,
+  DELETION_NAMES,
+  DELETION_TEXTS,
+  FAILED_CODE,
+  IMPERATIVE,
+  NO,
+  NO_NOUN,
+  NO_RESULT,
+  NO_VALUE,
+  NOT_FOUND_CODE,
+  OWN_NOUN,
+  PARTICIPLE,
+  PENDING_STATUS,
+  RESPONSE_NAMES,
+} from './vocabulary.ts';
 
 /** How far a deletion has got. */
 export type DeletionOutcome = 'DELETED' | 'ACCEPTED';
@@ -41,6 +54,8 @@ export function readDeletionOutcome(
   return status === 202 || has('PENDING') ? 'ACCEPTED' : 'DELETED';
 }
 
+type Name = keyof typeof DELETION_NAMES;
+
 /** A member of the body, at any depth. */
 type Part = {
   readonly member: Member;
@@ -62,136 +77,17 @@ type Amount = { readonly rank: number; readonly isSome: boolean };
 /** Objects and arrays within each other that are examined; items of an array; members in total. */
 const [MAX_DEPTH, MAX_ITEMS, MAX_PARTS] = [7, 100, 2000];
 
-/** Whether a name matches, memoized: a service has a few names, and these are many patterns. */
-const named = (pattern: RegExp) => memoize((words) => pattern.test(words));
-
-/** Words of a name that add nothing to its verb, those for any thing, and those for a key. */
-const FILLERS = 'is|was|has|been|successfully|num|number|no|of|total|count|n';
-const THINGS =
-  'list|id|ids|item|row|record|document|object|entity|element|entry|result|resource|detail';
-const OWN = 'api|key|secret|client|credential|token';
-
-/** What may be around a verb: `is deleted`, `number of deleted rows`. */
-const BEFORE = `^(?:(?:${FILLERS}) )*`;
-const AFTER = `(?: (?:${FILLERS}|${THINGS}|${OWN}))*$`;
-
-/** Participles of deletions, and those that may mean less. */
-const DELETED =
-  '(?:delet|remov|destroy|purg|eras|expung|wip|dropp|discard|(?:un|de)register|unlink|revok|invalidat)ed';
-const DISABLED =
-  '(?:deactivat|disabl|archiv|terminat|retir|trash|evict|clear|cancell?|deauthoriz|deprovision)ed|withdrawn';
-
-const PARTICIPLE = new RegExp(`\\b(?:${DELETED}|(${DISABLED}))\\b`);
-const hasParticiple = named(PARTICIPLE);
-const IMPERATIVE =
-  /^(?:delete|remove|revoke|destroy|purge|erase|invalidate|deactivate)(?= )|(?<= )(?:delete|remove|revoke|destroy)$|^(?:deletion|removal|revocation)$/;
-
-/** In a name with a verb of a deletion: it is something else, such as `deleted by`, `delete protection`, `to be deleted`. */
-const NO_RESULT =
-  /\b(?:by|on|user|reason|url|link|href|since|until|after|before|policy|protection|marker|method|permission|enabled|will|would|to|be|can|could|should|allow|auto|include|show|with|last|for|hard|permanently|not|already|previously|if)\b/;
-const TIME = /\b(?:at|date|time|timestamp)\b/;
-const NO_NOUN = new RegExp(`\\b(?:${FILLERS}|${THINGS})\\b`, 'g');
-const OWN_NOUN = new RegExp(`^(?: |${OWN})*$`);
-
-/** Numbers of rows that a database library reports for a deletion, and those that may be 0 after one. */
-const isRows = named(new RegExp(`${BEFORE}(?:\\w+ )?affected${AFTER}|^row ?count$|^update count$`));
-const isPlainRows = named(/^(?:change|n)$/);
-const isOtherRows = named(
-  new RegExp(
-    `${BEFORE}(?:\\w+ )?(?:changed|modified|updated|written|match(?:e|ed)?|processed|success(?:e|ful)?|succeeded)${AFTER}|^(?:num )?row$|^count$`,
-  ),
-);
-
-/** Names of lists, counts and flags of what does not exist. */
-const isMissing = named(
-  new RegExp(
-    `(?:^| )(?:not ?found|not exist(?:ing)?|missing|non ?exist(?:ent|ing)?|unknown|unmatched)${AFTER}|\\b(?:already|previously) (?:${DELETED}|${DISABLED})\\b`,
-  ),
-);
-
-/** Names of flags that say that nothing is deleted yet: it was a trial, or must be confirmed. */
-const isTrial = named(
-  /^(?:is )?(?:dry ?run|simulated?|simulation|preview|what ?if|validate only)$|\bwould\b.*\b(?:delete|remove|revoke)|\b(?:confirm\w*|approval) (?:required|needed)$|^(?:require|need) (?:\w+ )?(?:confirm\w*|approval)$/,
-);
+const namesOf = classifyNames(DELETION_NAMES);
 
 /** What a name says of a member that has something, or that is false or 0. */
-const RULES: readonly (readonly [(words: string) => boolean, 'some' | 'none', Finding])[] = [
-  [isMissing, 'some', 'NOT_FOUND'],
-  [named(/^(?:is |was )?(?:found|existed)$/), 'none', 'NOT_FOUND'],
-  [isTrial, 'some', 'FAILURE'],
-  [named(new RegExp(`\\bnot (?:${DELETED}|${DISABLED})\\b`)), 'some', 'FAILURE'],
-  [
-    named(
-      new RegExp(
-        `${BEFORE}(?:errored|rejected|denied|refused|unsuccessful|invalid|unprocessed|undeleted|(?:version )?conflict)${AFTER}`,
-      ),
-    ),
-    'some',
-    'FAILURE',
-  ],
-  [
-    named(
-      new RegExp(
-        `${BEFORE}failed(?: (?!login|logon|sign|auth|attempt|request|call|try|password)\\w+)*$`,
-      ),
-    ),
-    'some',
-    'FAILURE',
-  ],
-  [
-    named(new RegExp(`${BEFORE}(?:skipped|ignored|unchanged|unaffected|no ?op)${AFTER}`)),
-    'some',
-    'SKIPPED',
-  ],
-  [
-    named(
-      /^(?:is |was )?(?:acknowledged|applied|accepted|executed|performed|allowed|permitted|authori[sz]ed|deletable|removable)$|^can (?:be )?(?:delete|remove|revoke)d?$/,
-    ),
-    'none',
-    'FAILURE',
-  ],
-  [named(/ (?:success|successful|succeeded)$/), 'none', 'FAILURE'],
-  [named(/^(?:data|response|payload|body)$/), 'none', 'FAILURE'],
+const RULES: readonly (readonly [Name, 'some' | 'none', Finding])[] = [
+  ['missing', 'some', 'NOT_FOUND'],
+  ['found', 'none', 'NOT_FOUND'],
+  ['trial', 'some', 'FAILURE'],
+  ['undone', 'some', 'FAILURE'],
+  ['skipped', 'some', 'SKIPPED'],
+  ['done', 'none', 'FAILURE'],
 ];
-
-const isError = named(
-  new RegExp(
-    `^(?!.*\\b(?:last|previous|max|login|on|ignore|report|no)\\b)(?:.* )?(?:error|err|errcode|errno|exception|failure|fault|violation)(?: code)?${AFTER}`,
-  ),
-);
-
-/** Members with a text about the result, those whose text may be about a resource, those with a code, and a type. */
-const isMessage = named(
-  /^(?:(?:error|err|status|response|return|display) )?(?:message|msg|errmsg|errormsg|text|detail|cause|warning)$/,
-);
-const isDescription = named(
-  /^(?:(?:error|err|status) )?(?:description|reason|info|title|note|notice|explanation)$/,
-);
-const isStatus = named(
-  /(?:^| )(?:status|state|phase|result|outcome|code|deletion|removal|revocation)$|^(?:success|ok)$/,
-);
-const isType = named(/^(?:type|type name|kind|severity|level)$/);
-const isWrapper = named(/^(?:data|result|response|payload|body|value|output|return|returning|d)$/);
-
-/** The name of an object that is about the deletion, if it is not the body. */
-const isPlain = named(
-  /^$|(?:^| )(?:data|result|response|payload|body|value|output|return|d|meta|metadata|info|detail|object|raw|operation|task|job|status|deletion|removal|revocation)$|\b(?:delete|remove|revoke)d?\b/,
-);
-const isComplete = named(/^(?:is )?(?:done|completed?|finished)$/);
-
-/** A status that is not the final one, and one that a key cannot have before its deletion. */
-const PENDING =
-  /^(?:pending|(?:en)?queued|scheduled|accepted|submitted|in ?progress|processing|running|(?:not ?)?started|initiated|waiting)$/;
-const DELETING =
-  /^(?:deleting|removing|revoking|terminating|pending deletion|deletion (?:pending|scheduled))$/;
-
-/** The ID of a resource, and what describes it. With both, or two of the latter, an object is a resource. */
-const isId = named(
-  /^(?:(?:client|key|api key|secret|token|application|resource|record|credential) )?(?:id|uuid|uid|guid|arn)$/,
-);
-const describesResource = named(
-  /^(?:\w+ )?(?:name|label|scope|prefix|role|owner|hint|fingerprint|permission)$|\b(?:created?|creation|updated?|modified|used|issued|expired?|expiry|expiration)\b.*\b(?:at|on|by|time|date|timestamp)$|^(?:created|expire|expiry|expiration)$/,
-);
 
 /** Lists the members of a body, but not those in a resource, nor what repeats the query. */
 function listParts(body: unknown, clientId: string): readonly Part[] {
@@ -200,16 +96,18 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
     if (depth > MAX_DEPTH || parts.length > MAX_PARTS) return;
     if (Array.isArray(value))
       for (const item of value.slice(0, MAX_ITEMS)) visit(item, parent, depth + 1, true);
-    const isText = parent === '' || isError(parent) || isMessage(parent);
+    const names = namesOf(parent);
+    const isText = parent === '' || names.has('error') || names.has('message');
     const texts = typeof value === 'string' && isText ? [{ words: 'message', value }] : [];
     const members = [...texts, ...toMembers(value)];
-    const hasId = members.some(({ words }) => isId(words));
+    const hasId = members.some(({ words }) => namesOf(words).has('id'));
     const hasList = members.some((member) => Array.isArray(member.value));
-    const described = members.filter(({ words }) => describesResource(words)).length;
+    const described = members.filter(({ words }) => namesOf(words).has('describesResource')).length;
     // `{"deleted": {"id": "k", "revoked": false}}` has the key as it was.
-    const isDeleted = hasParticiple(parent);
+    const isDeleted = names.has('participle');
     const isResource = described + Number(hasId) > 1 || (hasId && isDeleted);
-    const of = isResource ? 'resource' : STATISTICS.test(parent) ? 'statistics' : 'result';
+    const isStatistics = RESPONSE_NAMES.statistics.test(parent);
+    const of = isResource ? 'resource' : isStatistics ? 'statistics' : 'result';
     const context = { parent, of, isListed: isListed || isDeleted, hasId, hasList } as const;
     const own = isObject(value) && Object.hasOwn(value, clientId) ? value[clientId] : null;
     if (!isResource && typeof own !== 'object')
@@ -220,8 +118,8 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
       if (!isState) parts.push({ member, ...context });
       if (isResource) continue;
-      if (typeof inner === 'object' && !EXCLUDED.test(words))
-        visit(inner, isError(parent) ? parent : words, depth + 1, isListed);
+      if (typeof inner === 'object' && !RESPONSE_NAMES.excluded.test(words))
+        visit(inner, names.has('error') ? parent : words, depth + 1, isListed);
     }
   };
   visit(body, '', 0, false);
@@ -231,65 +129,105 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
 function judge(part: Part): readonly Finding[] {
   const { member, parent, of, isListed } = part;
   const { words, value } = member;
+  const names = namesOf(words);
   const isResource = of === 'resource';
   const isHttpStatus = failureStatusesOf(member).length > 0;
   if (isResource && isListed) return isHttpStatus ? ['FAILURE'] : [];
   const amount = amountOf(value);
   const findings: Finding[] = RULES.filter(
     ([name, when]) =>
-      when === amount && name(words) && (!isResource || name === isMissing || name === isTrial),
+      when === amount && names.has(name) && (!isResource || name === 'missing' || name === 'trial'),
   ).map(([, , finding]) => finding);
-  findings.push(...countDeleted(part, amount));
-  if (!isResource && isError(words) && describesError(value)) findings.push('FAILURE');
+  findings.push(...countDeleted(part, names, amount));
+  if (!isResource && names.has('error') && describesError(value)) findings.push('FAILURE');
   if (of === 'statistics') return findings;
-  if (!isResource && isPlain(parent) && isComplete(words) && amount === 'none')
+  if (!isResource && isPlain(parent) && names.has('complete') && amount === 'none')
     findings.push('PENDING');
   // A key may have had errors: `{"id": "k", "name": "ci", "errors": 3}`.
   const isNumber = typeof value === 'number' && !isHttpStatus;
   if (reportsFailure(member) && !(isResource && isNumber)) findings.push('FAILURE');
   if (/\bcode$/.test(words) && typeof value === 'number' && value < 0) findings.push('FAILURE');
-  return typeof value === 'string' ? [...findings, ...judgeText(part, value)] : findings;
+  return typeof value === 'string' ? [...findings, ...judgeText(part, names, value)] : findings;
+}
+
+/** Whether an object of this name is about the deletion. */
+function isPlain(parent: string): boolean {
+  return namesOf(parent).has('plain');
 }
 
 function judgeText(
-  { member: { words }, parent, of, hasId }: Part,
+  { parent, of, hasId }: Part,
+  names: ReadonlySet<Name>,
   text: string,
 ): readonly Finding[] {
   const word = toWords(text);
-  if (isStatus(words) && DELETING.test(word)) return ['PENDING'];
-  const isState = of === 'result' && isPlain(parent) && (isStatus(words) || hasParticiple(words));
-  if (isState && PENDING.test(word)) return ['PENDING'];
+  if (names.has('status') && DELETING_STATUS.test(word)) return ['PENDING'];
+  const isState =
+    of === 'result' && isPlain(parent) && (names.has('status') || names.has('participle'));
+  if (isState && PENDING_STATUS.test(word)) return ['PENDING'];
   const isResult =
-    isStatus(words) ||
-    isError(parent) ||
-    isWrapper(words) ||
-    isError(words) ||
-    (hasParticiple(words) && amountOf(text) === 'none') ||
-    (isType(words) && /error|exception|fault|fail|not ?found/.test(word)) ||
-    (isDescription(words) && !hasId);
-  const finding = isMessage(words) || (of === 'result' && isResult) ? readText(text) : null;
+    (['status', 'wrapper', 'error'] as const).some((name) => names.has(name)) ||
+    namesOf(parent).has('error') ||
+    (names.has('participle') && amountOf(text) === 'none') ||
+    (names.has('type') && /error|exception|fault|fail|not ?found/.test(word)) ||
+    (names.has('description') && !hasId);
+  const finding = names.has('message') || (of === 'result' && isResult) ? readText(text) : null;
   return finding === null ? [] : [finding];
+}
+
+/** Longer texts are cut. */
+const MAX_LENGTH = 1000;
+
+/** Reads a text or a code about a deletion; null if it says nothing of it, or that it was done. A quoted part is a name. */
+function readText(given: string): 'NOT_FOUND' | 'FAILURE' | 'PENDING' | null {
+  const text = given.slice(0, MAX_LENGTH).trim();
+  if (/\s/.test(text))
+    return readProse(text.replace(/"[^"]*"|`[^`]*`|(?<=^|\s)['‘][^'’]*['’](?=$|[\s.,])/g, '""'));
+  const code = toWords(text);
+  if (NOT_FOUND_CODE.test(code)) return 'NOT_FOUND';
+  return FAILED_CODE.test(code) ? 'FAILURE' : readProse(code);
+}
+
+/** A name or a code in words: `not found` for `NOT_FOUND`, `not-found` and `notFound`. */
+function toWords(code: string): string {
+  return code
+    .slice(0, MAX_LENGTH)
+    .replace(/[\s_-]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
+    .toLowerCase();
+}
+
+function readProse(text: string): ReturnType<typeof readText> {
+  const { undone, done, notFound, denied, failed, pending } = DELETION_TEXTS;
+  const rest = text.replace(undone, (match) => ' '.repeat(match.length));
+  const [doneAt, notFoundAt] = [rest.search(done), text.search(notFound)];
+  if (notFoundAt >= 0 && (doneAt < 0 || doneAt > notFoundAt))
+    return denied.test(text) ? 'FAILURE' : 'NOT_FOUND';
+  if (rest !== text) return 'FAILURE';
+  if (doneAt >= 0) return null;
+  if (denied.test(text) || failed.test(text) || parseOutcome(text) === 'FAILURE') return 'FAILURE';
+  return pending.test(text) ? 'PENDING' : null;
 }
 
 /** What a member says of the number of deleted things. Rows of several statements, in a list, may be 0. */
 function countDeleted(
   { member: { words, value }, parent, of, isListed, hasId, hasList }: Part,
+  names: ReadonlySet<Name>,
   amount: ReturnType<typeof amountOf>,
 ): readonly Amount[] {
   const isSome = amount === 'some';
   if (of === 'resource') {
     const isFlag = /^(?:is )?(?:deleted|removed|destroyed)$/.test(words);
-    const isResult = isFlag || (isRows(words) && words.includes('affected'));
+    const isResult = isFlag || (names.has('rows') && words.includes('affected'));
     return isResult && amount === 'none' ? [{ rank: 0, isSome }] : [];
   }
-  if (isRows(words) || (isPlainRows(words) && isPlain(parent))) {
+  if (names.has('rows') || (names.has('plainRows') && isPlain(parent))) {
     // Python's -1 is an unknown number of rows.
     const isUnknown = typeof value === 'number' && value < 0;
     return isUnknown || amount === null || amount === 'empty'
       ? []
       : [{ rank: Number(isListed), isSome }];
   }
-  if (isOtherRows(words)) {
+  if (names.has('otherRows')) {
     const isSuccess = words.includes('succe');
     const isOther =
       (isSuccess ? typeof value === 'boolean' : typeof value === 'object') ||
@@ -299,7 +237,7 @@ function countDeleted(
   }
   const rank = rankOf(words, value);
   if (rank === null) return [];
-  if (TIME.test(words)) return isSome ? [{ rank: 2, isSome }] : [];
+  if (names.has('time')) return isSome ? [{ rank: 2, isSome }] : [];
   // Without an ID, null is a list (Go), or the ID of what was not deleted.
   if (amount === null && (value !== null || hasId)) return [];
   return [{ rank, isSome }];
@@ -327,16 +265,12 @@ function weigh(amounts: readonly Amount[]): boolean | null {
     : decisive.some(({ isSome }) => isSome);
 }
 
-/** A text that means "no", or "not" something. Others may be the ID of what was deleted. */
-const NO =
-  /^(?:0+|n|no|none|never|nothing|false|ko|nok|ng|fail(?:ed|ure)?|error|denied|refused|rejected)$|^not[ _]/i;
-
 /** Whether a value is an amount of something, of nothing, or an empty list; null if it says neither. */
 function amountOf(value: unknown): 'some' | 'none' | 'empty' | null {
   if (typeof value === 'boolean') return value ? 'some' : 'none';
   if (typeof value === 'number') return value > 0 ? 'some' : 'none';
   if (typeof value === 'string') {
-    if (/^(?:|-|n\/a|null)$/i.test(value)) return null;
+    if (NO_VALUE.test(value)) return null;
     return NO.test(value) || /^not[A-Z]/.test(value) ? 'none' : 'some';
   }
   if (typeof value !== 'object' || value === null) return null;
@@ -366,7 +300,7 @@ function unwrap(body: unknown): unknown {
     ({ words, value }) => value !== null && !/^(?:jsonrpc|id|odata context)$/.test(words),
   );
   const [only, ...others] = members;
-  return only !== undefined && others.length === 0 && isWrapper(only.words)
+  return only !== undefined && others.length === 0 && namesOf(only.words).has('wrapper')
     ? unwrap(only.value)
     : body;
 }

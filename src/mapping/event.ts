@@ -7,12 +7,10 @@ import type {
   PartyPart,
   Pointers,
 } from './contract.ts';
-import { compilePointer, type PointerReader } from './json-pointer.ts';
-import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
+import { compilePointer, compilePointers, isPointers, type PointerReader } from './json-pointer.ts';
 import { listEntries, type RecordEntry } from './read-entry.ts';
-import { compilePointers, isPointers } from './read-source.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
-import { toText } from './values.ts';
+import { type EventOutcome, parseHttpStatus, parseOutcome, toText } from './values.ts';
 
 /** The actor or the target of an event. */
 export type Party = Readonly<Record<PartyPart, string | null>> & {

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import type { LazyListContract, Source } from './contract.ts';
-import { compilePointer } from './json-pointer.ts';
+import { compilePointer, readSource } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import {
   type Announcement,
@@ -18,9 +18,9 @@ import {
   readAnnouncement,
   readNextPage,
 } from './next-page.ts';
-import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
+import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
 export type ListItem = {
@@ -157,14 +157,6 @@ export function readListPage<Item extends ListItem>(
 /** Statuses of a response that may have nothing to return. Others say that something is there, or not yet. */
 const COMPLETE = /^20[0345]$/;
 
-/** Members whose text may say why there is no list. */
-const EXPLANATION =
-  /\b(?:err|error|errmsg|errcode|exception|fault|problem|reason|message|msg|detail|description|title|status|state|code|result)\b/;
-
-/** Values of those that say that nothing is wrong. */
-const NOTHING_WRONG =
-  /^(?:|0+|2\d\d|ok(?:ay)?|success\w*|done|complete[d]?|none|null|false|empty|no (?:(?:more|matching|new|such|audit|log|event|activity) )*(?:record|result|event|log|entr|data|item|row|match|activit)\w*(?: (?:were |was )?(?:found|available))?)\W*$/i;
-
 /**
  * Whether a response without the list is a page without records: it has no body, or services that leave out what is empty
  * sent it. A list that was renamed must not look empty, so the rest of the body may neither hold another value that could
@@ -175,8 +167,8 @@ function isEmptyPage(
   { body, status }: UpstreamResponse,
   isFirst: boolean,
 ): boolean {
-  const { hasCount, hasNext, says } = announcements();
-  const isNotEnd = hasNext || !isFirst || says({ pages: 1, records: 0 }) === 'more';
+  const { hasCount, hasNext, announcedBy } = announcements();
+  const isNotEnd = hasNext || !isFirst || announcedBy({ pages: 1, records: 0 }) === 'more';
   if (hasCount || !(COMPLETE.test(String(status)) || (status === 206 && isNotEnd))) return false;
   if (body === null) return true;
   let value: unknown = pointer === null ? undefined : body;
@@ -185,7 +177,8 @@ function isEmptyPage(
     for (const [key, other] of Object.entries(value)) {
       const { pointerToken, words } = splitMemberName(key);
       if (pointerToken === token) continue;
-      const mayExplain = EXPLANATION.test(words) && !NOTHING_WRONG.test(String(other));
+      const mayExplain =
+        RESPONSE_NAMES.explanation.test(words) && !NOTHING_WRONG.test(String(other));
       if ((typeof other === 'object' && other !== null) || mayExplain) return false;
     }
     value = compilePointer(`/${token}`)(value) ?? null;

@@ -18,19 +18,23 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
   ['desc', 'description'],
 ]);
 
-/** Characters of a key that are examined. Keys that are names are shorter. */
-const MAX_LENGTH = 80;
+/** Keys that are names are shorter. Of others, 80 characters are examined. */
+const TOO_LONG = /^(.{80}).+/s;
 
 /** Splits a key into words, see `memoize`. */
 export const splitMemberName = memoize((key) => ({
   /** The key, escaped for a JSON pointer (RFC 6901, section 3). */
   pointerToken: key.replaceAll('~', '~0').replaceAll('/', '~1'),
-  /** In lower case and singular, separated by spaces: `created at` for `createdAt`, `created_at`, `CREATED-AT`. */
+  /**
+   * In lower case and singular, separated by spaces: `created at` for `createdAt`, `created_at`, `CREATED-AT`. The `@`
+   * of an e-mail address, and the end of a text that was cut, are a `…`: such words are not cached.
+   */
   words: key
-    .slice(0, MAX_LENGTH)
+    .replace(TOO_LONG, '$1…')
+    .replace(/(?<!^)@/g, '… ')
     .replace(/(\p{Ll}|\d)(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1$3 $2$4')
     .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
+    .split(/[^\p{L}\p{N}…]+/u)
     .filter((word) => word !== '')
     .flatMap((word) => splitJoined(word, new Set()) ?? [word])
     .map(toSingular)
@@ -63,4 +67,15 @@ function toSingular(word: string): string {
 /** The words of the last token of a pointer. */
 export function lastWords(pointer: string): string {
   return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
+}
+
+/** Creates a function that lists the patterns that match the words of a name. Cached, see `memoize`. */
+export function classifyNames<Patterns extends Readonly<Record<string, RegExp>>>(
+  patterns: Patterns,
+): (words: string) => ReadonlySet<keyof Patterns> {
+  return memoize((words) => {
+    const found = new Set<keyof Patterns>();
+    for (const name in patterns) if (patterns[name]?.test(words)) found.add(name);
+    return found;
+  });
 }

@@ -1,9 +1,9 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { readLinkHeader } from '../util/link-header.ts';
 import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
+import { compilePointers, isAbsent, readLinkHeader, readSource } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
-import { compilePointers, isAbsent, readSource } from './read-source.ts';
 import { toFlag, toText } from './values.ts';
+import { SIZE_PARAMETER } from './vocabulary.ts';
 
 /**
  * How to request a page other than the first: the service's link, or a query parameter. `preceding` counts what precedes
@@ -72,7 +72,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
   const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
   // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
-  const isEnd = hasNext ? announcements.says(read) === 'end' : announced === 'end';
+  const isEnd = hasNext ? announcements.announcedBy(read) === 'end' : announced === 'end';
   if (isEnd && !isMore) return null;
   const next = readByStyle(response, page, read, isMore);
   const missing = (entry: string) => ({
@@ -104,7 +104,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
 export function readAnnouncement(response: UpstreamResponse, page: PageFacts): Announcement {
   const read = countRead(response, page);
   const flag = readFlag(response, page);
-  const said = page.announcements.says(read);
+  const said = page.announcements.announcedBy(read);
   // Counts show that a page was skipped, whatever a flag says.
   const isSkipped = page.request.token !== null && isBehind(response, page, read).includes(true);
   if (flag === 'more' || said === 'more' || isSkipped) return 'more';
@@ -139,7 +139,7 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   const read = countRead(response, page);
   const { paging, total } = page.entryNames;
   const [isTotal, isPages] = isBehind(response, page, read);
-  const { firstOfMore, hasNext, isInexact, says } = page.announcements;
+  const { firstOfMore, hasNext, isInexact, announcedBy } = page.announcements;
   const isFlag = readFlag(response, page) === 'more' || firstOfMore === 'more';
   const found = [
     ...(isFlag ? [`${paging}.more`] : []),
@@ -148,7 +148,7 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   ];
   if (found.length > 0) return found;
   // The number of remaining records, or an estimate.
-  if (isInexact || says(read) === 'more') return [total];
+  if (isInexact || announcedBy(read) === 'more') return [total];
   return hasNext ? [`${paging}.next`] : [];
 }
 
@@ -335,17 +335,14 @@ function readPosition(response: UpstreamResponse, { paging, request, total }: Pa
   return request.token !== null && 'value' in request.token ? Number(request.token.value) : start;
 }
 
-/** Names of query parameters for the page size, as words. */
-const SIZE_NAMES = /\b(?:limit|size|per page|top|take|first|row|count|max result)$/;
-
 /** Whether as many records were returned as were requested, and nothing says whether there are more. */
 function isOfRequestedSize({ paging, request, announcements, length, total }: PageFacts): boolean {
   const isFull = length > 0 && requestedSize(request, paging) === String(length);
-  return isFull && total === null && announcements.isBare;
+  return isFull && total === null && announcements.isListOnly;
 }
 
 function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {
   const isSize = ({ name }: { readonly name: string }) =>
-    name === size || SIZE_NAMES.test(splitMemberName(name).words);
+    name === size || SIZE_PARAMETER.test(splitMemberName(name).words);
   return parameters.findLast(isSize)?.value;
 }

@@ -1,6 +1,5 @@
-import { tracePointer } from './json-pointer.ts';
+import { pointerMembers, tracePointer } from './json-pointer.ts';
 import { type ListItem, type ListPage, SAMPLE_SIZE } from './list-page.ts';
-import { pointerMembers } from './read-source.ts';
 import { isObject, toText } from './values.ts';
 
 /** An entry of a contract that has pointers relative to a record. */

@@ -2,49 +2,19 @@ import { GatewayError, MESSAGES } from '../errors.ts';
 import { failureOf, type Operation, toStatusError } from '../upstream/status.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { splitMemberName } from './member-names.ts';
-import { parseHttpStatus, parseOutcome } from './outcome.ts';
-import { isObject } from './values.ts';
+import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
+import {
+  HTTP_FAILURE,
+  NEGATION,
+  NO_ERROR,
+  NOT_EXECUTED,
+  RESOURCE_STATE,
+  RESPONSE_NAMES,
+} from './vocabulary.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
 export const CONTRACT_HINT =
   'Save a response and run `keytrail learn --from response.json` to see what is found; then map it in a contract file (KEYTRAIL_CONTRACT).';
-
-/** Names of success flags. */
-const SUCCESS_FLAGS = /^(?:is )?(?:success|successful|ok|succeeded)$/;
-
-/** Names of members that describe an error, if there is one. */
-const ERROR_MEMBERS = /^error(?: (?:code|message))?$|^(?:is )?failed$|^failure$/;
-
-/** Names of members that hold an outcome in words or an HTTP status. */
-const STATUS_MEMBERS =
-  /^(?:result|outcome|(?:http |response )?status|(?:(?:error|err|http|http status|status|response|result|return|ret) )?code|errcode|retcode)$/;
-
-/** Names of the ID of a resource. The ID of a request or trace does not count: it may be next to a status. */
-const RESOURCE_ID = /^(?:(?:client|key|api key|secret) )?id$/;
-
-/** Names of objects that repeat the query, or are about something else. Their members are ignored. */
-export const EXCLUDED =
-  /\b(?:filter|query|parameter|param|criteria|search|request|option|permission|link|facet|shard|paging|pagination)\b/;
-
-/** Names of objects that contain statistics. Only counts of a deletion and of its errors are read there. */
-export const STATISTICS = /\b(?:stat|statistic|summary|total|count)\b/;
-
-/** Values of an error member that mean "no error". */
-const NO_ERROR =
-  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^success|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail).*\bsuccess).*\bsuccess/i;
-
-/** Values that mean that the request was not executed, in addition to the failures that `parseOutcome` recognises. */
-const NOT_EXECUTED =
-  /^(?:no|not[ _-]?(?:found|removed|revoked|exist(?:s|ing)?|supported|implemented|possible|eligible.*|able.*))$/i;
-
-/** A negation. As the value of a success flag, any negation is a failure: `{"deleted": "not_yet"}`. */
-const NEGATION = /^(?:not|Not|NOT)(?:[ _-]|[A-Z])/;
-
-/** Values of the `status` of a resource that describe its state, and no failure: a deleted key may be blocked. */
-const RESOURCE_STATES = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
-
-/** An HTTP status of a failure, or a code that begins with one: `404`, `40401`, `404 Not Found`, `HTTP/1.1 404 Not Found`. */
-const HTTP_FAILURE = /^(?:HTTP\/\d(?:\.\d)? )?[45]\d\d(?:\d\d| [A-Za-z][\w '-]*)?$/;
 
 /** Members examined per object. A status response has a few, not thousands. */
 const MAX_MEMBERS = 500;
@@ -58,7 +28,7 @@ const MAX_MEMBERS = 500;
 export function throwOnSoftFailure(
   { body, status }: Pick<UpstreamResponse, 'body' | 'status'>,
   operation: Operation,
-  errorMembers = ERROR_MEMBERS,
+  errorMembers = RESPONSE_NAMES.error,
 ) {
   const members = listMembers(body);
   if (body !== false && !members.some((member) => reportsFailure(member, errorMembers))) return;
@@ -92,8 +62,11 @@ export type Member = { readonly words: string; readonly value: unknown };
 function listMembers(body: unknown): readonly Member[] {
   const members = toMembers(body);
   const nested = members.flatMap(({ words, value }) => {
-    const inner = EXCLUDED.test(words) || STATISTICS.test(words) ? [] : toMembers(value);
-    const isResource = inner.some((member) => RESOURCE_ID.test(member.words));
+    const inner =
+      RESPONSE_NAMES.excluded.test(words) || RESPONSE_NAMES.statistics.test(words)
+        ? []
+        : toMembers(value);
+    const isResource = inner.some((member) => RESPONSE_NAMES.id.test(member.words));
     return isResource ? inner.filter((member) => !isResourceState(member)) : inner;
   });
   return [...members, ...nested];
@@ -108,16 +81,19 @@ export function toMembers(value: unknown): readonly Member[] {
 
 /** Whether a member is the state of a resource and no failure, if it is one of a resource. */
 export function isResourceState({ words, value }: Member): boolean {
-  return words === 'status' && typeof value === 'string' && RESOURCE_STATES.test(value);
+  return words === 'status' && typeof value === 'string' && RESOURCE_STATE.test(value);
 }
 
 /** Whether a member reports a failure: an error, a success flag that is false, or a status. */
-export function reportsFailure({ words, value }: Member, errorMembers = ERROR_MEMBERS): boolean {
+export function reportsFailure(
+  { words, value }: Member,
+  errorMembers = RESPONSE_NAMES.error,
+): boolean {
   if (errorMembers.test(words)) return describesError(value);
   const isFailure = isRefusal(value);
   const text = typeof value === 'object' ? '' : String(value);
-  if (SUCCESS_FLAGS.test(words)) return isFailure || NEGATION.test(text) || text === '0';
-  return STATUS_MEMBERS.test(words) && (isFailure || HTTP_FAILURE.test(text));
+  if (RESPONSE_NAMES.success.test(words)) return isFailure || NEGATION.test(text) || text === '0';
+  return RESPONSE_NAMES.status.test(words) && (isFailure || HTTP_FAILURE.test(text));
 }
 
 /** Whether a value means that the request was not executed: false, or a word such as `failed`, `no`, `not_found`. */
@@ -129,7 +105,9 @@ export function isRefusal(value: unknown): boolean {
 
 /** The status of a failure that a member holds, if any. */
 export function failureStatusesOf({ words, value }: Member): readonly number[] {
-  return STATUS_MEMBERS.test(words) && parseHttpStatus(value) === 'FAILURE' ? [Number(value)] : [];
+  return RESPONSE_NAMES.status.test(words) && parseHttpStatus(value) === 'FAILURE'
+    ? [Number(value)]
+    : [];
 }
 
 /** Whether the value of a member that describes an error means that there is one. */

@@ -1,8 +1,8 @@
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import { isObject } from '../mapping/values.ts';
 import { digest } from '../util/digest.ts';
+import { visitInTurns } from '../util/event-loop.ts';
 import { memoizeByObject } from '../util/memoize.ts';
-import { visitInTurns } from '../util/turns.ts';
 
 /** Where an item was. Lists grow and ids may repeat, so one of these alone would not find the item again. */
 export type ItemPosition = {

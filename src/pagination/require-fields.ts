@@ -3,8 +3,8 @@ import type { AuditPage } from '../mapping/audit-page.ts';
 import type { FilterField } from '../mapping/event.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { hasValue, stateWithoutValue } from '../mapping/read-entry.ts';
+import { visitInTurns } from '../util/event-loop.ts';
 import { memoizeByObject } from '../util/memoize.ts';
-import { visitInTurns } from '../util/turns.ts';
 import type { EventFilter } from './select-events.ts';
 
 /**

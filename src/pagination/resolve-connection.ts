@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { NextPage } from '../mapping/next-page.ts';
+import { TURN_SIZE, visitInTurns } from '../util/event-loop.ts';
 import { lazy } from '../util/memoize.ts';
-import { TURN_SIZE, visitInTurns } from '../util/turns.ts';
 import { decodeCursor, type Edge, encodeCursor, encodePageCursor } from './cursor.ts';
 import { type FetchedPage, type FetchPage, fetchPages, lastFilled } from './fetch-pages.ts';
 import { type ItemSelector, selectAllItems } from './select-events.ts';

@@ -1,8 +1,8 @@
 import type { AuditContract, DeepPartial } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { EventOutcome } from '../mapping/outcome.ts';
 import type { Instant } from '../mapping/time.ts';
+import type { EventOutcome } from '../mapping/values.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 
 /** Conditions on an event. One that is null or omitted does not apply. */

@@ -7,7 +7,7 @@ import type { Instant } from '../mapping/time.ts';
 import { type FetchPage, fetchPages, toPagingError } from '../pagination/fetch-pages.ts';
 import { DIGEST_LENGTH, identityText } from '../pagination/find-item.ts';
 import { digest } from '../util/digest.ts';
-import { visitInTurns } from '../util/turns.ts';
+import { visitInTurns } from '../util/event-loop.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
 import { createKnownMatcher, type KnownMatcher } from './match-known.ts';
 

@@ -2,7 +2,7 @@ import { digest } from '../util/digest.ts';
 import type { Caller } from '../util/fair-share.ts';
 import type { CircuitState } from './types.ts';
 
-/** What a call says about the service; `ignored`: nothing, because the client disconnected, or its request has spoken already. */
+/** What a call says about the service; `ignored`: nothing, because the client disconnected, or another call of the same request was counted. */
 export type Verdict = 'success' | 'failure' | 'ignored';
 
 /** Permission to make one attempt. */

@@ -10,9 +10,6 @@ import type { UpstreamResponse } from './types.ts';
  */
 export type BodyKind = 'json' | 'list' | 'text' | 'any';
 
-/** The deepest nesting of arrays and objects that is accepted. */
-export const MAX_DEPTH = 64;
-
 /**
  * Decodes a 2xx response. The body decides how, as services often send a wrong content type. That only keeps
  * invalid JSON from being accepted as plain text, unless everything is accepted.
@@ -42,6 +39,35 @@ function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
   }
 }
 
+/** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
+export function toGatewayError(
+  { status, headers }: RawResponse,
+  failure: FailureStatus,
+  request: Pick<HttpRequest, 'method' | 'headers'>,
+  now: () => number,
+): GatewayError {
+  const operation = request.method === 'GET' ? 'read' : 'deletion';
+  return toStatusError(failure, 'authorization' in request.headers ? operation : 'login', {
+    upstreamStatus: status,
+    retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers['retry-after'], now),
+  });
+}
+
+/** Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. */
+export function readRetryAfter(
+  header: string | string[] | undefined,
+  now: () => number,
+): number | undefined {
+  const text = String(header);
+  const isDate = text.endsWith('GMT');
+  if (!isDate && !/^\d+$/.test(text)) return undefined;
+  const seconds = isDate ? Math.ceil((Date.parse(text) - now()) / 1000) : Number(text);
+  return seconds < 2 ** 31 ? Math.max(0, seconds) : undefined; // false for NaN, an invalid date
+}
+
+/** The deepest nesting of arrays and objects that is accepted. */
+export const MAX_DEPTH = 64;
+
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -61,7 +87,7 @@ export function decodeUtf8(body: Buffer): string {
  * declared charset. NUL and ESC are in no JSON, but in texts in UTF-16 and ISO-2022-JP.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is in none of these.
  */
-function decodeText(body: Buffer, contentType: unknown): string {
+export function decodeText(body: Buffer, contentType: unknown): string {
   const declared = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(String(contentType))?.[1];
   const charset = UTF_16[body.toString('latin1', 0, 2)] ?? declared;
   if (charset === undefined || /^utf-?8$/i.test(charset)) return decodeUtf8(body);
@@ -115,30 +141,4 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   const source = context?.source ?? '';
   return /^-?\d+$/.test(source) || !Number.isFinite(value) ? source : value;
-}
-
-/** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
-export function toGatewayError(
-  { status, headers }: RawResponse,
-  failure: FailureStatus,
-  request: Pick<HttpRequest, 'method' | 'headers'>,
-  now: () => number,
-): GatewayError {
-  const operation = request.method === 'GET' ? 'read' : 'deletion';
-  return toStatusError(failure, 'authorization' in request.headers ? operation : 'login', {
-    upstreamStatus: status,
-    retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers['retry-after'], now),
-  });
-}
-
-/** Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. */
-export function readRetryAfter(
-  header: string | string[] | undefined,
-  now: () => number,
-): number | undefined {
-  const text = String(header);
-  const isDate = text.endsWith('GMT');
-  if (!isDate && !/^\d+$/.test(text)) return undefined;
-  const seconds = isDate ? Math.ceil((Date.parse(text) - now()) / 1000) : Number(text);
-  return seconds < 2 ** 31 ? Math.max(0, seconds) : undefined; // false for NaN, an invalid date
 }

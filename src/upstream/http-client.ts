@@ -2,8 +2,8 @@ import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/
 import buildConnector from 'undici/lib/core/connect.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { digest } from '../util/digest.ts';
+import { createTickBarrier, createTurns } from '../util/event-loop.ts';
 import { callerOf, identifyCaller } from '../util/fair-share.ts';
-import { createTickBarrier, createTurns } from '../util/turns.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';

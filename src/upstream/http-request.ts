@@ -1,14 +1,8 @@
 import type { Dispatcher } from 'undici';
+import errors from 'undici/lib/core/errors.js';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
 import type { Caller } from '../util/fair-share.ts';
 import { VERSION } from '../util/version.ts';
-import {
-  codeOf,
-  isCertificateRejection,
-  isHeadersOverflow,
-  isInvalidHttp,
-  isMisuse,
-} from './classify-undici-error.ts';
 import type { FairDispatcher } from './fair-dispatcher.ts';
 import {
   type BodyScanner,
@@ -258,9 +252,14 @@ export function sendRequest(
         },
         onResponseError(_, error) {
           if (isSettled) return;
-          if (isMisuse(error)) fail(error);
-          else if (isHeadersOverflow(error)) refuse('HEADERS_TOO_LARGE', HEADERS_TOO_LARGE);
-          else if (isInvalidHttp(error, response === undefined)) refuse('NOT_HTTP');
+          // A length mismatch in the head means two lengths; later, a truncated body.
+          const hasTwoLengths =
+            response === undefined && error instanceof errors.ResponseContentLengthMismatchError;
+          if (error instanceof errors.InvalidArgumentError)
+            fail(error); // our bug
+          else if (error instanceof errors.HeadersOverflowError)
+            refuse('HEADERS_TOO_LARGE', HEADERS_TOO_LARGE);
+          else if (error instanceof errors.HTTPParserError || hasTwoLengths) refuse('NOT_HTTP');
           else if (response !== undefined) refuse('TRUNCATED');
           else {
             if (isCertificateRejection(error)) isSent = false;
@@ -282,4 +281,19 @@ function abort(controller: Dispatcher.DispatchController, error: Error): void {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+/**
+ * Whether the service rejected our client certificate. Under TLS 1.3 it may do so after the request was sent (RFC 8446,
+ * section 6.2). It discards what it received, so the request is safe to retry. Node derives these codes from OpenSSL's
+ * names of the alerts.
+ */
+function isCertificateRejection(error: Error): boolean {
+  return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
+}
+
+/** Node's error code, such as ECONNREFUSED: unlike the message, it contains no host name. */
+function codeOf(error: Error): string | undefined {
+  const code = String(Object(error).code);
+  return /^[A-Z\d_]+$/.test(code) ? code : undefined;
 }

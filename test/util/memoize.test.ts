@@ -30,6 +30,7 @@ describe('a memoized function of a key', () => {
     ['ipv4', 1],
     ['__proto__', 1],
     ['ann@example.com', 2],
+    ['josé@example.com', 2],
     ['sk-live-7Fq2', 2],
     ['5f2c9a71', 2],
     ['1700000000', 2],

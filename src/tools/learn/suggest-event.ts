@@ -1,4 +1,4 @@
-import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/outcome.ts';
+import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/values.ts';
 import { areAll, type Candidate, isTimeText, lastWords, type Suggestion } from './candidates.ts';
 import { isSurrounding } from './suggest-party.ts';
 

@@ -3,9 +3,8 @@ import { EVENT_FIELDS, type EventField, readPointers } from '../../inference/eve
 import type { AuditContract, ConfiguredContract, Split } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { lastWords } from '../../mapping/member-names.ts';
-import { parseHttpStatus, parseOutcome } from '../../mapping/outcome.ts';
 import { compileTime, parseTime, type TimeNotation } from '../../mapping/time.ts';
-import { isObject } from '../../mapping/values.ts';
+import { isObject, parseHttpStatus, parseOutcome } from '../../mapping/values.ts';
 
 /** The fields whose values stay. All others are personal, or may be. */
 const KEPT_FIELDS = ['occurredAt', 'action', 'actor.type', 'target.type', 'outcome'];

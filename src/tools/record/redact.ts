@@ -1,13 +1,12 @@
 import { type EnvelopeField, listEnvelopeFields } from '../../inference/envelope.ts';
 import type { AuditContract, ConfiguredContract, LoginContract } from '../../mapping/contract.ts';
+import { parseHeader, readLinkHeader, readRange } from '../../mapping/json-pointer.ts';
 import { decodeJwtClaims } from '../../mapping/login.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
-import { parseHeader, readRange } from '../../mapping/read-source.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isObject, toFlag, toText } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { readLinkHeader } from '../../util/link-header.ts';
 import { createCredentialSearch } from './credentials.ts';
 import { findDataKeys } from './data-keys.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';

@@ -1,9 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { unescape as decodePercent } from 'node:querystring';
 import { GENERIC_TYPE } from '../../inference/classify-paths.ts';
-import { parseHttpStatus } from '../../mapping/outcome.ts';
 import { detectFormat, isLocalTime, parseTime } from '../../mapping/time.ts';
-import { toText } from '../../mapping/values.ts';
+import { parseHttpStatus, toText } from '../../mapping/values.ts';
 
 /** The start of a URL; an IPv6 address, or what looks like one; and words, between all that delimits them anywhere. */
 const PARTS =

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHttpStatus, parseOutcome } from '../../src/mapping/outcome.ts';
+import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
 
 const SUCCESS = [
   'success',
