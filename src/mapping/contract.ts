@@ -57,8 +57,6 @@ export type ListOrder = (typeof LIST_ORDERS)[number];
 /** What an entry of each kind may be. A kind that may be undefined is optional in a complete contract as well. */
 export type EntryTypes = {
   readonly pointers: Pointers;
-  /** Of a comma-separated list, the first address is read. */
-  readonly address: Pointers;
   readonly text: Pointers | Split;
   readonly mappedText: Pointers | Mapped;
   /** Without `as`, the format is detected from each value. */

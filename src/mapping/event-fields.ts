@@ -1,27 +1,25 @@
-/** A field of an event or a party, as GraphQL has it. Each may be null. */
-type Field<Type extends string> = { readonly type: Type; readonly description: string };
+/** A field of `AuditEvent` or `AuditParty`. Each may be null. */
+export type Field<Type = 'ID' | 'String' | 'DateTime' | 'AuditOutcome' | 'AuditParty' | 'ApiKey'> =
+  { readonly type: Type; readonly description: string };
 
-/** A field that is read from a record, with the entry of a contract that maps it. */
-export type ReadField = {
+/** A field that is read from a record. The rest of the row is the entry of a contract that maps it, see `EntryTable`. */
+type ReadField = {
   readonly field: Field<'ID' | 'String' | 'DateTime' | 'AuditOutcome'>;
-  /** What the entry may be, see `EntryTypes`. */
-  readonly kind: 'pointers' | 'address' | 'text' | 'mappedText' | 'time' | 'outcome';
-  /** Of the entry, in the JSON Schema of the contract. */
+  readonly kind: 'pointers' | 'text' | 'mappedText' | 'time' | 'outcome';
   readonly description: string;
-  /** Whether a recording keeps its values, or replaces them as personal data. */
+  /** Whether a recording keeps its values, or replaces them because they may be personal. */
   readonly privacy: 'kept' | 'replaced';
   /** Why it is null if inference finds no field of the records for it: completes "… is null". */
   readonly nullReason: string;
 };
 
-/** A field that follows from the others of its party, and the entry that decides on it. */
-type DerivedField = {
+/** A field that follows from others of its party. */
+type DerivedField = Pick<ReadField, 'description'> & {
   readonly field: Field<'ApiKey'>;
   readonly kind: 'apiKey';
-  readonly description: string;
 };
 
-/** A field that is an object, with a section of the contract. */
+/** A field that has fields, and a section of a contract. */
 type PartyField = Pick<ReadField, 'description' | 'nullReason'> & {
   readonly field: Field<'AuditParty'>;
   readonly entries: Readonly<Record<string, ReadField | DerivedField>>;
@@ -140,7 +138,7 @@ export const AUDIT_EVENT = {
   },
   ipAddress: {
     field: { type: 'String', description: 'The IP address of the actor.' },
-    kind: 'address',
+    kind: 'pointers',
     description: 'Where the IP address of the actor is.',
     privacy: 'replaced',
     nullReason: 'no field holds the IP address of an actor',

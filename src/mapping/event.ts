@@ -1,27 +1,44 @@
+import type { UpstreamResponse } from '../upstream/types.ts';
 import type {
   EventContract,
   FormattedTime,
   Lazy,
+  LazyAuditContract,
   Mapped,
   PartyContract,
-  PartyPart,
   Pointers,
 } from './contract.ts';
+import type { AUDIT_EVENT, Field } from './event-fields.ts';
 import { compilePointer, type PointerReader } from './json-pointer.ts';
+import { type ListPage, readListPage } from './list-page.ts';
+import { type EntryNames, FIRST_PAGE, type PageRequest } from './next-page.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome } from './outcome.ts';
 import { listEntries, type RecordEntry } from './read-entry.ts';
 import { compilePointers, isPointers } from './read-source.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
 import { toText } from './values.ts';
 
-/** The actor or the target of an event. */
-export type Party = Readonly<Record<PartyPart, string | null>> & {
-  /** The API key that this party is. Null if it is something else, or if it may be. */
-  readonly apiKey: { readonly clientId: string } | null;
+/** The value of a field by its GraphQL type. */
+type FieldValues = {
+  readonly ID: string;
+  readonly String: string;
+  readonly DateTime: Instant;
+  readonly AuditOutcome: EventOutcome;
+  readonly AuditParty: Party;
+  readonly ApiKey: { readonly clientId: string };
 };
 
+type ValuesOf<Table extends Readonly<Record<string, { readonly field: Field }>>> = {
+  readonly [Name in keyof Table]: FieldValues[Table[Name]['field']['type']] | null;
+};
+
+type EventValues = ValuesOf<typeof AUDIT_EVENT>;
+
+/** The actor or the target of an event. */
+export type Party = ValuesOf<(typeof AUDIT_EVENT)['actor']['entries']>;
+
 /** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
-export class AuditEvent {
+export class AuditEvent implements EventValues {
   /** The record as the service sent it. */
   readonly raw: unknown;
   readonly #read: EventReaders;
@@ -42,58 +59,77 @@ export class AuditEvent {
   get identity(): unknown {
     return this.#read.identity(this.raw);
   }
-  get id(): string | null {
-    return toText(this.#read.id(this.raw));
+  get id() {
+    return this.#read.id(this.raw);
   }
-  get occurredAt(): Instant | null {
+  get occurredAt() {
     if (this.#occurredAt === undefined) this.#occurredAt = this.#read.occurredAt(this.raw);
     return this.#occurredAt;
   }
-  get action(): string | null {
-    return toText(this.#read.action(this.raw));
+  get action() {
+    return this.#read.action(this.raw);
   }
-  get actor(): Party | null {
+  get outcome() {
+    return this.#read.outcome(this.raw);
+  }
+  get actor() {
     return this.#read.actor(this.raw);
   }
-  get target(): Party | null {
+  get target() {
     return this.#read.target(this.raw);
   }
-  get outcome(): EventOutcome | null {
-    const value = this.#read.outcome(this.raw);
-    return parseOutcome(value) ?? parseHttpStatus(value);
+  get ipAddress() {
+    return this.#read.ipAddress(this.raw);
   }
-  get ipAddress(): string | null {
-    return toText(firstOfList(this.#read.ipAddress(this.raw)));
-  }
-  get userAgent(): string | null {
-    return toText(this.#read.userAgent(this.raw));
+  get userAgent() {
+    return this.#read.userAgent(this.raw);
   }
 }
 
 /** Fields that a filter may need. */
 export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
 
-/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
-export function firstOfList(value: unknown): unknown {
-  return typeof value === 'string' && value.includes(',')
-    ? value.split(',', 1).join().trim()
-    : value;
+/** One page of the audit trail. */
+export type AuditPage = ListPage<AuditEvent>;
+
+const AUDIT_ENTRY_NAMES: EntryNames = {
+  paging: 'audit.paging',
+  id: 'audit.event.id',
+  total: 'audit.total',
+};
+
+/** Reads one page of the audit trail, as `readListPage` reads a list. */
+export function readAuditPage(
+  contract: LazyAuditContract,
+  response: UpstreamResponse,
+  request: PageRequest = FIRST_PAGE,
+): AuditPage {
+  const readers = compileEventReaders(contract.event, contract.identity);
+  const toItem = (record: unknown) => new AuditEvent(record, readers);
+  return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }
+
+type FieldReaders = {
+  readonly [Name in keyof EventValues]: (record: unknown) => EventValues[Name];
+};
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: Lazy<EventContract>, identity: Pointers = null) {
-  return {
-    identity: compileIdentity(identity),
-    id: compileLazily(contract.id, compileValue),
+  const fields: FieldReaders = {
+    id: compileLazily(contract.id, compileText),
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
-    action: compileLazily(contract.action, compileValue),
-    outcome: compileLazily(contract.outcome, compileValue),
-    ipAddress: compileLazily(contract.ipAddress, compileValue),
-    userAgent: compileLazily(contract.userAgent, compileValue),
+    action: compileLazily(contract.action, compileText),
+    outcome: compileLazily(contract.outcome, compileOutcome),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
+    ipAddress: compileLazily(contract.ipAddress, compileAddress),
+    userAgent: compileLazily(contract.userAgent, compileText),
+  };
+  return {
+    ...fields,
+    identity: compileIdentity(identity),
     /** Without types, which no filter compares. */
     entriesOf: (field: FilterField) =>
       listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
@@ -110,14 +146,14 @@ function compileIdentity(pointers: Pointers): PointerReader {
 }
 
 function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const readIdentifier = compileLazily(contract.identifier, compileValue);
-  const readName = compileLazily(contract.name, compileValue);
-  const readType = compileLazily(contract.type, compileValue);
+  const readIdentifier = compileLazily(contract.identifier, compileText);
+  const readName = compileLazily(contract.name, compileText);
+  const readType = compileLazily(contract.type, compileText);
   const isApiKey = compileLazily(contract.apiKey, compileIsApiKey);
   return (record) => {
-    const identifier = toText(readIdentifier(record));
-    const name = toText(readName(record));
-    const type = toText(readType(record));
+    const identifier = readIdentifier(record);
+    const name = readName(record);
+    const type = readType(record);
     const isEmpty = identifier === null && name === null && type === null;
     if (isEmpty) return null;
     const apiKey = identifier !== null && isApiKey(type) ? { clientId: identifier } : null;
@@ -144,6 +180,24 @@ function compileLazily<Entry extends string | object | true | null | undefined, 
   return (input) => {
     read ??= compile(typeof entry === 'function' ? entry() : entry);
     return read(input);
+  };
+}
+
+function compileText(entry: Pointers | Mapped): (record: unknown) => string | null {
+  const read = compileValue(entry);
+  return (record) => toText(read(record));
+}
+
+function compileAddress(entry: Pointers): (record: unknown) => string | null {
+  const read = compileValue(entry);
+  return (record) => toText(firstOfList(read(record)));
+}
+
+function compileOutcome(entry: Pointers | Mapped): (record: unknown) => EventOutcome | null {
+  const read = compileValue(entry);
+  return (record) => {
+    const value = read(record);
+    return parseOutcome(value) ?? parseHttpStatus(value);
   };
 }
 
@@ -190,4 +244,11 @@ function compileJoined(pointers: Pointers, separator: string): (record: unknown)
     const texts = readers.map((read) => toText(read(record)));
     return texts.includes(null) ? null : texts.join(separator);
   };
+}
+
+/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
+export function firstOfList(value: unknown): unknown {
+  return typeof value === 'string' && value.includes(',')
+    ? value.split(',', 1).join().trim()
+    : value;
 }

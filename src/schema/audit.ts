@@ -2,8 +2,7 @@ import type { ArgumentRef } from '@pothos/core';
 import { GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
-import { readAuditPage } from '../mapping/audit-page.ts';
-import type { Party } from '../mapping/event.ts';
+import { type Party, readAuditPage } from '../mapping/event.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {

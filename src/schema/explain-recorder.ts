@@ -1,9 +1,8 @@
 import type { GraphQLError } from 'graphql';
 import { FAILURES, GatewayError } from '../errors.ts';
 import { describeMapping } from '../inference/describe-mapping.ts';
-import type { AuditPage } from '../mapping/audit-page.ts';
 import type { ConfiguredContract, LazyAuditContract, LoginContract } from '../mapping/contract.ts';
-import type { AuditEvent } from '../mapping/event.ts';
+import type { AuditEvent, AuditPage } from '../mapping/event.ts';
 import type { NextPage } from '../mapping/next-page.ts';
 import { describeForeignLink } from '../pagination/fetch-pages.ts';
 import { type EventFilter, filterParameters } from '../pagination/select-events.ts';

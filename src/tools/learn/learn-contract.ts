@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
 import { inferEvent } from '../../inference/event.ts';
-import { readAuditPage } from '../../mapping/audit-page.ts';
 import { type AuditContract, type ConfiguredContract, fillGaps } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import { type AuditEvent, readAuditPage } from '../../mapping/event.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';

@@ -2,14 +2,13 @@ import { completeAudit } from '../../inference/complete-contract.ts';
 import { ENTRY_REASONS } from '../../inference/describe-mapping.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_FIELDS, listUnreadValues, readPointers } from '../../inference/event-fields.ts';
-import { type AuditPage, readAuditPage } from '../../mapping/audit-page.ts';
 import type {
   AuditContract,
   ConfiguredContract,
   EventContract,
   Source,
 } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import { type AuditEvent, type AuditPage, readAuditPage } from '../../mapping/event.ts';
 import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
