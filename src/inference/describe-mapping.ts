@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { pointerMembers } from '../mapping/read-source.ts';
 import { isObject } from '../mapping/values.ts';
@@ -6,15 +7,7 @@ import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
 
 /** Why an entry is not found: completes "… is null:". The command `learn` and explain give the same reasons. */
 export const NULL_REASONS = {
-  id: 'no field has the name of a record ID',
-  occurredAt: 'no field with the name of an event time holds a time with a zone',
-  action: 'no field has the name of an action',
-  actor: 'no field has the name of an actor',
-  target: 'no field has the name of a target',
-  outcome:
-    'no field with the name of an outcome holds a success flag, or a word for success or failure',
-  ipAddress: 'no field holds the IP address of an actor',
-  userAgent: 'no field has the name or the format of a user agent',
+  ...mapFields(AUDIT_EVENT, (name) => AUDIT_EVENT[name].nullReason),
   part: 'no field next to the others has its name',
   accessToken: 'no field, or more than one, has the name of an access token',
   refreshToken: 'no field, or more than one, has the name of a refresh token',

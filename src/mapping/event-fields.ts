@@ -2,15 +2,13 @@
 export type Field<Type = 'ID' | 'String' | 'DateTime' | 'AuditOutcome' | 'AuditParty' | 'ApiKey'> =
   { readonly type: Type; readonly description: string };
 
-/** A field that is read from a record. The rest of the row is the entry of a contract that maps it, see `EntryTable`. */
+/** A field that is read from a record. Kind and description are those of its entry in a contract, see `EntryTable`. */
 type ReadField = {
   readonly field: Field<'ID' | 'String' | 'DateTime' | 'AuditOutcome'>;
   readonly kind: 'pointers' | 'text' | 'mappedText' | 'time' | 'outcome';
   readonly description: string;
   /** Whether a recording keeps its values, or replaces them because they may be personal. */
   readonly privacy: 'kept' | 'replaced';
-  /** Why it is null if inference finds no field of the records for it: completes "… is null". */
-  readonly nullReason: string;
 };
 
 /** A field that follows from others of its party. */
@@ -20,12 +18,13 @@ type DerivedField = Pick<ReadField, 'description'> & {
 };
 
 /** A field that has fields, and a section of a contract. */
-type PartyField = Pick<ReadField, 'description' | 'nullReason'> & {
+type PartyField = Pick<ReadField, 'description'> & {
   readonly field: Field<'AuditParty'>;
   readonly entries: Readonly<Record<string, ReadField | DerivedField>>;
 };
 
-const NO_PART = 'no field next to the others has its name';
+/** Why a field is null if inference finds no field of the records for it: completes "… is null". */
+type NullReason = { readonly nullReason: string };
 
 /** The fields of `AuditParty`: the actor or the target of an event. */
 const partyFields = (role: 'actor' | 'target') =>
@@ -39,7 +38,6 @@ const partyFields = (role: 'actor' | 'target') =>
       kind: 'text',
       description: `Where the identifier of the ${role} is: pointers, or {"at": pointers, "split": ":", "part": 2} for one of two facts in a text.`,
       privacy: 'replaced',
-      nullReason: NO_PART,
     },
     name: {
       field: {
@@ -49,7 +47,6 @@ const partyFields = (role: 'actor' | 'target') =>
       kind: 'text',
       description: `Where the name of the ${role} is, or its e-mail address.`,
       privacy: 'replaced',
-      nullReason: NO_PART,
     },
     type: {
       field: {
@@ -59,7 +56,6 @@ const partyFields = (role: 'actor' | 'target') =>
       kind: 'mappedText',
       description: `Where the type of the ${role} is: pointers, or {"at": pointers, "map": {"value": "text"}}.`,
       privacy: 'kept',
-      nullReason: NO_PART,
     },
     apiKey: {
       field: {
@@ -150,4 +146,14 @@ export const AUDIT_EVENT = {
     privacy: 'replaced',
     nullReason: 'no field has the name or the format of a user agent',
   },
-} as const satisfies Readonly<Record<string, ReadField | PartyField>>;
+} as const satisfies Readonly<Record<string, (ReadField | PartyField) & NullReason>>;
+
+/** Maps the fields of a table, in its order. */
+export function mapFields<Table extends object, Value>(
+  table: Table,
+  toValue: (name: keyof Table & string) => Value,
+): { readonly [Name in keyof Table]: Value } {
+  const names = Object.keys(table) as (keyof Table & string)[]; // a table is a constant without other keys
+  const values = names.map((name) => [name, toValue(name)] as const);
+  return Object.fromEntries(values) as { readonly [Name in keyof Table]: Value }; // the same keys
+}

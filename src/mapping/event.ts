@@ -59,30 +59,31 @@ export class AuditEvent implements EventValues {
   get identity(): unknown {
     return this.#read.identity(this.raw);
   }
-  get id() {
-    return this.#read.id(this.raw);
+  get id(): string | null {
+    return toText(this.#read.id(this.raw));
   }
-  get occurredAt() {
+  get occurredAt(): Instant | null {
     if (this.#occurredAt === undefined) this.#occurredAt = this.#read.occurredAt(this.raw);
     return this.#occurredAt;
   }
-  get action() {
-    return this.#read.action(this.raw);
+  get action(): string | null {
+    return toText(this.#read.action(this.raw));
   }
-  get outcome() {
-    return this.#read.outcome(this.raw);
+  get outcome(): EventOutcome | null {
+    const value = this.#read.outcome(this.raw);
+    return parseOutcome(value) ?? parseHttpStatus(value);
   }
-  get actor() {
+  get actor(): Party | null {
     return this.#read.actor(this.raw);
   }
-  get target() {
+  get target(): Party | null {
     return this.#read.target(this.raw);
   }
-  get ipAddress() {
-    return this.#read.ipAddress(this.raw);
+  get ipAddress(): string | null {
+    return toText(firstOfList(this.#read.ipAddress(this.raw)));
   }
-  get userAgent() {
-    return this.#read.userAgent(this.raw);
+  get userAgent(): string | null {
+    return toText(this.#read.userAgent(this.raw));
   }
 }
 
@@ -109,27 +110,20 @@ export function readAuditPage(
   return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }
 
-type FieldReaders = {
-  readonly [Name in keyof EventValues]: (record: unknown) => EventValues[Name];
-};
-
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: Lazy<EventContract>, identity: Pointers = null) {
-  const fields: FieldReaders = {
-    id: compileLazily(contract.id, compileText),
+  return {
+    identity: compileIdentity(identity),
+    id: compileLazily(contract.id, compileValue),
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
-    action: compileLazily(contract.action, compileText),
-    outcome: compileLazily(contract.outcome, compileOutcome),
+    action: compileLazily(contract.action, compileValue),
+    outcome: compileLazily(contract.outcome, compileValue),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
-    ipAddress: compileLazily(contract.ipAddress, compileAddress),
-    userAgent: compileLazily(contract.userAgent, compileText),
-  };
-  return {
-    ...fields,
-    identity: compileIdentity(identity),
+    ipAddress: compileLazily(contract.ipAddress, compileValue),
+    userAgent: compileLazily(contract.userAgent, compileValue),
     /** Without types, which no filter compares. */
     entriesOf: (field: FilterField) =>
       listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
@@ -146,14 +140,14 @@ function compileIdentity(pointers: Pointers): PointerReader {
 }
 
 function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const readIdentifier = compileLazily(contract.identifier, compileText);
-  const readName = compileLazily(contract.name, compileText);
-  const readType = compileLazily(contract.type, compileText);
+  const readIdentifier = compileLazily(contract.identifier, compileValue);
+  const readName = compileLazily(contract.name, compileValue);
+  const readType = compileLazily(contract.type, compileValue);
   const isApiKey = compileLazily(contract.apiKey, compileIsApiKey);
   return (record) => {
-    const identifier = readIdentifier(record);
-    const name = readName(record);
-    const type = readType(record);
+    const identifier = toText(readIdentifier(record));
+    const name = toText(readName(record));
+    const type = toText(readType(record));
     const isEmpty = identifier === null && name === null && type === null;
     if (isEmpty) return null;
     const apiKey = identifier !== null && isApiKey(type) ? { clientId: identifier } : null;
@@ -180,24 +174,6 @@ function compileLazily<Entry extends string | object | true | null | undefined, 
   return (input) => {
     read ??= compile(typeof entry === 'function' ? entry() : entry);
     return read(input);
-  };
-}
-
-function compileText(entry: Pointers | Mapped): (record: unknown) => string | null {
-  const read = compileValue(entry);
-  return (record) => toText(read(record));
-}
-
-function compileAddress(entry: Pointers): (record: unknown) => string | null {
-  const read = compileValue(entry);
-  return (record) => toText(firstOfList(read(record)));
-}
-
-function compileOutcome(entry: Pointers | Mapped): (record: unknown) => EventOutcome | null {
-  const read = compileValue(entry);
-  return (record) => {
-    const value = read(record);
-    return parseOutcome(value) ?? parseHttpStatus(value);
   };
 }
 

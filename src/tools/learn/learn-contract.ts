@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
 import { inferEvent } from '../../inference/event.ts';
 import { type AuditContract, type ConfiguredContract, fillGaps } from '../../mapping/contract.ts';
-import { type AuditEvent, readAuditPage } from '../../mapping/event.ts';
+import { readAuditPage } from '../../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../../mapping/event-fields.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';
@@ -109,7 +110,4 @@ function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContra
 }
 
 /** Every field of an event. */
-export const FIELDS = [
-  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
-  ...(['ipAddress', 'userAgent', 'raw'] as const),
-] as const satisfies readonly (keyof AuditEvent)[];
+export const FIELDS = [...Object.values(mapFields(AUDIT_EVENT, (name) => name)), 'raw'] as const;
