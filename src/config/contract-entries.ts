@@ -234,7 +234,7 @@ const parameter = z.string().min(1).nullable();
 /** What an entry of each kind may be in a file. */
 export const ENTRY_SCHEMAS: { readonly [Kind in keyof EntryTypes]: z.ZodType<EntryTypes[Kind]> } = {
   ...{ pointers, text, mappedText, time: occurredAt, outcome, apiKey },
-  ...{ source, flag: moreFlag, number: pointers, expires: expires.nullable() },
+  ...{ source, accessToken: source, flag: moreFlag, number: pointers, expires: expires.nullable() },
   records: pointer
     .refine(
       (text) => text.split('/').filter((token) => token === '*').length <= 1,

@@ -65,6 +65,8 @@ export type EntryTypes = {
   /** Always, or if the party has one of these types. Null: never. */
   readonly apiKey: true | readonly string[] | null | undefined;
   readonly source: Source;
+  /** An empty pointer: the body is the token as plain text. */
+  readonly accessToken: Source;
   /** Only pointers in a file. Inference finds headers as well. */
   readonly flag: Source;
   readonly number: Source;
@@ -101,7 +103,7 @@ export const CONTRACT = {
     description: 'The response of POST /api/v1/auth/login.',
     entries: {
       accessToken: {
-        kind: 'source',
+        kind: 'accessToken',
         description:
           'Where the access token is: pointers, {"header": "name"}, or "" if the body is the token as plain text.',
       },
