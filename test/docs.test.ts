@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { checkContract } from '../src/config/contract-schema.ts';
 import { type ErrorCode, FAILURES, GatewayError } from '../src/errors.ts';
 import { createMetrics } from '../src/observability/metrics.ts';
+import { renderEntries, renderFields } from './docs/contract-tables.ts';
 import { readBlocks } from './docs/markdown.ts';
 import { renderSettings } from './docs/settings-tables.ts';
 
@@ -59,6 +60,11 @@ describe('the documentation', () => {
 
   it('lists every setting with its option, default and meaning (npm run docs)', () => {
     expect(read('docs/configuration.md')).toContain(`\n${renderSettings()}\n`);
+  });
+
+  it('lists every field of an event, and every entry of a contract with its values (npm run docs)', () => {
+    expect(read('docs/schema.md')).toContain(`\n\n${renderFields()}\n`);
+    expect(read('docs/contracts.md')).toContain(`\n\n${renderEntries()}\n`);
   });
 
   it('lists every error code in order, with what `retryable` is', () => {

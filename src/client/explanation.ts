@@ -1,3 +1,5 @@
+import type { AuditQuery } from './operations.generated.ts';
+
 type Source = string | { readonly header: string };
 
 /** How an entry of the contract was read: where, by whom, in how many records, and why it is null in the others. */
@@ -8,8 +10,9 @@ export type ExplainedEntry = Readonly<
   readonly at: Source | readonly Source[] | null;
 };
 
-type Entries<Name extends string> = Readonly<Record<Name, ExplainedEntry>>;
-type Field = 'id' | 'occurredAt' | 'action' | 'outcome' | 'ipAddress' | 'userAgent';
+type Entries<Name extends PropertyKey> = Readonly<Record<Name, ExplainedEntry>>;
+type Event = NonNullable<AuditQuery['audit']>['nodes'][number];
+type Role = 'actor' | 'target';
 
 /** `extensions.explain` of a result. It contains no value of the client or the service. */
 export type Explanation = {
@@ -21,8 +24,9 @@ export type Explanation = {
   readonly mapping?: Partial<Entries<'records' | 'total'>> & {
     readonly paging?: ExplainedEntry & { readonly style: string };
     readonly login?: Entries<'accessToken' | 'refreshToken' | 'tokenType' | 'expires'>;
-    readonly event?: Entries<Field> &
-      Readonly<Record<'actor' | 'target', Entries<'identifier' | 'name' | 'type'>>>;
+    readonly event?: Entries<Exclude<keyof Event, Role | 'raw'>> & {
+      readonly [Name in Role]: Entries<keyof NonNullable<Event[Name]>>;
+    };
   };
   readonly filter?: Readonly<Record<'forwarded' | 'checkedByGateway', readonly string[]>>;
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type EntryTypes, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
 import { lastWords } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
@@ -7,13 +8,13 @@ import { compileTimePattern } from '../util/time-pattern.ts';
 import { isTimeZone } from '../util/time-zone.ts';
 
 /** A JSON pointer. */
-export const pointer = z
+const pointer = z
   .string('must be an RFC 6901 pointer such as "/data/0/id"')
   .regex(POINTER, 'must be an RFC 6901 pointer: empty, or starting with "/"')
   .meta({ id: 'pointer' });
 const POINTERS = [pointer, z.array(pointer).min(1), z.null()] as const;
 /** Pointers of a field, the first that leads to a value wins; or null. */
-export const pointers = z
+const pointers = z
   .union(POINTERS, 'must be an RFC 6901 pointer such as "/data/id", a list of them, or null')
   .meta({ id: 'pointers' }); // written once in the JSON Schema
 const header = z.strictObject({
@@ -25,7 +26,7 @@ const header = z.strictObject({
     ),
 });
 /** Pointers of a field, or a header; or null. */
-export const source = z
+const source = z
   .union(
     [...POINTERS, header],
     'must be an RFC 6901 pointer, a list of them, {"header": "name"} or null',
@@ -47,7 +48,7 @@ const part = {
 };
 const at = pointers.describe('Where the value is.');
 /** Pointers of a text, or of one of two facts in it. */
-export const text = z
+const text = z
   .union(
     [...POINTERS, z.strictObject({ at, ...part })],
     'must be an RFC 6901 pointer, a list of them, {"at": pointer, "split": ":", "part": 2} or null',
@@ -95,7 +96,7 @@ const mapped = <Text extends z.ZodType<string>>(
     `must be an RFC 6901 pointer, a list of them, {"at": pointer, "map": ${example}} or null`,
   );
 /** Pointers of a text, or of a part of it, or with a map a text for each value. */
-export const mappedText = mapped(
+const mappedText = mapped(
   z.string('must be a text'),
   z
     .literal('keep', 'must be "keep"')
@@ -104,12 +105,12 @@ export const mappedText = mapped(
   '{"D": "key.delete"}',
 ).meta({ id: 'mappedText' });
 /** Whether a party is an API key: true, a list of types that are, or null. */
-export const apiKey = z.union(
+const apiKey = z.union(
   [z.literal(true), z.array(z.string().min(1)).min(1), z.null()],
   'must be true, a list of types such as ["api_key"], or null',
 );
 /** Pointers of an outcome, or with a map an outcome for each value. A flag that is true for a failure needs a map. */
-export const outcome = mapped(
+const outcome = mapped(
   z.enum(['SUCCESS', 'FAILURE']),
   z
     .never('is only for texts: list each value in the map, as SUCCESS or FAILURE')
@@ -160,7 +161,7 @@ const notation = <const Formats extends readonly [string, ...string[]]>(formats:
     .optional(),
 });
 /** Pointers of a time, or with its format, its zone and what joins its parts. */
-export const occurredAt = z.union(
+const occurredAt = z.union(
   [
     ...POINTERS,
     z
@@ -188,7 +189,7 @@ export const occurredAt = z.union(
   `must be an RFC 6901 pointer, a list of them, {"at": pointer, "as": format} or null; a format is one of ${timeFormats}, or {"pattern": "dd.MM.yyyy HH:mm:ss"}`,
 );
 /** Where the expiry is, with its format. */
-export const expires = z
+const expires = z
   .strictObject({
     at: source.describe('Where the expiry is.'),
     ...notation(['seconds', 'milliseconds', 'jwt', ...INSTANT_FORMATS]),
@@ -216,7 +217,7 @@ function checkZone(
 const LAST_PAGE_FLAG = /\b(?:last|final|done|complete|completed|no more)(?: page)?$/;
 
 /** Pointers of a flag that is true if there are more pages. */
-export const moreFlag = pointers.superRefine((entry, context) => {
+const moreFlag = pointers.superRefine((entry, context) => {
   const isInverted = [entry]
     .flat()
     .some((pointer) => LAST_PAGE_FLAG.test(lastWords(pointer ?? '')));
@@ -226,3 +227,26 @@ export const moreFlag = pointers.superRefine((entry, context) => {
     context.addIssue({ code: 'custom', message });
   }
 });
+
+/** The name of a query parameter. */
+const parameter = z.string().min(1).nullable();
+
+/** What an entry of each kind may be in a file. */
+export const ENTRY_SCHEMAS: { readonly [Kind in keyof EntryTypes]: z.ZodType<EntryTypes[Kind]> } = {
+  ...{ pointers, text, mappedText, time: occurredAt, outcome, apiKey },
+  ...{ source, accessToken: source, flag: moreFlag, number: pointers, expires: expires.nullable() },
+  records: pointer
+    .refine(
+      (text) => text.split('/').filter((token) => token === '*').length <= 1,
+      'may have one token `*`',
+    )
+    .nullable(),
+  identity: pointers,
+  order: z.enum(LIST_ORDERS).nullable(),
+  style: z.enum(PAGING_STYLES),
+  start: z.int().nonnegative(),
+  parameter,
+  follow: z.literal('query').nullable(),
+  switch: z.boolean().nullable(),
+  schema: z.string('must be the path or the URL of a JSON Schema'),
+};

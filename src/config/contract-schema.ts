@@ -1,22 +1,24 @@
 import { z } from 'zod';
-import { type ConfiguredContract, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
+import { CONTRACT, type ConfiguredContract, type EntryTable } from '../mapping/contract.ts';
 import { findClosestName } from '../util/closest-name.ts';
 import { findJsonError } from '../util/json-error.ts';
-import {
-  apiKey,
-  expires,
-  mappedText,
-  moreFlag,
-  occurredAt,
-  outcome,
-  pointer,
-  pointers,
-  source,
-  text,
-} from './contract-entries.ts';
+import { ENTRY_SCHEMAS } from './contract-entries.ts';
+
+/** The schema of a contract file. */
+export const contractSchema = toSection(CONTRACT) as z.ZodType<ConfiguredContract>; // derived from the same table
 
 /** An object in which every key is optional and no other is allowed. */
-const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
+function toSection(table: Readonly<Record<string, EntryTable>>): z.ZodObject {
+  const schemas = Object.entries(table).map(([name, entry]) => {
+    if ('kind' in entry) return [name, ENTRY_SCHEMAS[entry.kind]];
+    const section = toSection(entry.entries);
+    return [
+      name,
+      entry === CONTRACT.audit.entries.paging ? section.superRefine(checkLastValue) : section,
+    ];
+  });
+  return z.strictObject(Object.fromEntries(schemas)).partial();
+}
 
 /** The style `last-value` needs a value, which no other style has. */
 function checkLastValue(
@@ -32,65 +34,6 @@ function checkLastValue(
   if (last != null) addIssue('last', 'is only for the style last-value');
   if (inclusive != null) addIssue('inclusive', 'is only for the style last-value');
 }
-
-/** The name of a query parameter. */
-const parameter = z.string().min(1).nullable();
-const party = section({ identifier: text, name: text, type: mappedText, apiKey });
-
-const list = {
-  records: pointer
-    .refine(
-      (text) => text.split('/').filter((token) => token === '*').length <= 1,
-      'may have one token `*`',
-    )
-    .nullable(),
-  total: source,
-  paging: section({
-    style: z.enum(PAGING_STYLES),
-    next: source,
-    more: moreFlag,
-    position: pointers,
-    pages: pointers,
-    start: z.int().nonnegative(),
-    parameter,
-    size: parameter,
-    follow: z.literal('query').nullable(),
-    last: pointers,
-    inclusive: z.boolean().nullable(),
-  }).superRefine(checkLastValue),
-};
-
-/** The schema of a contract file. */
-export const contractSchema: z.ZodType<ConfiguredContract> = section({
-  $schema: z.string('must be the path or the URL of a JSON Schema'),
-  login: section({
-    accessToken: source,
-    refreshToken: source,
-    tokenType: source,
-    expires: expires.nullable(),
-  }),
-  audit: section({
-    ...list,
-    order: z.enum(LIST_ORDERS).nullable(),
-    identity: pointers,
-    parameters: section({
-      since: parameter,
-      until: parameter,
-      actor: parameter,
-      action: parameter,
-    }),
-    event: section({
-      id: pointers,
-      occurredAt,
-      action: mappedText,
-      outcome,
-      actor: party,
-      target: party,
-      ipAddress: pointers,
-      userAgent: pointers,
-    }),
-  }),
-});
 
 /** A valid contract, or one sentence per problem. None repeats a value. */
 export type ParsedContract =

@@ -1,19 +1,19 @@
-import type {
-  AuditContract,
-  ConfiguredContract,
-  Contract,
-  DeepPartial,
-  LazyAuditContract,
-  LazyListContract,
-  ListContract,
-  PagingContract,
+import {
+  type AuditContract,
+  type ConfiguredContract,
+  type Contract,
+  type DeepPartial,
+  fillGaps,
+  type LazyAuditContract,
+  type LazyListContract,
+  type ListContract,
+  type PagingContract,
 } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, inferEventLazily } from './event.ts';
-import { fillGaps } from './fill-gaps.ts';
 import { completeLogin } from './login.ts';
 import { inferRecords } from './records.ts';
 

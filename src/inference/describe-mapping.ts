@@ -1,19 +1,12 @@
 import type { AuditEvent } from '../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { isObject } from '../mapping/values.ts';
 import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
 
 /** Why no place was found for an entry. */
 const NULL_REASONS = {
-  id: 'no field has the name of a record ID',
-  occurredAt: 'no field with the name of an event time holds a time with a zone',
-  action: 'no field has the name of an action',
-  actor: 'no field has the name of an actor',
-  target: 'no field has the name of a target',
-  outcome:
-    'no field with the name of an outcome holds a success flag, or a word for success or failure',
-  ipAddress: 'no field holds the IP address of an actor',
-  userAgent: 'no field has the name or the format of a user agent',
+  ...mapFields(AUDIT_EVENT, (name) => AUDIT_EVENT[name].nullReason),
   part: 'no field next to the others has its name',
   accessToken: 'no field, or more than one, has the name of an access token',
   refreshToken: 'no field, or more than one, has the name of a refresh token',

@@ -1,40 +1,37 @@
 import type { EventContract } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
+import { AUDIT_EVENT } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
-import { isObject } from '../mapping/values.ts';
+import { memberAt } from '../mapping/read-entry.ts';
+import { isObject, toText } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */
 export type EventField = {
-  /** The name of its entry in `audit.event`. */
+  /** The name of its entry in `audit.event`, such as `actor.name`. */
   readonly name: string;
+  readonly privacy: 'kept' | 'replaced';
   readonly read: (event: AuditEvent) => string | null;
   readonly entryOf: (contract: EventContract) => unknown;
 };
 
-/** Every field, in the order of the report. */
-export const EVENT_FIELDS: readonly EventField[] = [
-  toField('id'),
-  toField('occurredAt'),
-  toField('action'),
-  ...toPartyFields('actor'),
-  ...toPartyFields('target'),
-  toField('outcome'),
-  toField('ipAddress'),
-  toField('userAgent'),
-];
+const { id, occurredAt, action, actor, target, ...others } = AUDIT_EVENT;
 
-function toField(
-  name: 'id' | 'occurredAt' | 'action' | 'outcome' | 'ipAddress' | 'userAgent',
-): EventField {
-  return { name, read: (event) => event[name], entryOf: (contract) => contract[name] };
-}
+/** Every field that is read from a record. As in a sentence, the parties come before the outcome. */
+export const EVENT_FIELDS: readonly EventField[] = Object.entries({
+  ...{ id, occurredAt, action, actor, target },
+  ...others,
+}).flatMap(([name, field]) => {
+  if (!('entries' in field)) return toField(name, field);
+  const parts = Object.entries(field.entries);
+  return parts.flatMap(([part, row]) => ('privacy' in row ? toField(`${name}.${part}`, row) : []));
+});
 
-function toPartyFields(role: 'actor' | 'target'): readonly EventField[] {
-  return (['identifier', 'name', 'type'] as const).map((part) => ({
-    name: `${role}.${part}`,
-    read: (event) => event[role]?.[part] ?? null,
-    entryOf: (contract) => contract[role][part],
-  }));
+function toField(name: string, { privacy }: Pick<EventField, 'privacy'>): EventField {
+  return {
+    ...{ name, privacy },
+    read: (event) => toText(memberAt(event, name)),
+    entryOf: (contract) => memberAt(contract, name),
+  };
 }
 
 /** All pointers of an entry, or of an object of entries. */

@@ -1,10 +1,9 @@
-import type { EventContract, PartyContract, PartyPart } from '../mapping/contract.ts';
-
+import type { EventContract, Lazy } from '../mapping/contract.ts';
 import { firstOfList } from '../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
-import { parseHttpStatus, parseOutcome } from '../mapping/values.ts';
-
+import { isObject, parseHttpStatus, parseOutcome } from '../mapping/values.ts';
 import { lazy } from '../util/memoize.ts';
 import {
   type ClassifiedField,
@@ -20,21 +19,17 @@ import { EVENT_NAMES, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const entries = inferEventLazily(records);
-  return {
-    id: entries.id(),
-    occurredAt: entries.occurredAt(),
-    action: entries.action(),
-    outcome: entries.outcome(),
-    actor: resolveParty(entries.actor),
-    target: resolveParty(entries.target),
-    ipAddress: entries.ipAddress(),
-    userAgent: entries.userAgent(),
-  };
+  return inferAll(inferEventLazily(records)) as EventContract; // every function is replaced by what it infers
+}
+
+function inferAll(part: unknown): unknown {
+  if (typeof part === 'function') return part();
+  if (!isObject(part)) return part;
+  return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, inferAll(entry)]));
 }
 
 /** Like `inferEvent`, but infers an entry when it is first read. The records are profiled with the first one. */
-export function inferEventLazily(records: readonly unknown[]) {
+export function inferEventLazily(records: readonly unknown[]): Lazy<EventContract> {
   const allFields = lazy(() =>
     profileFields(records)
       .map((field) => classifyField(field))
@@ -79,6 +74,7 @@ export function inferEventLazily(records: readonly unknown[]) {
     };
   };
   return {
+    ...mapFields(AUDIT_EVENT, () => null), // a field that is not inferred
     id: () => toPointers(id()),
     occurredAt: (): EventContract['occurredAt'] => {
       const at = toPointers(times());
@@ -92,10 +88,6 @@ export function inferEventLazily(records: readonly unknown[]) {
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
     userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
-}
-
-function resolveParty(party: { [K in PartyPart]: () => PartyContract[K] }): PartyContract {
-  return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
 /** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */

@@ -1,5 +1,6 @@
+import { AUDIT_EVENT } from './event-fields.ts';
 import type { TimeFormat, TimeNotation } from './time.ts';
-import type { EventOutcome } from './values.ts';
+import { type EventOutcome, isObject } from './values.ts';
 
 /**
  * A JSON pointer (RFC 6901). Of a list of pointers, the first one that resolves to a value other than null wins. Null
@@ -31,43 +32,10 @@ export type Mapped<Text extends string = string> = Pick<Split, 'at'> & {
   readonly else?: 'keep' | undefined;
 };
 
-/** Maps the response of a login. */
-export type LoginContract = {
-  readonly accessToken: Source;
-  readonly refreshToken: Source;
-  readonly tokenType: Source;
-  readonly expires: (TimeNotation<ExpiryFormat> & { readonly at: Source }) | null;
-};
-
-/** Maps the actor or the target of a record. Pointers are relative to the record. */
-export type PartyContract = {
-  readonly identifier: Pointers | Split;
-  readonly name: Pointers | Split;
-  readonly type: Pointers | Mapped;
-  /** Whether the party is an API key: always, or if it has one of these types. Null: never. */
-  readonly apiKey?: true | readonly string[] | null;
-};
-
-/** The parts of a party that are read from a record. */
-export type PartyPart = Exclude<keyof PartyContract, 'apiKey'>;
-
 /** A time with the format of its values. With `join`, the values of all pointers are joined by this text. */
 export type FormattedTime = TimeNotation<TimeFormat> & {
   readonly at: Pointers;
   readonly join?: string | undefined;
-};
-
-/** Maps one record of the audit trail. Pointers are relative to the record. */
-export type EventContract = {
-  readonly id: Pointers;
-  /** Without `as`, the format is detected from each value. */
-  readonly occurredAt: Pointers | FormattedTime;
-  readonly action: Pointers | Mapped;
-  readonly outcome: Pointers | Omit<Mapped<EventOutcome>, 'else'>;
-  readonly actor: PartyContract;
-  readonly target: PartyContract;
-  readonly ipAddress: Pointers;
-  readonly userAgent: Pointers;
 };
 
 /** Every style of pagination. */
@@ -79,56 +47,210 @@ export const PAGING_STYLES = [
 /** How a service paginates a list. */
 export type PagingStyle = (typeof PAGING_STYLES)[number];
 
-/** Specifies how to request the next page of a list. */
-export type PagingContract = {
-  readonly style: PagingStyle;
-  /** The cursor of the next page, or the link to it. */
-  readonly next: Source;
-  /** Whether there are more pages. If false, this page is the last. */
-  readonly more: Source;
-  /** The number of this page, or the offset of its first record. */
-  readonly position: Source;
-  /** The number of pages. */
-  readonly pages: Source;
-  /** The number of the first page, or the first offset, if the response has no `position`. */
-  readonly start: number;
-  /** The service's query parameter for a cursor, a page number, an offset, the last ID or the last value. */
-  readonly parameter: string | null;
-  /** `query`: only the query of a link is used, whatever its host and path. Null: a link must lead to the same path. */
-  readonly follow: 'query' | null;
-  /** With the style `last-value`: the value, relative to a record. */
-  readonly last: Pointers;
-  /** Whether the page after a value begins with the records that have this value. */
-  readonly inclusive: boolean | null;
-  /** The service's query parameter for the page size. */
-  readonly size: string | null;
-};
-
-/** Maps a response that contains a list of records. */
-export type ListContract = {
-  /** Pointer of an array, or of an object whose members are the records. A token of one asterisk matches every group. */
-  readonly records: string | null;
-  /** The number of all records, on all pages. */
-  readonly total: Source;
-  readonly paging: PagingContract;
-};
-
 /** Whether a list begins with its newest or its oldest record. */
 export const LIST_ORDERS = ['newest-first', 'oldest-first'] as const;
 
 /** One of {@link LIST_ORDERS}. */
 export type ListOrder = (typeof LIST_ORDERS)[number];
 
-/** Maps the response of the audit trail. */
-export type AuditContract = ListContract & {
-  /** The order of the records. Null: inferred from their times, where it matters. */
-  readonly order?: ListOrder | null;
-  /** What identifies a record: the values at all of these pointers. Null: the whole record. */
-  readonly identity?: Pointers;
-  /** The service's own query parameters for conditions of the filter. */
-  readonly parameters: Readonly<Record<'since' | 'until' | 'actor' | 'action', string | null>>;
-  readonly event: EventContract;
+/** What an entry of each kind may be. A kind that may be undefined is optional in a complete contract as well. */
+export type EntryTypes = {
+  readonly pointers: Pointers;
+  readonly text: Pointers | Split;
+  readonly mappedText: Pointers | Mapped;
+  /** Without `as`, the format is detected from each value. */
+  readonly time: Pointers | FormattedTime;
+  readonly outcome: Pointers | Omit<Mapped<EventOutcome>, 'else'>;
+  /** Always, or if the party has one of these types. Null: never. */
+  readonly apiKey: true | readonly string[] | null | undefined;
+  readonly source: Source;
+  /** An empty pointer: the body is the token as plain text. */
+  readonly accessToken: Source;
+  /** Only pointers in a file. Inference finds headers as well. */
+  readonly flag: Source;
+  readonly number: Source;
+  readonly expires: (TimeNotation<ExpiryFormat> & { readonly at: Source }) | null;
+  /** Of an array, or of an object whose members are the records. A token of one asterisk matches every group. */
+  readonly records: string | null;
+  readonly identity: Pointers | undefined;
+  readonly order: ListOrder | null | undefined;
+  readonly style: PagingStyle;
+  /** The first number of a page, or offset. */
+  readonly start: number;
+  /** The name of a query parameter. */
+  readonly parameter: string | null;
+  /** `query`: only the query of a link is used. Null: a link must lead to the same path. */
+  readonly follow: 'query' | null;
+  readonly switch: boolean | null;
+  readonly schema: string | undefined;
 };
+
+/** An entry of the contract, or a section of entries. Editors and docs/contracts.md show its description. */
+export type EntryTable = { readonly description: string } & (
+  | { readonly kind: keyof EntryTypes }
+  | { readonly entries: Readonly<Record<string, EntryTable>> }
+);
+
+/** Every entry of the contract. Its types, its check, its JSON Schema and its documentation follow this table. */
+export const CONTRACT = {
+  $schema: {
+    kind: 'schema',
+    description:
+      'This JSON Schema, for editors: "node_modules/keytrail/dist/contract.schema.json".',
+  },
+  login: {
+    description: 'The response of POST /api/v1/auth/login.',
+    entries: {
+      accessToken: {
+        kind: 'accessToken',
+        description:
+          'Where the access token is: pointers, {"header": "name"}, or "" if the body is the token as plain text.',
+      },
+      refreshToken: {
+        kind: 'source',
+        description: 'Where the refresh token is: pointers, or {"header": "name"}.',
+      },
+      tokenType: {
+        kind: 'source',
+        description: 'Where the token type is, such as Bearer: pointers, or {"header": "name"}.',
+      },
+      expires: {
+        kind: 'expires',
+        description:
+          'When the access token expires: {"at": pointers or header, "as": format}. The format is a lifetime (seconds, milliseconds), jwt (the claim exp), or one of a time.',
+      },
+    },
+  },
+  audit: {
+    description: 'The response of GET /api/v1/audit.',
+    entries: {
+      records: {
+        kind: 'records',
+        description:
+          'Where the list of records is, or an object whose members are the records; "" if the response itself is the list. One token may be *, for records in groups: "/data/*/logs".',
+      },
+      total: {
+        kind: 'source',
+        description:
+          'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
+      },
+      paging: {
+        description: 'How to request the next page.',
+        entries: {
+          style: { kind: 'style', description: 'How the service divides the list into pages.' },
+          next: {
+            kind: 'source',
+            description:
+              'Where the cursor of the next page or the link to it is: pointers, or {"header": "name"}.',
+          },
+          more: {
+            kind: 'flag',
+            description: 'Where a flag is that says whether there are more pages.',
+          },
+          position: {
+            kind: 'number',
+            description: 'Where the number of this page, or the offset of its first record, is.',
+          },
+          pages: { kind: 'number', description: 'Where the number of pages is.' },
+          start: {
+            kind: 'start',
+            description: 'The number of the first page, or the first offset, if no field has it.',
+          },
+          parameter: {
+            kind: 'parameter',
+            description:
+              "The service's query parameter for a cursor, a page number, an offset, the last ID or the last value.",
+          },
+          size: {
+            kind: 'parameter',
+            description: "The service's query parameter for the page size.",
+          },
+          follow: {
+            kind: 'follow',
+            description:
+              '"query": take only the query of a link to the next page, whatever its host and path.',
+          },
+          last: {
+            kind: 'pointers',
+            description: 'With the style last-value: where the value is in a record.',
+          },
+          inclusive: {
+            kind: 'switch',
+            description:
+              'With the style last-value: true if the next page has the records with this value again.',
+          },
+        },
+      },
+      order: {
+        kind: 'order',
+        description:
+          'Whether the trail begins with its newest or its oldest record, for `auditEvents`. Default: inferred from the times.',
+      },
+      identity: {
+        kind: 'identity',
+        description:
+          'What identifies a record, if a member differs in each response: the values at all of these pointers, relative to the record. Default: the whole record.',
+      },
+      parameters: {
+        description: "The service's own query parameters for conditions of the filter.",
+        entries: {
+          since: { kind: 'parameter', description: 'The query parameter for filter.since.' },
+          until: { kind: 'parameter', description: 'The query parameter for filter.until.' },
+          actor: { kind: 'parameter', description: 'The query parameter for filter.actor.' },
+          action: {
+            kind: 'parameter',
+            description: 'The query parameter for the action, if filter.actions has one.',
+          },
+        },
+      },
+      event: {
+        description: 'The fields of a record. Pointers are relative to the record.',
+        entries: AUDIT_EVENT,
+      },
+    },
+  },
+} as const satisfies Readonly<Record<string, EntryTable>>;
+
+type TypeOf<Row> = Row extends { readonly kind: infer Kind extends keyof EntryTypes }
+  ? EntryTypes[Kind]
+  : Row extends { readonly entries: infer Entries }
+    ? TypesOf<Entries>
+    : never;
+
+/** The entries of a section. */
+type TypesOf<Entries> = {
+  readonly [Name in keyof Entries as undefined extends TypeOf<Entries[Name]>
+    ? never
+    : Name]: TypeOf<Entries[Name]>;
+} & {
+  readonly [Name in keyof Entries as undefined extends TypeOf<Entries[Name]>
+    ? Name
+    : never]?: TypeOf<Entries[Name]>;
+};
+
+/** Specifies where each field is in the responses of the service. */
+export type Contract = TypesOf<typeof CONTRACT>;
+
+/** Maps the response of a login. */
+export type LoginContract = Contract['login'];
+
+/** Maps the response of the audit trail. */
+export type AuditContract = Contract['audit'];
+
+/** Maps a response that contains a list of records. */
+export type ListContract = Pick<AuditContract, 'records' | 'total' | 'paging'>;
+
+/** Specifies how to request the next page of a list. */
+export type PagingContract = ListContract['paging'];
+
+/** Maps one record of the audit trail. Pointers are relative to the record. */
+export type EventContract = AuditContract['event'];
+
+/** Maps the actor or the target of a record. Pointers are relative to the record. */
+export type PartyContract = EventContract['actor'];
+
+/** The parts of a party that are read from a record. */
+export type PartyPart = Exclude<keyof PartyContract, 'apiKey'>;
 
 /** A `ListContract` whose envelope is inferred when first read. */
 export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
@@ -187,9 +309,6 @@ export type Lazy<T> = [T] extends [Entry]
   ? T | (() => T)
   : { readonly [Name in keyof T]: Lazy<T[Name]> };
 
-/** Specifies where each field is in the responses of the service. */
-export type Contract = { readonly login: LoginContract; readonly audit: AuditContract };
-
 /** An entry that is configured as a whole or not at all. */
 type Entry = Source | number | boolean | undefined | { readonly at: Source };
 
@@ -199,7 +318,16 @@ export type DeepPartial<T> = T extends Entry
   : { readonly [Name in keyof T]?: DeepPartial<T[Name]> | undefined };
 
 /** A contract as configured, by a file or an option. Missing entries are inferred from each response. */
-export type ConfiguredContract = DeepPartial<Contract> & {
-  /** The JSON Schema of the file, for editors. */
-  readonly $schema?: string | undefined;
-};
+export type ConfiguredContract = DeepPartial<Contract>;
+
+/** Fills the missing entries of a configured contract from an inferred one. A configured null is kept, and a format. */
+export function fillGaps<T>(configured: DeepPartial<T> | undefined, inferred: T): T {
+  return merge(configured, inferred) as T; // each missing entry comes from `inferred`, so the result is complete
+}
+
+function merge(configured: unknown, inferred: unknown): unknown {
+  if (configured === undefined) return inferred;
+  if (!isObject(configured) || !isObject(inferred) || 'at' in configured) return configured;
+  const keys = Object.keys({ ...inferred, ...configured });
+  return Object.fromEntries(keys.map((key) => [key, merge(configured[key], inferred[key])]));
+}

@@ -1,25 +1,42 @@
+import type { UpstreamResponse } from '../upstream/types.ts';
 import type {
   EventContract,
   FormattedTime,
   Lazy,
+  LazyAuditContract,
   Mapped,
   PartyContract,
-  PartyPart,
   Pointers,
 } from './contract.ts';
+import type { AUDIT_EVENT, Field } from './event-fields.ts';
 import { compilePointer, compilePointers, isPointers, type PointerReader } from './json-pointer.ts';
+import { type ListPage, readListPage } from './list-page.ts';
+import { type EntryNames, FIRST_PAGE, type PageRequest } from './next-page.ts';
 import { listEntries, type RecordEntry } from './read-entry.ts';
 import { compileTime, type Instant, parseTime } from './time.ts';
 import { type EventOutcome, parseHttpStatus, parseOutcome, toText } from './values.ts';
 
-/** The actor or the target of an event. */
-export type Party = Readonly<Record<PartyPart, string | null>> & {
-  /** The API key that this party is. Null if it is something else, or if it may be. */
-  readonly apiKey: { readonly clientId: string } | null;
+/** The value of a field by its GraphQL type. */
+type FieldValues = {
+  readonly ID: string;
+  readonly String: string;
+  readonly DateTime: Instant;
+  readonly AuditOutcome: EventOutcome;
+  readonly AuditParty: Party;
+  readonly ApiKey: { readonly clientId: string };
 };
 
+type ValuesOf<Table extends Readonly<Record<string, { readonly field: Field }>>> = {
+  readonly [Name in keyof Table]: FieldValues[Table[Name]['field']['type']] | null;
+};
+
+type EventValues = ValuesOf<typeof AUDIT_EVENT>;
+
+/** The actor or the target of an event. */
+export type Party = ValuesOf<(typeof AUDIT_EVENT)['actor']['entries']>;
+
 /** One record of the audit trail. Each field is read when it is used; null means that it could not be determined. */
-export class AuditEvent {
+export class AuditEvent implements EventValues {
   /** The record as the service sent it. */
   readonly raw: unknown;
   readonly #read: EventReaders;
@@ -50,15 +67,15 @@ export class AuditEvent {
   get action(): string | null {
     return toText(this.#read.action(this.raw));
   }
+  get outcome(): EventOutcome | null {
+    const value = this.#read.outcome(this.raw);
+    return parseOutcome(value) ?? parseHttpStatus(value);
+  }
   get actor(): Party | null {
     return this.#read.actor(this.raw);
   }
   get target(): Party | null {
     return this.#read.target(this.raw);
-  }
-  get outcome(): EventOutcome | null {
-    const value = this.#read.outcome(this.raw);
-    return parseOutcome(value) ?? parseHttpStatus(value);
   }
   get ipAddress(): string | null {
     return toText(firstOfList(this.#read.ipAddress(this.raw)));
@@ -71,11 +88,24 @@ export class AuditEvent {
 /** Fields that a filter may need. */
 export type FilterField = 'occurredAt' | 'action' | 'actor' | 'target' | 'outcome';
 
-/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
-export function firstOfList(value: unknown): unknown {
-  return typeof value === 'string' && value.includes(',')
-    ? value.split(',', 1).join().trim()
-    : value;
+/** One page of the audit trail. */
+export type AuditPage = ListPage<AuditEvent>;
+
+const AUDIT_ENTRY_NAMES: EntryNames = {
+  paging: 'audit.paging',
+  id: 'audit.event.id',
+  total: 'audit.total',
+};
+
+/** Reads one page of the audit trail, as `readListPage` reads a list. */
+export function readAuditPage(
+  contract: LazyAuditContract,
+  response: UpstreamResponse,
+  request: PageRequest = FIRST_PAGE,
+): AuditPage {
+  const readers = compileEventReaders(contract.event, contract.identity);
+  const toItem = (record: unknown) => new AuditEvent(record, readers);
+  return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
@@ -88,10 +118,10 @@ export function compileEventReaders(contract: Lazy<EventContract>, identity: Poi
     occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
     action: compileLazily(contract.action, compileValue),
     outcome: compileLazily(contract.outcome, compileValue),
-    ipAddress: compileLazily(contract.ipAddress, compileValue),
-    userAgent: compileLazily(contract.userAgent, compileValue),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
+    ipAddress: compileLazily(contract.ipAddress, compileValue),
+    userAgent: compileLazily(contract.userAgent, compileValue),
     /** Without types, which no filter compares. */
     entriesOf: (field: FilterField) =>
       listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
@@ -188,4 +218,11 @@ function compileJoined(pointers: Pointers, separator: string): (record: unknown)
     const texts = readers.map((read) => toText(read(record)));
     return texts.includes(null) ? null : texts.join(separator);
   };
+}
+
+/** The first item of a list such as that of `X-Forwarded-For`, in which the client's address comes first. */
+export function firstOfList(value: unknown): unknown {
+  return typeof value === 'string' && value.includes(',')
+    ? value.split(',', 1).join().trim()
+    : value;
 }

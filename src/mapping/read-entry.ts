@@ -1,5 +1,5 @@
 import { pointerMembers, tracePointer } from './json-pointer.ts';
-import { type ListItem, type ListPage, SAMPLE_SIZE } from './list-page.ts';
+import { type ListPage, SAMPLE_SIZE } from './list-page.ts';
 import { isObject, toText } from './values.ts';
 
 /** An entry of a contract that has pointers relative to a record. */
@@ -44,7 +44,7 @@ export function hasValue(
   to: number,
 ): boolean {
   for (let index = from; index < to; index += 1)
-    if (readMember(item(index), name) != null) return true;
+    if (memberAt(item(index), name) != null) return true;
   return false;
 }
 
@@ -66,8 +66,9 @@ export function stateWithoutValue(
   return (['unread', 'null'] as const).find((state) => states.includes(state)) ?? 'nothing';
 }
 
-function readMember(item: ListItem, name: string): unknown {
-  return name.split('.').reduce<unknown>((value, key) => Object(value)[key], item);
+/** The member at a path with points, such as `actor.name`. Undefined if there is none. */
+export function memberAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce((member, key) => Object(member)[key], value);
 }
 
 /** Whether there is a value: no null, and nothing that services write instead, such as `""`, `-`, `[]` and `{}`. */

@@ -1,6 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { AuditPage } from '../mapping/audit-page.ts';
-import type { FilterField } from '../mapping/event.ts';
+import type { AuditPage, FilterField } from '../mapping/event.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { hasValue, stateWithoutValue } from '../mapping/read-entry.ts';
 import { visitInTurns } from '../util/event-loop.ts';

@@ -2,8 +2,8 @@ import type { ArgumentRef } from '@pothos/core';
 import { GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
-import { readAuditPage } from '../mapping/audit-page.ts';
-import type { Party } from '../mapping/event.ts';
+import { type Party, readAuditPage } from '../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {
@@ -28,78 +28,40 @@ export function addAudit(builder: Builder): void {
     },
   });
 
+  const partyFields = AUDIT_EVENT.actor.entries;
   const AuditParty = builder.objectRef<Party>('AuditParty').implement({
     description:
       'The actor or the target of an event, as the record described it at the time. A field is null if the record does not have it.',
-    fields: (t) => ({
-      identifier: t.exposeID('identifier', {
-        nullable: true,
-        description:
-          'Its identifier in the service. It is not called `id` because a party is no entity: caches must not merge parties of several events, and a user and a key may share an identifier.',
-      }),
-      name: t.exposeString('name', {
-        nullable: true,
-        description: 'Its name, or its e-mail address if the record has no name.',
-      }),
-      type: t.exposeString('type', {
-        nullable: true,
-        description: 'What kind of thing it is, in the terms of the service, such as `user`.',
-      }),
-      apiKey: t.field({
-        type: 'ApiKey',
-        nullable: true,
-        description:
-          'The API key that it is, with its identifier as client ID. Null unless its type is `api_key` in any spelling, or the contract says that it is a key. Below it, `audit` must not be selected: OPERATION_TOO_COMPLEX.',
-        resolve: ({ apiKey }) => apiKey,
-      }),
-    }),
+    fields: (t) =>
+      mapFields(partyFields, (name) =>
+        t.field({
+          type: partyFields[name].field.type,
+          nullable: true,
+          description: partyFields[name].field.description,
+          resolve: (party) => party[name],
+        }),
+      ),
   });
 
+  const types = {
+    ID: 'ID',
+    String: 'String',
+    DateTime: 'DateTime',
+    AuditOutcome,
+    AuditParty,
+  } as const;
   const AuditEvent = builder.objectType('AuditEvent', {
     description:
       'A record of the audit trail. The service does not publish the shape of its records, so Keytrail reads these fields as inferred or as the contract specifies. A field is null if it could not be determined; `raw` always has the whole record.',
     fields: (t) => ({
-      id: t.exposeID('id', {
-        nullable: true,
-        description:
-          "The service's own id of the record. It may be null, and several events may share one (records of one operation), so normalizing caches must not use it as a key: in Apollo Client, set `keyFields: false` for AuditEvent.",
-      }),
-      occurredAt: t.expose('occurredAt', {
-        type: 'DateTime',
-        nullable: true,
-        description:
-          'When it happened. Null also if the time is ambiguous, such as one without zone.',
-      }),
-      action: t.exposeString('action', {
-        nullable: true,
-        description: 'What was done, in the terms of the service, such as `key.delete`.',
-      }),
-      actor: t.field({
-        type: AuditParty,
-        nullable: true,
-        description: 'Who did it.',
-        resolve: ({ actor }) => actor,
-      }),
-      target: t.field({
-        type: AuditParty,
-        nullable: true,
-        description: 'What it was done to; the first target if there are several.',
-        resolve: ({ target }) => target,
-      }),
-      outcome: t.expose('outcome', {
-        type: AuditOutcome,
-        nullable: true,
-        description:
-          'Whether the action succeeded. Null if the record has no outcome, or one that Keytrail does not recognise.',
-      }),
-      ipAddress: t.exposeString('ipAddress', {
-        nullable: true,
-        description: 'The IP address of the actor.',
-      }),
-      userAgent: t.exposeString('userAgent', {
-        nullable: true,
-        description: 'The user agent of the actor.',
-      }),
+      ...mapFields(AUDIT_EVENT, (name) =>
+        t.field({
+          type: types[AUDIT_EVENT[name].field.type],
+          nullable: true,
+          description: AUDIT_EVENT[name].field.description,
+          resolve: (event) => event[name],
+        }),
+      ),
       raw: t.field(
         rawField(
           builder,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readAuditPage } from '../../src/mapping/event.ts';
 
 /** Tracks which members of the second record are read. Inferring the list reads the first one. */
 function trackReads() {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readAuditPage } from '../../src/mapping/event.ts';
 
 describe('a page of a list', () => {
   it('releases its records, even if the response is still referenced', () => {

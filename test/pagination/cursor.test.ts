@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readAuditPage } from '../../src/mapping/event.ts';
 import { decodeCursor, encodeCursor, encodePageCursor } from '../../src/pagination/cursor.ts';
 import { findItem } from '../../src/pagination/find-item.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readAuditPage } from '../../src/mapping/event.ts';
 import type { PageToken } from '../../src/mapping/next-page.ts';
 import type { Instant } from '../../src/mapping/time.ts';
 import { DIGEST_LENGTH, identityText } from '../../src/pagination/find-item.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { readAuditPage } from '../../src/mapping/audit-page.ts';
+import { readAuditPage } from '../../src/mapping/event.ts';
 import { selectEventsOfParty } from '../../src/pagination/select-events.ts';
 
 const NAMES = ['k1', 'k2', 'k3', '__proto__', 'constructor', '']; // the empty name is no name

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
-import { type AuditPage, readAuditPage } from '../../src/mapping/audit-page.ts';
+import { type AuditPage, readAuditPage } from '../../src/mapping/event.ts';
 import { decodeCursor } from '../../src/pagination/cursor.ts';
 import { findItem } from '../../src/pagination/find-item.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';

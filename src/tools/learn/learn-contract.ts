@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
 import { inferEvent } from '../../inference/event.ts';
-import { fillGaps } from '../../inference/fill-gaps.ts';
-import { readAuditPage } from '../../mapping/audit-page.ts';
-import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import { type AuditContract, type ConfiguredContract, fillGaps } from '../../mapping/contract.ts';
+import { readAuditPage } from '../../mapping/event.ts';
+import { AUDIT_EVENT, mapFields } from '../../mapping/event-fields.ts';
 import { readSource } from '../../mapping/json-pointer.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { isObject } from '../../mapping/values.ts';
@@ -111,7 +110,4 @@ function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContra
 }
 
 /** Every field of an event. */
-export const FIELDS = [
-  ...(['id', 'occurredAt', 'action', 'actor', 'target', 'outcome'] as const),
-  ...(['ipAddress', 'userAgent', 'raw'] as const),
-] as const satisfies readonly (keyof AuditEvent)[];
+export const FIELDS = [...Object.values(mapFields(AUDIT_EVENT, (name) => name)), 'raw'] as const;

@@ -1,8 +1,7 @@
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
-import type { AuditPage } from '../../mapping/audit-page.ts';
 import type { AuditContract, ConfiguredContract, Source } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import type { AuditEvent, AuditPage } from '../../mapping/event.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { cut, type ShowValue, showLength, showValue } from '../show-value.ts';

@@ -1,7 +1,6 @@
 import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
-import { readAuditPage } from '../../mapping/audit-page.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
-import type { AuditEvent } from '../../mapping/event.ts';
+import { type AuditEvent, readAuditPage } from '../../mapping/event.ts';
 import { fetchPages } from '../../pagination/fetch-pages.ts';
 import { pageSizeParameter } from '../../pagination/resolve-connection.ts';
 import { listAudit } from '../../schema/audit.ts';
