@@ -33,21 +33,27 @@ import { usePointerCheck } from './plugins/use-pointer-check.ts';
 import { takeRequestId, useRequestId } from './plugins/use-request-id.ts';
 import { useRequestReport } from './plugins/use-request-report.ts';
 import { useResponseHeaders } from './plugins/use-response-headers.ts';
-import { type ResultLimits, useResultLimit } from './plugins/use-result-limit.ts';
+import { MAX_RESULT_BYTES, type ResultLimits, useResultLimit } from './plugins/use-result-limit.ts';
 import { useRoutes } from './plugins/use-routes.ts';
 import { useValueMasking } from './plugins/use-value-masking.ts';
 import { createContext, type SharedServices, type StreamTimers } from './schema/context.ts';
 import { createSubscriptionLimit } from './tail/subscription-limit.ts';
-import { createRestClient, type RestClientOptions } from './upstream/http-client.ts';
+import {
+  createRestClient,
+  MAX_BYTES_PER_REQUEST,
+  type RestClientOptions,
+} from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &
   SendLimits &
-  ResultLimits & {
+  Partial<ResultLimits> & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
-    /** Limit on logins per client and per IP address, and where replicas share the count. */
-    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer' | 'clock'>;
+    /** Logins per minute for each client ID, and the same for each IP address; 0 = no limit. */
+    readonly loginRateLimit: LoginRateLimitOptions['perMinute'];
+    /** Redis in which replicas share the count of logins. Without it each counts in memory. */
+    readonly rateLimitRedisUrl?: LoginRateLimitOptions['redisUrl'];
     /** Receives events, for metrics. */
     readonly observer?: Partial<GatewayObserver> | undefined;
     /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
@@ -86,7 +92,7 @@ export type GatewayDependencies = BodyLimits &
 /** Creates a gateway. It connects to the service when the first request needs it. */
 export function assembleGateway(options: GatewayDependencies): Gateway {
   const { path, trustedProxies, contract, playground, corsOrigins } = options;
-  const { now, clock, createId, draining } = options;
+  const { now, clock, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
   const shutdown = new AbortController();
   const endStreams = () => shutdown.abort();
   draining?.addEventListener('abort', endStreams, { once: true });
@@ -101,6 +107,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     clock,
     random: options.random,
     observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
+    maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
     ...options.upstream,
     now: () => now().getTime(),
   });
@@ -115,7 +122,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const waitForTurn = createPipelining(options);
   const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
-    ...options.loginRateLimit,
+    perMinute: options.loginRateLimit,
+    redisUrl: options.rateLimitRedisUrl,
     clock,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
@@ -127,7 +135,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     stream: {
       timers: { clock, pause: options.pause ?? pauseByTimer },
       admit: createSubscriptionLimit(options.maxSubscriptions),
-      maxPayloadLength: options.graphqlMaxBytes,
+      maxPayloadLength: graphqlMaxBytes,
       shutdown: shutdown.signal,
     },
     admitLogin: loginRateLimiter.admit,
@@ -152,7 +160,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     // Hooks of the same name run in this order.
     plugins: [
       useRequestId(createId), // first: the others read `requestId` from the server context
-      useResultLimit(options), // before useErrorCodes, which codes its error
+      useResultLimit({ graphqlMaxBytes }), // before useErrorCodes, which codes its error
       useAsciiEvents(),
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       options.explain && useExplain(), // after useErrorCodes, which tells expected failures from others
@@ -196,7 +204,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const report = reporter.begin({ requestId, headers, isGraphql: true });
       return { requestId, context: contextOf(clientRequest, report), report, signal };
     },
-    graphqlMaxBytes: options.graphqlMaxBytes,
+    graphqlMaxBytes,
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
     send,
     headers: corsOrigins.length > 0 ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,

@@ -38,7 +38,7 @@ export async function run(runtime: Runtime): Promise<number> {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');
         const { printClientSchema, printSubgraph } = await import('../schema/federation.ts');
-        const printSchema = commandLine.forClients ? printClientSchema : printSubgraph;
+        const printSchema = commandLine.client ? printClientSchema : printSubgraph;
         runtime.stdout.write(printSchema(createSchema()));
         return 0;
       }

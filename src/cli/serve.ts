@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
+import { byOption } from '../config/settings.ts';
 import { assembleGateway } from '../gateway.ts';
 import { GRAPHQL_PATH } from '../http/endpoints.ts';
 import type { Gateway } from '../http/gateway-type.ts';
@@ -23,7 +24,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     ...commandLine,
     ...COMMANDS.serve,
   });
-  const { data: file, strictLogin, flags } = commandLine;
+  const { data: file, 'strict-login': strictLogin, flags } = commandLine;
   const forSandbox = [
     ...(file === undefined ? [] : ['--data']),
     ...(strictLogin ? ['--strict-login'] : []),
@@ -53,29 +54,12 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   const draining = new AbortController();
   await using gateway = assembleGateway({
     ...runtime, // the time, random numbers and the tracer
-    upstream: {
-      url: new URL(upstreamUrl),
-      timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-      connections: config.UPSTREAM_CONNECTIONS,
-      maxBytes: config.UPSTREAM_MAX_BYTES,
-      maxBytesPerRequest: config.UPSTREAM_MAX_BYTES_PER_REQUEST,
-      tls,
-    },
+    ...byOption('', config),
+    upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls },
     contract,
     path: GRAPHQL_PATH,
-    introspection: config.INTROSPECTION,
-    explain: config.EXPLAIN,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
-    loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
-    trustedProxies: config.TRUSTED_PROXIES,
     observer: metrics?.observer,
-    maxInFlight: config.MAX_IN_FLIGHT,
-    maxSubscriptions: config.MAX_SUBSCRIPTIONS,
-    maxIncompleteRequests: config.MAX_INCOMPLETE_REQUESTS,
-    graphqlMaxBytes: config.GRAPHQL_MAX_BYTES,
-    maxUnreadBytes: config.MAX_UNREAD_BYTES,
-    writeTimeoutMs: config.WRITE_TIMEOUT_MS,
-    corsOrigins: config.CORS_ORIGINS,
     log: createLogger(runtime, config),
     draining: draining.signal,
   });

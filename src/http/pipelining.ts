@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { BodyLimits } from './request-body.ts';
+import { type BodyLimits, MAX_INCOMPLETE_REQUESTS } from './request-body.ts';
 
 /** Requests of one connection that may wait for earlier responses. With their heads and bodies they take up to 2.6 MB. */
 const MAX_WAITING = 32;
@@ -11,7 +11,7 @@ const MAX_WAITING = 32;
  * must not be executed, because the client has disconnected. If too many requests wait, on a connection or in all, it
  * closes the connection: its client may retry those without a response (RFC 9112, section 9.3.2).
  */
-export function createPipelining({ maxIncompleteRequests }: BodyLimits) {
+export function createPipelining({ maxIncompleteRequests = MAX_INCOMPLETE_REQUESTS }: BodyLimits) {
   const waiting = new Map<Socket, number>();
   let total = 0;
   return async ({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> => {

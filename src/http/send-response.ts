@@ -9,10 +9,10 @@ export const RESPONSE_HEADERS = {
 
 /** Limits of {@link createSender}. */
 export type SendLimits = {
-  /** Bytes of all responses that wait for their clients to read them. */
-  readonly maxUnreadBytes: number;
-  /** How long a client may read nothing of its response; milliseconds. */
-  readonly writeTimeoutMs: number;
+  /** Bytes of all responses that wait for their clients to read them. @default 2 ** 28 */
+  readonly maxUnreadBytes?: number;
+  /** How long a client may read nothing of its response; milliseconds. @default 30_000 */
+  readonly writeTimeoutMs?: number;
 };
 
 /** Sends a whole response. Does nothing if the client has disconnected. */
@@ -35,7 +35,7 @@ export type SendStream = (
  * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, of the caller that
  * holds most bytes the response that has waited longest is: a caller cannot push out those of others.
  */
-export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
+export function createSender({ maxUnreadBytes = 2 ** 28, writeTimeoutMs = 30_000 }: SendLimits): {
   readonly send: Send;
   readonly sendStream: SendStream;
 } {
