@@ -42,9 +42,6 @@ export type Settings<Name extends SettingName> = {
   readonly tls: TlsTexts;
 };
 
-/** Turned on outside production. */
-const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on', EXPLAIN: 'on' };
-
 /**
  * Checks the settings and reads the files that they name.
  * @throws ConfigError with every problem of the options, the settings and the files.
@@ -58,13 +55,18 @@ export function loadSettings<Name extends SettingName>(
       settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
     );
   const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
-  const texts = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
+  const isProduction = set['NODE_ENV'] === 'production';
+  const development = Object.entries<Setting>(SETTINGS).map(([name, row]) => [
+    name,
+    row.development,
+  ]);
+  const texts = isProduction ? set : { ...Object.fromEntries(development), ...set };
   const given = { texts, label: (name: string) => nameAsGiven(name, flags) };
   const found = [...problems];
   const config = readValues(SETTINGS, settings, given, found);
   found.push(...findConflicts(given));
   if (settings.some((name) => name === 'UPSTREAM_URL'))
-    found.push(...findUnsafeVariables(environment, texts['NODE_ENV'] === 'production'));
+    found.push(...findUnsafeVariables(environment, isProduction));
   const files = readFiles(given, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };

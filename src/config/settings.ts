@@ -16,6 +16,8 @@ export type Setting = Parameter & {
   readonly group: 'Service' | 'Listening' | 'Access' | 'Limits' | 'Shutdown' | 'Telemetry';
   /** The path of the option of `createGateway`. It takes texts instead of paths of files. */
   readonly option?: string;
+  /** The text that replaces the default unless NODE_ENV is production. */
+  readonly development?: string;
 };
 
 const milliseconds = (from: number) => integer(from, 600_000, ' of milliseconds');
@@ -25,6 +27,12 @@ const pemFile = filePath('PEM');
 const keyFile = text(pemFile.form);
 const isHost = (host: string) => /^[\w.:-]+$/.test(host);
 const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
+const developmentFlag = {
+  ...flag,
+  default: false,
+  development: 'on',
+  defaultText: 'off in production, otherwise on',
+} as const;
 const logLevel = choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 
 /** Every setting, by its environment variable. `UPSTREAM_URL` is also the option `--upstream-url`, and so on. */
@@ -116,25 +124,19 @@ export const SETTINGS = {
   },
   INTROSPECTION: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
+    ...developmentFlag,
     description: 'whether clients may query the schema',
     option: 'introspection',
   },
   PLAYGROUND: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
+    ...developmentFlag,
     description: 'whether browsers get GraphiQL at the GraphQL endpoint',
     option: 'playground',
   },
   EXPLAIN: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
+    ...developmentFlag,
     description: 'whether a request with the header `x-keytrail-explain: 1` is explained',
     option: 'explain',
   },
