@@ -25,15 +25,6 @@ export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
   readonly problems: readonly string[];
 };
 
-/** The command line in parts, before it is known which options are valid. */
-type Tokens = {
-  readonly words: readonly string[];
-  /** The options in their order. The text is undefined if a value is missing. */
-  readonly options: readonly { readonly name: string; readonly text: string | undefined }[];
-  readonly help: boolean;
-  readonly version: boolean;
-};
-
 const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
 
 /** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
@@ -78,11 +69,14 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   };
 }
 
-/** Splits the command line. An option takes the next word as its value, unless `=` comes before its value. */
-function tokenize(args: readonly string[]): Tokens {
+/**
+ * Splits the command line, before it is known which options are valid. An option takes the next word as its value, unless
+ * `=` comes before its value. Its text is undefined if the value is missing.
+ */
+function tokenize(args: readonly string[]) {
   const rest = [...args];
   const words: string[] = [];
-  const options: Tokens['options'][number][] = [];
+  const options: { readonly name: string; readonly text: string | undefined }[] = [];
   let help = false;
   let version = false;
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {

@@ -8,7 +8,6 @@ import { listen } from '../http/http-server.ts';
 import { prefersPage } from '../http/media-types.ts';
 import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { createLogger } from './logger.ts';
@@ -70,16 +69,17 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     drainMs: config.SHUTDOWN_DRAIN_MS,
     timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
   });
-  runtime.stderr.write(
-    formatBanner({
-      version: runtime.version,
-      origin: server.url,
-      upstreamUrl,
-      hasPlayground: config.PLAYGROUND,
-      sandbox,
-      metricsUrl: metrics?.url,
-    }),
-  );
+  const url = `${server.url}${GRAPHQL_PATH}`;
+  const banner = [
+    `Keytrail ${runtime.version}`,
+    '',
+    `  GraphQL      ${url}`,
+    ...(config.PLAYGROUND ? [`  Playground   ${url} (in a browser)`] : []),
+    `  Forwards to  ${upstreamUrl.replace(/\/$/, '')}`,
+    ...(metrics === null ? [] : [`  Metrics      ${metrics.url}`]),
+    ...(sandbox === null ? [] : describeSandbox(url, sandbox)),
+  ];
+  runtime.stderr.write(`${banner.join('\n')}\n\n`);
   await untilStopped(runtime);
   // A login or deletion continues after its client disconnects, but not beyond the shutdown deadline.
   setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
@@ -102,4 +102,22 @@ function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
 function toPlayground(sandbox: Sandbox | null) {
   const { clientId, secret: clientSecret } = sandbox?.clients[0] ?? {};
   return { clientId, clientSecret, keyToDelete: sandbox?.clients.at(-1)?.clientId };
+}
+
+/** The demo clients of the sandbox, and how to log in. */
+function describeSandbox(url: string, { clients }: Sandbox): readonly string[] {
+  const [first] = clients;
+  const query =
+    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken expiresAt } }';
+  const variables = { clientId: first?.clientId, clientSecret: first?.secret };
+  return [
+    '',
+    '  THIS IS THE SANDBOX: an embedded service with fake data. Set UPSTREAM_URL to use your service.',
+    '',
+    '  Demo clients and their secrets:',
+    ...clients.map(({ clientId, secret }) => `    ${clientId.padEnd(14)} ${secret}`),
+    '',
+    `  Log in as ${first?.clientId}:`,
+    `    curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify({ query, variables })}'`,
+  ];
 }
