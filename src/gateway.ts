@@ -32,7 +32,7 @@ import type { PlaygroundOptions } from './plugins/playground/page.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { EXPLAIN_HEADER, useExplain } from './plugins/use-explain.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
-import { type ResultLimits, useLimits } from './plugins/use-limits.ts';
+import { MAX_RESULT_BYTES, type ResultLimits, useLimits } from './plugins/use-limits.ts';
 import { useRequestReport } from './plugins/use-request-report.ts';
 import { takeRequestId, useResponseHeaders } from './plugins/use-response-headers.ts';
 import { useRoutes } from './plugins/use-routes.ts';
@@ -41,17 +41,23 @@ import { useVariableCheck } from './plugins/use-variable-check.ts';
 import { createContext } from './schema/context.ts';
 import { createExplanation } from './schema/explain.ts';
 import { createStreams, type StreamTimers } from './tail/streams.ts';
-import { createRestClient, type RestClientOptions } from './upstream/http-client.ts';
+import {
+  createRestClient,
+  MAX_BYTES_PER_REQUEST,
+  type RestClientOptions,
+} from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
 import { identifyCaller } from './util/fair-share.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &
   SendLimits &
-  ResultLimits & {
+  Partial<ResultLimits> & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
-    /** Limit on logins per client and per IP address, and where replicas share the count. */
-    readonly loginRateLimit: Omit<LoginRateLimitOptions, 'observer' | 'clock'>;
+    /** Logins per minute for each client ID, and the same for each IP address; 0 = no limit. */
+    readonly loginRateLimit: LoginRateLimitOptions['perMinute'];
+    /** Redis in which replicas share the count of logins. Without it each counts in memory. */
+    readonly rateLimitRedisUrl?: LoginRateLimitOptions['redisUrl'];
     /** Receives events, for metrics. */
     readonly observer?: Partial<GatewayObserver> | undefined;
     /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
@@ -92,7 +98,7 @@ export type GatewayDependencies = BodyLimits &
 /** Creates a gateway. It connects to the service when the first request needs it. */
 export function assembleGateway(options: GatewayDependencies): Gateway {
   const { path, trustedProxies, contract, playground, corsOrigins } = options;
-  const { now, clock, createId, draining } = options;
+  const { now, clock, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
   const shutdown = new AbortController();
   const endStreams = () => shutdown.abort();
   draining?.addEventListener('abort', endStreams, { once: true });
@@ -107,6 +113,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     clock,
     random: options.random,
     observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
+    maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
     ...options.upstream,
     now: () => now().getTime(),
   });
@@ -122,7 +129,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const waitForTurn = createPipelining(options);
   const { send, sendStream } = createSender(options);
   const loginRateLimiter = createLoginRateLimiter({
-    ...options.loginRateLimit,
+    perMinute: options.loginRateLimit,
+    redisUrl: options.rateLimitRedisUrl,
     clock,
     observer: { ...options.observer?.login, onFallback: reporter.fallback },
   });
@@ -130,7 +138,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const openStream = createStreams({
     timers: { clock, pause: options.pause ?? pauseByTimer },
     max: options.maxSubscriptions,
-    maxPayloadLength: options.graphqlMaxBytes,
+    maxPayloadLength: graphqlMaxBytes,
     shutdown: shutdown.signal,
   });
   const services = {
@@ -172,7 +180,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         signal,
       };
     },
-    graphqlMaxBytes: options.graphqlMaxBytes,
+    graphqlMaxBytes,
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
     send,
     headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
@@ -185,7 +193,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
       useResponseHeaders(createId, { hasCors }), // first: the others read `requestId` from the server context
-      useLimits(options), // before useErrorCodes, which codes its error
+      useLimits({ graphqlMaxBytes }), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       options.explain && useExplain(),
       // Before the plugins that respond in onRequest (useRoutes) or onExecute (useVariableCheck).

@@ -4,7 +4,8 @@ import { trace } from '@opentelemetry/api';
 import { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
-import { SETTINGS } from '../config/settings.ts';
+import type { Config } from '../config/load.ts';
+import { byOption, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { Gateway } from '../http/gateway-type.ts';
@@ -29,14 +30,11 @@ export function createGatewayWith(
   options: GatewayOptions,
 ): Gateway {
   requireSupportedNode();
-  const { contract, loginRateLimit, rateLimitRedisUrl, playground, upstream, ...rest } =
-    checkOptions(options);
+  const { playground, upstream, ...rest } = checkOptions(options);
   return assembleGateway({
     ...rest,
     upstream: { ...upstream, ...timers },
     pause,
-    contract,
-    loginRateLimit: { perMinute: loginRateLimit, redisUrl: rateLimitRedisUrl },
     playground: playground ? {} : null,
     draining: null,
     clock: () => performance.now(),
@@ -59,22 +57,21 @@ function checkOptions(options: unknown) {
   return { ...data, contract: checked.contract };
 }
 
-/** The schema of an option that is also a setting: the setting's checks and default. */
-function option<Value>({ value, default: byDefault }: { value: z.ZodType<Value>; default: Value }) {
-  return value.optional().transform((given) => given ?? byDefault);
-}
+/** The schemas of the settings as options: with their defaults. */
+const SCHEMAS = Object.fromEntries<z.ZodType>(
+  Object.entries<Setting>(SETTINGS).map(([name, { value, default: byDefault }]) => [
+    name,
+    value.optional().transform((given) => given ?? byDefault),
+  ]),
+) as { readonly [Name in SettingName]: z.ZodType<Config[Name]> }; // see ValuesOf
 
 const pem = z.string('must be a PEM text').optional();
 
 const upstreamSchema = z
   .strictObject(
     {
+      ...byOption('upstream.', SCHEMAS),
       url: SETTINGS.UPSTREAM_URL.value,
-      allowHttp: option(SETTINGS.UPSTREAM_ALLOW_HTTP),
-      timeoutMs: option(SETTINGS.UPSTREAM_TIMEOUT_MS),
-      connections: option(SETTINGS.UPSTREAM_CONNECTIONS),
-      maxBytes: option(SETTINGS.UPSTREAM_MAX_BYTES),
-      maxBytesPerRequest: option(SETTINGS.UPSTREAM_MAX_BYTES_PER_REQUEST),
       tls: z
         .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
         .refine(
@@ -96,20 +93,8 @@ const optionsSchema = z.strictObject(
   {
     upstream: upstreamSchema,
     path: graphqlPath.value.default(GRAPHQL_PATH),
+    ...byOption('', SCHEMAS),
     contract: z.unknown().optional(), // checked by checkContract, whose messages name the entries
-    loginRateLimit: option(SETTINGS.LOGIN_RATE_LIMIT),
-    rateLimitRedisUrl: SETTINGS.RATE_LIMIT_REDIS_URL.value.optional(),
-    trustedProxies: option(SETTINGS.TRUSTED_PROXIES),
-    introspection: option(SETTINGS.INTROSPECTION),
-    playground: option(SETTINGS.PLAYGROUND),
-    explain: option(SETTINGS.EXPLAIN),
-    maxInFlight: option(SETTINGS.MAX_IN_FLIGHT),
-    maxSubscriptions: option(SETTINGS.MAX_SUBSCRIPTIONS),
-    maxIncompleteRequests: option(SETTINGS.MAX_INCOMPLETE_REQUESTS),
-    graphqlMaxBytes: option(SETTINGS.GRAPHQL_MAX_BYTES),
-    maxUnreadBytes: option(SETTINGS.MAX_UNREAD_BYTES),
-    writeTimeoutMs: option(SETTINGS.WRITE_TIMEOUT_MS),
-    corsOrigins: option(SETTINGS.CORS_ORIGINS),
     log: z
       .custom<GatewayLog>(
         isLog,

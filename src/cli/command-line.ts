@@ -1,51 +1,28 @@
 import type { Environment } from '../config/load.ts';
 import { SETTING_NAMES, toFlag } from '../config/settings.ts';
-import { readText, type ValueType } from '../config/value-types.ts';
+import { readValues, type ValuesOf } from '../config/value-types.ts';
 import { findClosestName } from '../util/closest-name.ts';
-import { COMMAND_NAMES, type CommandName, OPTIONS, parametersOf } from './commands.ts';
+import {
+  COMMAND_NAMES,
+  type CommandName,
+  OPTION_NAMES,
+  OPTIONS,
+  parametersOf,
+} from './commands.ts';
 
-/** A parsed command line. */
-export type CommandLine = {
+/** A parsed command line: the values of {@link OPTIONS}, and the rest. */
+export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
+  /** Files with saved responses, for `learn`; a recording, for `check`. */
+  readonly from: readonly string[];
   /** `serve` by default; undefined if there is no such command, which is also reported in `problems`. */
   readonly command: CommandName | undefined;
   /** What to print help about; undefined to print none. */
   readonly help: CommandName | 'keytrail' | undefined;
   readonly version: boolean;
-  /** The SQLite file of the sandbox; undefined for a database in memory. */
-  readonly data: string | undefined;
-  /** Whether the sandbox accepts a client's secret once, then only its latest refresh token. */
-  readonly strictLogin: boolean;
-  /** The file of a recording that the sandbox plays back. */
-  readonly recording: string | undefined;
-  /** The file to record to, for `record`. */
-  readonly to: string | undefined;
-  /** Pages to record, for `record`. */
-  readonly pages: number;
-  /** A file with a saved response to a login, for `record`. */
-  readonly login: string | undefined;
-  /** The format of the comparison, for `check`. */
-  readonly output: 'table' | 'json';
-  /** Files with saved responses, for `learn`; a recording, for `check`. */
-  readonly from: readonly string[];
-  /** The file with the headers of the response in `from`, for `learn`. */
-  readonly headers: string | undefined;
-  /** The file of the contract to try, for `learn`. */
-  readonly contract: string | undefined;
-  /** Whether `schema` prints the schema without federation. */
-  readonly forClients: boolean;
   /** Settings that were given as options, by environment variable. */
   readonly flags: Environment;
   /** One sentence per problem. */
   readonly problems: readonly string[];
-};
-
-/** The command line in parts, before it is known which options are valid. */
-type Tokens = {
-  readonly words: readonly string[];
-  /** The options in their order. The text is undefined if a value is missing. */
-  readonly options: readonly { readonly name: string; readonly text: string | undefined }[];
-  readonly help: boolean;
-  readonly version: boolean;
 };
 
 const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
@@ -71,18 +48,10 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     else texts.set(name, [...before, text]);
   }
 
-  const first = (name: string) => texts.get(name)?.[0];
-  const read = <Value>(name: string, type: ValueType<Value>, byDefault: Value) => {
-    const text = first(name);
-    const result = text === undefined ? { value: byDefault } : readText(type, text);
-    if ('value' in result) return result.value;
-    problems.push(`${name} ${result.problem}`);
-    return byDefault;
-  };
-  const strictLogin = read('--strict-login', OPTIONS['--strict-login'], false);
-  const forClients = read('--client', OPTIONS['--client'], false);
-  const pages = read('--pages', OPTIONS['--pages'], OPTIONS['--pages'].default);
-  const output = read('--output', OPTIONS['--output'], 'table');
+  const textsOf = (names: readonly string[]): Environment =>
+    Object.fromEntries(names.map((name) => [name, texts.get(toFlag(name))?.[0]]));
+  const given = { texts: textsOf(OPTION_NAMES), label: toFlag };
+  const values = readValues(OPTIONS, OPTION_NAMES, given, problems);
   // The shell expands `--from *.json` to several words.
   const from = texts.get('--from') ?? [];
   if (more.length > 0 && command !== 'learn')
@@ -90,30 +59,24 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   else if (more.length > 0 && from.length === 0)
     problems.push('Put --from before the files: learn --from FILE.');
   return {
+    ...values,
+    from: [...from, ...more],
     command,
     help: isHelp || tokens.help ? topic : undefined,
     version,
-    data: first('--data'),
-    strictLogin,
-    recording: first('--recording'),
-    to: first('--to'),
-    pages,
-    login: first('--login'),
-    output,
-    from: [...from, ...more],
-    headers: first('--headers'),
-    contract: first('--contract'),
-    forClients,
-    flags: Object.fromEntries(SETTING_NAMES.map((name) => [name, first(toFlag(name))])),
+    flags: textsOf(SETTING_NAMES),
     problems: [...new Set(problems)],
   };
 }
 
-/** Splits the command line. An option takes the next word as its value, unless `=` comes before its value. */
-function tokenize(args: readonly string[]): Tokens {
+/**
+ * Splits the command line, before it is known which options are valid. An option takes the next word as its value, unless
+ * `=` comes before its value. Its text is undefined if the value is missing.
+ */
+function tokenize(args: readonly string[]) {
   const rest = [...args];
   const words: string[] = [];
-  const options: Tokens['options'][number][] = [];
+  const options: { readonly name: string; readonly text: string | undefined }[] = [];
   let help = false;
   let version = false;
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {

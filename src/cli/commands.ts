@@ -1,11 +1,5 @@
-import {
-  type Parameter,
-  SETTING_NAMES,
-  SETTINGS,
-  type SettingName,
-  toFlag,
-} from '../config/settings.ts';
-import { choice, filePath, flag, integer } from '../config/value-types.ts';
+import { SETTING_NAMES, SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import { choice, filePath, flag, integer, type Parameter } from '../config/value-types.ts';
 
 /** What a command does and takes. */
 export type Command = {
@@ -24,70 +18,73 @@ export type Command = {
   readonly variables?: Readonly<Record<string, string>>;
 };
 
-/** The options that are not settings. */
+/** The options that are not settings, without the hyphens before them. */
 export const OPTIONS = {
-  '--data': {
+  data: {
     ...filePath('SQLite'),
     defaultText: 'in memory, lost at exit',
     description: "file for the sandbox's data",
   },
-  '--strict-login': {
+  'strict-login': {
     ...flag,
     default: false,
     defaultText: 'off',
     description:
       "the sandbox accepts a client's secret once, then only its latest refresh token, as the service does",
   },
-  '--from': {
+  from: {
     ...filePath('JSON'),
     defaultText: 'the trail is requested from UPSTREAM_URL',
     description: 'file with a saved response; may be followed by more files',
   },
-  '--headers': {
+  headers: {
     ...filePath('text'),
     defaultText: 'none',
     description: 'file with the headers of the saved response, as curl -D headers.txt writes it',
   },
-  '--contract': {
+  contract: {
     ...filePath('JSON'),
     defaultText: 'everything is inferred',
     description: 'contract to try: the responses are read by it, and the report shows how',
   },
-  '--to': {
+  to: {
     ...filePath('HAR'),
     defaultText: 'required',
     description: 'file to write the recording to; it is replaced',
   },
-  '--pages': {
+  pages: {
     ...integer(1, 100),
     default: 3,
     description: 'pages of the audit trail to record',
   },
-  '--login': {
+  login: {
     ...filePath('JSON'),
     defaultText: 'none',
     description: 'saved response to a login; it is recorded without its tokens',
   },
-  '--output': {
+  output: {
     ...choice('table', 'json'),
     default: 'table',
     description: 'format of the comparison',
   },
-  '--recording': {
+  recording: {
     ...filePath('HAR'),
     defaultText: "the sandbox's own data",
     description: 'recording of a service, from which the audit trail is read',
   },
-  '--client': {
+  client: {
     ...flag,
     default: false,
     defaultText: 'off',
     description: 'print it without federation, for code generators and other tools of clients',
   },
-} satisfies Readonly<Record<string, Parameter>>;
+} as const satisfies Readonly<Record<string, Parameter>>;
 
 /** An option that is not a setting. */
 export type OptionName = keyof typeof OPTIONS;
+
+/** The names of {@link OPTIONS}. */
+export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]; // it has no other keys
 
 /** What a command needs to read the audit trail of a live service. */
 const LIVE_SERVICE = {
@@ -110,37 +107,37 @@ const LIVE_SERVICE = {
 export const COMMANDS = {
   serve: {
     summary: 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service',
-    options: ['--data', '--strict-login'],
+    options: ['data', 'strict-login'],
     settings: SETTING_NAMES,
   },
   sandbox: {
     summary: 'start only the sandbox service, on port 4001 unless PORT is set',
-    options: ['--data', '--strict-login', '--recording'],
+    options: ['data', 'strict-login', 'recording'],
     settings: ['HOST', 'PORT'],
     defaults: { PORT: '4001' },
   },
   learn: {
     summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
-    options: ['--from', '--headers', '--contract'],
+    options: ['from', 'headers', 'contract'],
     ...LIVE_SERVICE,
   },
   record: {
     summary: 'record pages of the audit trail of a live service, without its personal data',
-    options: ['--to', '--pages', '--login'],
+    options: ['to', 'pages', 'login'],
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   check: {
     summary:
       'compare how a live service and a recording are mapped; exit status 0 same, 1 drift, 2 wrong usage, 3 service not reached or refused',
-    options: ['--from', '--output'],
-    meanings: { '--from': { description: 'recording to compare with', defaultText: 'required' } },
+    options: ['from', 'output'],
+    meanings: { from: { description: 'recording to compare with', defaultText: 'required' } },
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   schema: {
     summary: 'print the GraphQL schema, as a federation subgraph or for clients',
-    options: ['--client'],
+    options: ['client'],
     settings: [],
   },
 } as const satisfies Readonly<Record<string, Command>>;
@@ -155,7 +152,7 @@ export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]; // it has n
 export function parametersOf(command: CommandName): ReadonlyMap<string, Parameter> {
   const { options, settings }: Command = COMMANDS[command];
   return new Map<string, Parameter>([
-    ...options.map((name) => [name, OPTIONS[name]] as const),
+    ...options.map((name) => [toFlag(name), OPTIONS[name]] as const),
     ...settings.map((name) => [toFlag(name), SETTINGS[name]] as const),
   ]);
 }

@@ -1,4 +1,5 @@
-import { type Parameter, SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import { SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import type { Parameter } from '../config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, OPTIONS } from './commands.ts';
 
@@ -40,7 +41,7 @@ Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is in
 function formatCommand(command: CommandName): string {
   const { summary, options, settings, ...more }: Command = COMMANDS[command];
   const { defaults = {}, variables = {}, meanings = {} } = more;
-  const own = options.map((name) => toRow(name, { ...OPTIONS[name], ...meanings[name] }));
+  const own = options.map((name) => toRow(toFlag(name), { ...OPTIONS[name], ...meanings[name] }));
   const [first] = settings;
   const groups = Object.groupBy(settings, (name) => SETTINGS[name].group);
   const sections: readonly Section[] = [

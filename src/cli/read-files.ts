@@ -1,6 +1,5 @@
 import { ConfigError } from '../config/config-error.ts';
-import { toFileText, UTF_16 } from '../config/file-text.ts';
-import { loadSettings } from '../config/load.ts';
+import { loadSettings, toFileText, UTF_16 } from '../config/load.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
 import type { NamedResponse } from '../tools/learn/report.ts';

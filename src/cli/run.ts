@@ -38,7 +38,7 @@ export async function run(runtime: Runtime): Promise<number> {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');
         const { printClientSchema, printSubgraph } = await import('../schema/federation.ts');
-        const printSchema = commandLine.forClients ? printClientSchema : printSubgraph;
+        const printSchema = commandLine.client ? printClientSchema : printSubgraph;
         runtime.stdout.write(printSchema(createSchema()));
         return 0;
       }
@@ -51,7 +51,7 @@ export async function run(runtime: Runtime): Promise<number> {
 }
 
 function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unknown): number {
-  const { command, data, flags } = commandLine;
+  const { command } = commandLine;
   const isOneOff = command === 'learn' || command === 'record' || command === 'check';
   if (error instanceof ConfigError) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
@@ -65,39 +65,30 @@ function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unk
     stderr.write(`${subject}: ${error.extensions.code}: ${error.message}\n`);
     return command === 'record' || command === 'check' ? 3 : 1;
   }
-  const { code, port, address, hostname, setting = 'PORT' } = Object(error);
-  const describe = START_FAILURES[String(code)];
-  if (describe === undefined) throw error;
-  const failure = {
-    host: String(address ?? hostname),
-    endpoint: `${address}:${port}`,
-    hostSetting: nameAsGiven('HOST', flags),
-    portSetting: nameAsGiven(setting, flags),
-    data: String(data),
-  };
-  stderr.write(`keytrail: cannot start: ${describe(failure)}\n`);
+  const problem = describeStartFailure(error, commandLine);
+  if (problem === undefined) throw error;
+  stderr.write(`keytrail: cannot start: ${problem}\n`);
   return 1;
 }
 
-/** What Node could not open, and the names of the settings as the user gave them. */
-type StartFailure = Readonly<
-  Record<'host' | 'endpoint' | 'hostSetting' | 'portSetting' | 'data', string>
->;
-
-const describeUnusableHost = ({ hostSetting, host }: StartFailure) =>
-  `${hostSetting} must be an address of this machine, for example 127.0.0.1 or 0.0.0.0, not ${quote(host)}.`;
-
-/** Messages for Node's errors when a port or a file cannot be opened, by error code. */
-const START_FAILURES: Readonly<Record<string, (failure: StartFailure) => string>> = {
-  EADDRINUSE: ({ endpoint, portSetting }) =>
-    `${endpoint} is in use by another program. Choose another port, for example ${portSetting}=4002.`,
-  EADDRNOTAVAIL: describeUnusableHost,
-  EACCES: ({ endpoint, portSetting }) =>
-    `no permission to listen on ${endpoint}. Choose a port of 1024 or more with ${portSetting}.`,
-  EINVAL: describeUnusableHost,
-  EAFNOSUPPORT: describeUnusableHost,
-  EAI_AGAIN: describeUnusableHost,
-  ENOTFOUND: describeUnusableHost,
-  ERR_SQLITE_ERROR: ({ data }) =>
-    `--data must be the path of a SQLite file that can be opened, not ${quote(data)}.`,
-};
+/** Describes Node's error if a port or a file cannot be opened; undefined for any other. */
+function describeStartFailure(error: unknown, { data, flags }: CommandLine): string | undefined {
+  const { code, port, address, hostname, setting = 'PORT' } = Object(error);
+  const portSetting = nameAsGiven(setting, flags);
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${address}:${port} is in use by another program. Choose another port, for example ${portSetting}=4002.`;
+    case 'EACCES':
+      return `no permission to listen on ${address}:${port}. Choose a port of 1024 or more with ${portSetting}.`;
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+    case 'EAFNOSUPPORT':
+    case 'EAI_AGAIN':
+    case 'ENOTFOUND':
+      return `${nameAsGiven('HOST', flags)} must be an address of this machine, for example 127.0.0.1 or 0.0.0.0, not ${quote(String(address ?? hostname))}.`;
+    case 'ERR_SQLITE_ERROR':
+      return `--data must be the path of a SQLite file that can be opened, not ${quote(String(data))}.`;
+    default:
+      return undefined;
+  }
+}

@@ -13,7 +13,7 @@ import { type Runtime, untilStopped } from './runtime.ts';
 export async function sandbox(runtime: Runtime, commandLine: CommandLine): Promise<void> {
   const { config } = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.sandbox });
   const { HOST: host, PORT: port } = config;
-  const { data: file, strictLogin, recording } = commandLine;
+  const { data: file, 'strict-login': strictLogin, recording } = commandLine;
   if (recording !== undefined) openRecording(read(runtime, '--recording', recording), recording);
   const options = { ...runtime, host, port, file, strictLogin, recording };
   await using service = await startSandbox(options);

@@ -1,12 +1,12 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
+import { byOption } from '../config/settings.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { Gateway } from '../http/gateway-type.ts';
 import { listen } from '../http/http-server.ts';
 import { GRAPHQL_PATH, prefersPage } from '../http/request-head.ts';
 import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import { formatBanner } from './banner.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { createLogger } from './logger.ts';
@@ -22,7 +22,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     ...commandLine,
     ...COMMANDS.serve,
   });
-  const { data: file, strictLogin, flags } = commandLine;
+  const { data: file, 'strict-login': strictLogin, flags } = commandLine;
   const forSandbox = [
     ...(file === undefined ? [] : ['--data']),
     ...(strictLogin ? ['--strict-login'] : []),
@@ -52,29 +52,12 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   const draining = new AbortController();
   await using gateway = assembleGateway({
     ...runtime, // the time, random numbers and the tracer
-    upstream: {
-      url: new URL(upstreamUrl),
-      timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-      connections: config.UPSTREAM_CONNECTIONS,
-      maxBytes: config.UPSTREAM_MAX_BYTES,
-      maxBytesPerRequest: config.UPSTREAM_MAX_BYTES_PER_REQUEST,
-      tls,
-    },
+    ...byOption('', config),
+    upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls },
     contract,
     path: GRAPHQL_PATH,
-    introspection: config.INTROSPECTION,
-    explain: config.EXPLAIN,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
-    loginRateLimit: { perMinute: config.LOGIN_RATE_LIMIT, redisUrl: config.RATE_LIMIT_REDIS_URL },
-    trustedProxies: config.TRUSTED_PROXIES,
     observer: metrics?.observer,
-    maxInFlight: config.MAX_IN_FLIGHT,
-    maxSubscriptions: config.MAX_SUBSCRIPTIONS,
-    maxIncompleteRequests: config.MAX_INCOMPLETE_REQUESTS,
-    graphqlMaxBytes: config.GRAPHQL_MAX_BYTES,
-    maxUnreadBytes: config.MAX_UNREAD_BYTES,
-    writeTimeoutMs: config.WRITE_TIMEOUT_MS,
-    corsOrigins: config.CORS_ORIGINS,
     log: createLogger(runtime, config),
     draining: draining.signal,
   });
@@ -85,16 +68,17 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     drainMs: config.SHUTDOWN_DRAIN_MS,
     timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
   });
-  runtime.stderr.write(
-    formatBanner({
-      version: runtime.version,
-      origin: server.url,
-      upstreamUrl,
-      hasPlayground: config.PLAYGROUND,
-      sandbox,
-      metricsUrl: metrics?.url,
-    }),
-  );
+  const url = `${server.url}${GRAPHQL_PATH}`;
+  const banner = [
+    `Keytrail ${runtime.version}`,
+    '',
+    `  GraphQL      ${url}`,
+    ...(config.PLAYGROUND ? [`  Playground   ${url} (in a browser)`] : []),
+    `  Forwards to  ${upstreamUrl.replace(/\/$/, '')}`,
+    ...(metrics === null ? [] : [`  Metrics      ${metrics.url}`]),
+    ...(sandbox === null ? [] : describeSandbox(url, sandbox)),
+  ];
+  runtime.stderr.write(`${banner.join('\n')}\n\n`);
   await untilStopped(runtime);
   // A login or deletion continues after its client disconnects, but not beyond the shutdown deadline.
   setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
@@ -117,4 +101,22 @@ function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
 function toPlayground(sandbox: Sandbox | null) {
   const { clientId, secret: clientSecret } = sandbox?.clients[0] ?? {};
   return { clientId, clientSecret, keyToDelete: sandbox?.clients.at(-1)?.clientId };
+}
+
+/** The demo clients of the sandbox, and how to log in. */
+function describeSandbox(url: string, { clients }: Sandbox): readonly string[] {
+  const [first] = clients;
+  const query =
+    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken expiresAt } }';
+  const variables = { clientId: first?.clientId, clientSecret: first?.secret };
+  return [
+    '',
+    '  THIS IS THE SANDBOX: an embedded service with fake data. Set UPSTREAM_URL to use your service.',
+    '',
+    '  Demo clients and their secrets:',
+    ...clients.map(({ clientId, secret }) => `    ${clientId.padEnd(14)} ${secret}`),
+    '',
+    `  Log in as ${first?.clientId}:`,
+    `    curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify({ query, variables })}'`,
+  ];
 }

@@ -57,7 +57,7 @@ const MAX_DELAY_MS = 30_000;
 /** A longer `retryAfterSeconds` counts as this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** The characters of an event that is not complete. The gateway's own limit, GRAPHQL_MAX_BYTES, is half of it by default. */
+/** The characters of an event that is not complete. The gateway's own limit is half of it. */
 const MAX_EVENT_LENGTH = 2 ** 26;
 
 const EVENT_STREAM = 'text/event-stream';

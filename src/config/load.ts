@@ -1,25 +1,21 @@
-import type { z } from 'zod';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
-import { toFileText, UTF_16 } from './file-text.ts';
 import { SETTINGS, type Setting, type SettingName, toFlag } from './settings.ts';
 import {
+  type GivenTexts,
   isPlainHttp,
   isUsableTls,
   PLAIN_HTTP,
   parseFlag,
-  readText,
+  readValues,
   type TlsTexts,
   toProblem,
+  type ValuesOf,
 } from './value-types.ts';
 
 /** The checked values, by environment variable. A setting without a default may be undefined. */
-export type Config = {
-  readonly [Name in SettingName]:
-    | z.output<(typeof SETTINGS)[Name]['value']>
-    | ((typeof SETTINGS)[Name] extends { readonly default: unknown } ? never : undefined);
-};
+export type Config = ValuesOf<typeof SETTINGS>;
 
 /** Environment variables as Node gives them. Space around a value is ignored, and an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -46,15 +42,6 @@ export type Settings<Name extends SettingName> = {
   readonly tls: TlsTexts;
 };
 
-/** The texts of the settings that are set, and the name of each as the user gave it. */
-type GivenSettings = {
-  readonly texts: Environment;
-  readonly label: (name: SettingName) => string;
-};
-
-/** Turned on outside production. */
-const DEVELOPMENT: Environment = { INTROSPECTION: 'on', PLAYGROUND: 'on', EXPLAIN: 'on' };
-
 /**
  * Checks the settings and reads the files that they name.
  * @throws ConfigError with every problem of the options, the settings and the files.
@@ -68,13 +55,18 @@ export function loadSettings<Name extends SettingName>(
       settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
     );
   const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
-  const texts = set['NODE_ENV'] === 'production' ? set : { ...DEVELOPMENT, ...set };
-  const given = { texts, label: (name: SettingName) => nameAsGiven(name, flags) };
+  const isProduction = set['NODE_ENV'] === 'production';
+  const development = Object.entries<Setting>(SETTINGS).map(([name, row]) => [
+    name,
+    row.development,
+  ]);
+  const texts = isProduction ? set : { ...Object.fromEntries(development), ...set };
+  const given = { texts, label: (name: string) => nameAsGiven(name, flags) };
   const found = [...problems];
-  const config = checkValues(settings, given, found);
+  const config = readValues(SETTINGS, settings, given, found);
   found.push(...findConflicts(given));
   if (settings.some((name) => name === 'UPSTREAM_URL'))
-    found.push(...findUnsafeVariables(environment, texts['NODE_ENV'] === 'production'));
+    found.push(...findUnsafeVariables(environment, isProduction));
   const files = readFiles(given, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };
@@ -85,26 +77,9 @@ export function nameAsGiven(name: string, flags: Environment): string {
   return flags[name] === undefined ? name : toFlag(name);
 }
 
-/** Converts and checks every text. Adds to `problems`; only if there are none is the result complete. */
-function checkValues<Name extends SettingName>(
-  settings: readonly Name[],
-  { texts, label }: GivenSettings,
-  problems: string[],
-): Pick<Config, Name> {
-  const values: Record<string, unknown> = {};
-  for (const name of settings) {
-    const setting: Setting = SETTINGS[name];
-    const text = texts[name];
-    const result = text === undefined ? { value: setting.default } : readText(setting, text);
-    if ('value' in result) values[name] = result.value;
-    else problems.push(`${label(name)} ${result.problem}`);
-  }
-  return values as Pick<Config, Name>; // every name was checked
-}
-
 /** Reads and checks the files. Adds to `problems`. */
 function readFiles(
-  { texts, label }: GivenSettings,
+  { texts, label }: GivenTexts,
   readFile: (path: string) => string,
   problems: string[],
 ): Pick<Settings<never>, 'contract' | 'tls'> {
@@ -142,8 +117,17 @@ function readFiles(
   return { contract: {}, tls };
 }
 
+/** Removes the byte order mark of a file that was read as UTF-8. Null for a file in UTF-16: then it has NUL characters. */
+export function toFileText(read: string): string | null {
+  return read.includes('\0') ? null : read.replace(/^\uFEFF/, '');
+}
+
+/** The problem with a file in UTF-16. Completes "<variable or option> …". */
+export const UTF_16 =
+  'is in UTF-16, as Windows PowerShell writes files with >: save the file in UTF-8, for example with `| Out-File -Encoding utf8`.';
+
 /** What must hold between settings. Checked on the texts, so that it is reported even if a value is invalid. */
-function* findConflicts({ texts, label }: GivenSettings): Generator<string> {
+function* findConflicts({ texts, label }: GivenTexts): Generator<string> {
   const numberOf = (name: 'PORT' | 'SHUTDOWN_DRAIN_MS' | 'SHUTDOWN_TIMEOUT_MS') =>
     Number(texts[name] ?? SETTINGS[name].default);
   if (texts['NODE_ENV'] === 'production' && texts['UPSTREAM_URL'] === undefined)

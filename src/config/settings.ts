@@ -1,4 +1,3 @@
-import type { ValueType } from './value-types.ts';
 import {
   baseUrl,
   choice,
@@ -6,25 +5,19 @@ import {
   flag,
   integer,
   origins,
+  type Parameter,
   redisUrl,
   text,
 } from './value-types.ts';
-
-/** A value that a user may give on the command line. */
-export type Parameter = ValueType & {
-  /** Without a default the parameter is optional. */
-  readonly default?: unknown;
-  /** The default in words, if it is not simply `default`. */
-  readonly defaultText?: string;
-  readonly description: string;
-};
 
 /** One row of {@link SETTINGS}. */
 export type Setting = Parameter & {
   /** Its heading in the help and the documentation. */
   readonly group: 'Service' | 'Listening' | 'Access' | 'Limits' | 'Shutdown' | 'Telemetry';
-  /** The option of `createGateway` for the same thing. It takes texts instead of paths of files. */
+  /** The path of the option of `createGateway`. It takes texts instead of paths of files. */
   readonly option?: string;
+  /** The text that replaces the default unless NODE_ENV is production. */
+  readonly development?: string;
 };
 
 const milliseconds = (from: number) => integer(from, 600_000, ' of milliseconds');
@@ -34,6 +27,12 @@ const pemFile = filePath('PEM');
 const keyFile = text(pemFile.form);
 const isHost = (host: string) => /^[\w.:-]+$/.test(host);
 const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
+const developmentFlag = {
+  ...flag,
+  default: false,
+  development: 'on',
+  defaultText: 'off in production, otherwise on',
+} as const;
 const logLevel = choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
 
 /** Every setting, by its environment variable. `UPSTREAM_URL` is also the option `--upstream-url`, and so on. */
@@ -67,14 +66,6 @@ export const SETTINGS = {
     description: 'largest response body that is accepted from the service',
     option: 'upstream.maxBytes',
   },
-  UPSTREAM_MAX_BYTES_PER_REQUEST: {
-    group: 'Service',
-    ...integer(1, 2 ** 29, ' of bytes'),
-    default: 2 ** 24,
-    description:
-      'maximum bytes that one GraphQL request reads from the service; the first response may exceed it',
-    option: 'upstream.maxBytesPerRequest',
-  },
   UPSTREAM_CA_FILE: {
     group: 'Service',
     ...pemFile,
@@ -101,7 +92,8 @@ export const SETTINGS = {
     ...flag,
     default: false,
     defaultText: 'off',
-    description: 'whether UPSTREAM_URL may be plain http on a host other than loopback',
+    description:
+      'whether the base URL may be plain http on a host other than loopback: anyone on the network can then read the tokens',
     option: 'upstream.allowHttp',
   },
   KEYTRAIL_CONTRACT: {
@@ -132,25 +124,19 @@ export const SETTINGS = {
   },
   INTROSPECTION: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
+    ...developmentFlag,
     description: 'whether clients may query the schema',
     option: 'introspection',
   },
   PLAYGROUND: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
-    description: 'whether browsers get GraphiQL at /graphql',
+    ...developmentFlag,
+    description: 'whether browsers get GraphiQL at the GraphQL endpoint',
     option: 'playground',
   },
   EXPLAIN: {
     group: 'Access',
-    ...flag,
-    default: false,
-    defaultText: 'off in production, otherwise on',
+    ...developmentFlag,
     description: 'whether a request with the header `x-keytrail-explain: 1` is explained',
     option: 'explain',
   },
@@ -177,36 +163,6 @@ export const SETTINGS = {
     description:
       'maximum number of concurrent subscriptions; above it, a token with more than half of them loses its oldest to other tokens, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
-  },
-  MAX_INCOMPLETE_REQUESTS: {
-    group: 'Limits',
-    ...integer(1, 65_535),
-    default: 4096,
-    description:
-      'maximum number of requests whose body has not arrived, of one address three quarters of it; further ones get HTTP 503',
-    option: 'maxIncompleteRequests',
-  },
-  GRAPHQL_MAX_BYTES: {
-    group: 'Limits',
-    ...integer(1024, 2 ** 29, ' of bytes'),
-    default: 2 ** 25,
-    description: 'largest GraphQL response; an operation with a larger one fails',
-    option: 'graphqlMaxBytes',
-  },
-  MAX_UNREAD_BYTES: {
-    group: 'Limits',
-    ...integer(1, 2 ** 33, ' of bytes'),
-    default: 2 ** 28,
-    description:
-      'maximum bytes of unread responses; above it, the caller that holds most is disconnected, longest waiting first',
-    option: 'maxUnreadBytes',
-  },
-  WRITE_TIMEOUT_MS: {
-    group: 'Limits',
-    ...milliseconds(1),
-    default: 30_000,
-    description: 'a client that reads nothing of its response for this long is disconnected',
-    option: 'writeTimeoutMs',
   },
   LOGIN_RATE_LIMIT: {
     group: 'Limits',
@@ -253,13 +209,41 @@ export const SETTINGS = {
     default: 'info',
     description: 'lowest level that is logged',
   },
-} satisfies Readonly<Record<string, Setting>>;
+} as const satisfies Readonly<Record<string, Setting>>;
 
 /** The environment variable of a setting. */
 export type SettingName = keyof typeof SETTINGS;
 
 /** The environment variables of all settings. */
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]; // it has no other keys
+
+/** Values of settings under the last names of their options, of those directly under the prefix. */
+export type ByOption<
+  Prefix extends string,
+  Values extends Readonly<Record<SettingName, unknown>>,
+> = {
+  readonly [Name in SettingName as KeyUnder<Prefix, (typeof SETTINGS)[Name]>]: Values[Name];
+};
+
+type KeyUnder<Prefix extends string, Row> = Row extends { readonly option: `${Prefix}${infer Key}` }
+  ? Key extends `${string}.${string}`
+    ? never
+    : Key
+  : never;
+
+/** Renames values of settings as options of a program: that of UPSTREAM_TIMEOUT_MS to `timeoutMs` if the prefix is `upstream.`. */
+export function byOption<
+  Prefix extends '' | 'upstream.',
+  Values extends Readonly<Record<SettingName, unknown>>,
+>(prefix: Prefix, values: Values): ByOption<Prefix, Values> {
+  const entries = SETTING_NAMES.flatMap((name) => {
+    const { option = '' }: Setting = SETTINGS[name];
+    const [key = '', ...deeper] = option.slice(prefix.length).split('.');
+    const isUnder = option.startsWith(prefix) && key !== '' && deeper.length === 0;
+    return isUnder ? [[key, values[name]]] : [];
+  });
+  return Object.fromEntries(entries) as ByOption<Prefix, Values>; // its type is computed in the same way
+}
 
 /** The option of a setting on the command line: `--upstream-url` for UPSTREAM_URL. */
 export function toFlag(name: string): string {

@@ -15,13 +15,46 @@ export type ValueType<Value = unknown> = {
   readonly impliedText?: string;
 };
 
-/** The value of a text, or the problem with it. */
-export function readText<Value>(
-  type: ValueType<Value>,
-  given: string,
-): { readonly value: Value } | { readonly problem: string } {
-  const { success, data } = type.value.safeParse(type.fromText?.(given) ?? given);
-  return success ? { value: data } : { problem: toProblem(type, given) };
+/** A value that a user may give on the command line. */
+export type Parameter = ValueType & {
+  /** Without a default the parameter is optional. */
+  readonly default?: unknown;
+  /** The default in words, if it is not simply `default`. */
+  readonly defaultText?: string;
+  readonly description: string;
+};
+
+/** The values of parameters. One without a default may be undefined. */
+export type ValuesOf<Table extends Readonly<Record<string, Parameter>>> = {
+  readonly [Name in keyof Table]:
+    | z.output<Table[Name]['value']>
+    | (Table[Name] extends { readonly default: unknown } ? never : undefined);
+};
+
+/** The texts of the parameters that are set, and the name of each as the user gave it. */
+export type GivenTexts = {
+  readonly texts: Readonly<Record<string, string | undefined>>;
+  readonly label: (name: string) => string;
+};
+
+/** Converts and checks texts. Adds to `problems`; only if there are none is the result complete. */
+export function readValues<Name extends string, Table extends Readonly<Record<Name, Parameter>>>(
+  table: Table,
+  names: readonly Name[],
+  { texts, label }: GivenTexts,
+  problems: string[],
+): Pick<ValuesOf<Table>, Name> {
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const parameter: Parameter = table[name];
+    const text = texts[name];
+    const result =
+      text === undefined ? null : parameter.value.safeParse(parameter.fromText?.(text) ?? text);
+    if (result?.success === false)
+      problems.push(`${label(name)} ${toProblem(parameter, String(text))}`);
+    else values[name] = result ? result.data : parameter.default;
+  }
+  return values as Pick<ValuesOf<Table>, Name>; // every name was checked
 }
 
 /** The problem with an invalid text. Completes "<variable or option> …". */

@@ -5,8 +5,11 @@ import type { NodeRequest } from './request-head.ts';
 
 /** Limits of {@link createBodyReader}. */
 export type BodyLimits = {
-  /** Requests that may wait for the rest of their bodies at the same time; as many may wait for earlier responses. */
-  readonly maxIncompleteRequests: number;
+  /**
+   * Requests that may wait for the rest of their bodies at the same time; as many may wait for earlier responses.
+   * @default 4096
+   */
+  readonly maxIncompleteRequests?: number;
 };
 
 /** The bytes of a body. */
@@ -20,6 +23,9 @@ export type BodyRejection = {
   readonly error: GatewayError;
   readonly status: 400 | 413 | 500 | 503;
 };
+
+/** Default of {@link BodyLimits.maxIncompleteRequests}. */
+export const MAX_INCOMPLETE_REQUESTS = 4096;
 
 /** Largest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 65_536;
@@ -36,7 +42,7 @@ const TOO_LARGE: BodyRejection = {
  * `maxInFlight`, so that slow clients do not block others. Requests that wait for a body have a limit of their own, of
  * which one address may take three quarters; a body that arrived together with its head never waits.
  */
-export function createBodyReader({ maxIncompleteRequests }: BodyLimits) {
+export function createBodyReader({ maxIncompleteRequests = MAX_INCOMPLETE_REQUESTS }: BodyLimits) {
   const tickBarrier = createTickBarrier();
   const incomplete = createFairShare(maxIncompleteRequests);
   const read = async (

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Caller, identifyCaller } from '../util/fair-share.ts';
-import type { BodyLimits } from './request-body.ts';
+import { type BodyLimits, MAX_INCOMPLETE_REQUESTS } from './request-body.ts';
 
 /** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
 export const RESPONSE_HEADERS = {
@@ -11,10 +11,10 @@ export const RESPONSE_HEADERS = {
 
 /** Limits of {@link createSender}. */
 export type SendLimits = {
-  /** Bytes of all responses that wait for their clients to read them. */
-  readonly maxUnreadBytes: number;
-  /** How long a client may read nothing of its response; milliseconds. */
-  readonly writeTimeoutMs: number;
+  /** Bytes of all responses that wait for their clients to read them. @default 2 ** 28 */
+  readonly maxUnreadBytes?: number;
+  /** How long a client may read nothing of its response; milliseconds. @default 30_000 */
+  readonly writeTimeoutMs?: number;
 };
 
 /** Sends a whole response. Does nothing if the client has disconnected. */
@@ -37,7 +37,7 @@ export type SendStream = (
  * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, of the caller that
  * holds most bytes the response that has waited longest is: a caller cannot push out those of others.
  */
-export function createSender({ maxUnreadBytes, writeTimeoutMs }: SendLimits): {
+export function createSender({ maxUnreadBytes = 2 ** 28, writeTimeoutMs = 30_000 }: SendLimits): {
   readonly send: Send;
   readonly sendStream: SendStream;
 } {
@@ -155,7 +155,7 @@ const MAX_WAITING = 32;
  * must not be executed, because the client has disconnected. If too many requests wait, on a connection or in all, it
  * closes the connection: its client may retry those without a response (RFC 9112, section 9.3.2).
  */
-export function createPipelining({ maxIncompleteRequests }: BodyLimits) {
+export function createPipelining({ maxIncompleteRequests = MAX_INCOMPLETE_REQUESTS }: BodyLimits) {
   const waiting = new Map<Socket, number>();
   let total = 0;
   return async ({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> => {

@@ -20,6 +20,9 @@ export type ResultLimits = {
   readonly graphqlMaxBytes: number;
 };
 
+/** Default of {@link ResultLimits.graphqlMaxBytes}. */
+export const MAX_RESULT_BYTES = 2 ** 25;
+
 /** Limits for one document. The introspection queries of GraphiQL and of federation composers stay well below. */
 const LIMITS = {
   tokens: 2000,
@@ -142,11 +145,11 @@ export function limitResult(
   return { data: null, errors: [error] };
 }
 
-const RESULT_TOO_LARGE =
-  'The response would be larger than GRAPHQL_MAX_BYTES: select less, or request smaller pages.';
+const LIMIT = `${MAX_RESULT_BYTES / 2 ** 20} MB`;
 
-const MUTATION_TOO_LARGE =
-  'The request was sent, but the response would be larger than GRAPHQL_MAX_BYTES: check whether it has taken effect before you repeat it, and select less.';
+const RESULT_TOO_LARGE = `The response would be larger than ${LIMIT}: select less, or request smaller pages.`;
+
+const MUTATION_TOO_LARGE = `The request was sent, but the response would be larger than ${LIMIT}: check whether it has taken effect before you repeat it, and select less.`;
 
 /**
  * The same for a payload of a subscription, but only fields of its items are left out, the largest first: each is null and has an
@@ -167,8 +170,7 @@ export function limitPayload(result: ExecutionResult, limits: ResultLimits): Exe
   return limitResult({ ...result, errors }, limits);
 }
 
-const FIELD_TOO_LARGE =
-  'With this field the payload would be larger than GRAPHQL_MAX_BYTES: select it once, or a part of it with `raw(pointer: …)`.';
+const FIELD_TOO_LARGE = `With this field the payload would be larger than ${LIMIT}: select it once, or a part of it with \`raw(pointer: …)\`.`;
 
 function toError(code: ErrorCode, message: string, path?: ItemField['path']): GraphQLError {
   const originalError = new GatewayError(code, { message });

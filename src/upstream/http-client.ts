@@ -29,6 +29,9 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
     readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
   };
 
+/** What the responses of all calls of a client's request may have together, in bytes; the first may exceed it. */
+export const MAX_BYTES_PER_REQUEST = 2 ** 24;
+
 /** Calls without a token. */
 export type UnauthenticatedCalls = {
   /** Sends `body` as JSON. Runs to completion once it was sent, even if the client disconnects. */

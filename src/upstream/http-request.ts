@@ -124,7 +124,7 @@ const HEADERS = {
 function exhausted(): GatewayError {
   return new GatewayError('OPERATION_TOO_COMPLEX', {
     message:
-      'The operation reads more of the service than one request may (UPSTREAM_MAX_BYTES_PER_REQUEST): split it into several requests.',
+      'The operation reads more of the service than one request may: split it into several requests.',
   });
 }
 

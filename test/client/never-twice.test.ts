@@ -167,9 +167,9 @@ const LOGINS: readonly Row[] = [
   ['an empty body', { status: 204 }, UNKNOWN],
   [
     'a token that exceeds the limit of the gateway',
-    { body: { access_token: 'a'.repeat(2000) } },
+    { body: { access_token: 'a'.repeat(2 ** 25) } },
     UNKNOWN,
-    { gateway: { graphqlMaxBytes: 1024 } },
+    { upstream: { maxBytes: 2 ** 26 } },
   ],
 ];
 

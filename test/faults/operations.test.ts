@@ -97,7 +97,7 @@ describe('logins of one client ID', () => {
         expect(served).toBeGreaterThan(0);
         expect(seen()).toHaveLength(served);
       },
-      { loginRateLimit: { perMinute: 10 } },
+      { loginRateLimit: 10 },
     ));
 });
 

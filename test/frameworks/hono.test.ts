@@ -145,7 +145,7 @@ it('Logins are limited by the address of the client in Hono', async () => {
   await using service = await startService({ body: { access_token: 'a' } });
   await using gateway = gatewayOver(service.url, {
     draining: null,
-    loginRateLimit: { perMinute: 2 },
+    loginRateLimit: 2,
   });
   const app = new HonoClass();
   app.all('/graphql', (c) =>

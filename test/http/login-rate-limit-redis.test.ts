@@ -150,7 +150,8 @@ function over(
   const fallbacks: boolean[] = [];
   const login = { onFallback: (isFallback: boolean) => void fallbacks.push(isFallback) };
   const gateway = gatewayOver(service.url, {
-    loginRateLimit: { ...limits, redisUrl },
+    loginRateLimit: limits.perMinute,
+    rateLimitRedisUrl: redisUrl,
     observer: { login },
   });
   return { ...gateway, fallbacks };

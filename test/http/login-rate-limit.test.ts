@@ -48,7 +48,7 @@ describe('the limit on logins', () => {
     await using service = await startService(TOKEN);
     const rejected: string[] = [];
     await using gateway = gatewayOver(service.url, {
-      loginRateLimit: { perMinute: 10 },
+      loginRateLimit: 10,
       observer: { login: { onRefused: (by) => void rejected.push(by) } },
     });
     const burst = await codesOf(times(30, () => logIn(gateway, 'c')));
@@ -74,7 +74,7 @@ describe('the limit on logins', () => {
     await using service = await startService(({ method }) =>
       method === 'POST' ? TOKEN : { body: method === 'GET' ? [] : {} },
     );
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 1 } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 1 });
     expect(codeOf(await logIn(gateway, 'c'))).toBe('');
     expect(codeOf(await logIn(gateway, 'c'))).toBe('RATE_LIMITED');
     expect(codeOf(await logIn(gateway, 'd'))).toBe('');
@@ -87,7 +87,7 @@ describe('the limit on logins', () => {
 
   it('is per IP address, whatever the client ID and X-Forwarded-For', async () => {
     await using service = await startService(TOKEN);
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 3 } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 3 });
     await using server = await onPort(gateway);
     const http = overHttp(server.url);
     for (const client of ['a', 'b', 'c']) expect(codeOf(await logIn(http, client))).toBe('');
@@ -101,7 +101,7 @@ describe('the limit on logins', () => {
   it('is per address in X-Forwarded-For behind a trusted proxy', async () => {
     await using service = await startService(TOKEN);
     await using gateway = gatewayOver(service.url, {
-      loginRateLimit: { perMinute: 1 },
+      loginRateLimit: 1,
       trustedProxies: 1,
     });
     await using server = await onPort(gateway);
@@ -114,7 +114,7 @@ describe('the limit on logins', () => {
 
   it('does not count a login by address if it was rejected by client ID', async () => {
     await using service = await startService(TOKEN);
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 3 } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 3 });
     await using server = await onPort(gateway);
     for (const _ of times(3, () => 0)) await logIn(gateway, 'busy');
     const http = overHttp(server.url);
@@ -131,7 +131,7 @@ describe('the limit on logins', () => {
     'is not changed by a wall clock that jumps %s, and says to wait for a minute at most',
     async (_, ms) => {
       await using service = await startService(TOKEN);
-      await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 1 } });
+      await using gateway = gatewayOver(service.url, { loginRateLimit: 1 });
       expect(codeOf(await logIn(gateway, 'c'))).toBe('');
       const now = Date.now();
       try {
@@ -151,7 +151,7 @@ describe('the limit on logins', () => {
     await using service = await startService(TOKEN);
     let elapsed = 0;
     const clock = () => elapsed;
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 2 }, clock });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 2, clock });
     const codes: (string | undefined)[] = [];
     const waits: (number | undefined)[] = [];
     for (const at of [0, 500, 1000, 1500]) {
@@ -173,14 +173,14 @@ describe('the limit on logins', () => {
 
   it('is disabled by 0', async () => {
     await using service = await startService(TOKEN);
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 0 } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 0 });
     expect((await codesOf(times(50, () => logIn(gateway, 'c')))).admitted).toBe(50);
   });
 
   it('puts no client ID, address or secret in the log or in an error', async () => {
     await using service = await startService(TOKEN);
     await using gateway = gatewayOver(service.url, {
-      loginRateLimit: { perMinute: 1 },
+      loginRateLimit: 1,
       trustedProxies: 1,
     });
     await using server = await onPort(gateway);

@@ -14,7 +14,7 @@ describe('metrics', () => {
     await using gateway = gatewayOver(service.url, {
       observer,
       contract: { audit: { event: { id: '/Ref' } } },
-      loginRateLimit: { perMinute: 1 },
+      loginRateLimit: 1,
     });
     const token = { token: 'c4n4ry-token' };
     await ask(

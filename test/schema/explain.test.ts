@@ -169,7 +169,7 @@ describe('a call that was not sent', () => {
 
   it('says that a limit of the gateway was reached, or the input is wrong', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
-    await using gateway = gatewayOver(service.url, { loginRateLimit: { perMinute: 1 } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 1 });
     const login = () =>
       explain(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
     expect((await login()).calls[0]).not.toHaveProperty('sent');

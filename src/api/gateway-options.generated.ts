@@ -1,0 +1,35 @@
+// Generated from src/config/settings.ts by npm run codegen.
+
+/** The options of a gateway that are settings. */
+export type GatewaySettings = {
+  /** Whether clients may query the schema. @default false */
+  readonly introspection?: boolean | undefined;
+  /** Whether browsers get GraphiQL at the GraphQL endpoint. @default false */
+  readonly playground?: boolean | undefined;
+  /** Whether a request with the header `x-keytrail-explain: 1` is explained. @default false */
+  readonly explain?: boolean | undefined;
+  /** Web origins whose scripts may read responses; credentials are never allowed. It must be a list of origins such as https://app.example.com. @default [] */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Maximum number of concurrent requests, of one caller three quarters of it; further ones get HTTP 503. It must be a whole number, 1 to 65535. @default 512 */
+  readonly maxInFlight?: number | undefined;
+  /** Maximum number of concurrent subscriptions; above it, a token with more than half of them loses its oldest to other tokens, and further ones get OVERLOADED. It must be a whole number, 1 to 65535. @default 100 */
+  readonly maxSubscriptions?: number | undefined;
+  /** Logins per minute for each client ID and for each IP address; 0 means no limit. It must be a whole number of logins a minute, 0 to 10000. @default 10 */
+  readonly loginRateLimit?: number | undefined;
+  /** Redis in which replicas share the login counts. It must be a redis or rediss URL without query or fragment. Default: each replica counts alone. */
+  readonly rateLimitRedisUrl?: string | undefined;
+  /** Number of trusted reverse proxies; client IPs come from X-Forwarded-For. It must be a whole number, 0 to 10. @default 0 */
+  readonly trustedProxies?: number | undefined;
+};
+
+/** The options of the REST client that are settings. */
+export type UpstreamSettings = {
+  /** Deadline of a call to the service, including the wait for a connection and a retry. It must be a whole number of milliseconds, 1 to 600000. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** Maximum number of connections to the service, plus two for logins. It must be a whole number, 1 to 65535. @default 64 */
+  readonly connections?: number | undefined;
+  /** Largest response body that is accepted from the service. It must be a whole number of bytes, 1 to 536870912. @default 33554432 */
+  readonly maxBytes?: number | undefined;
+  /** Whether the base URL may be plain http on a host other than loopback: anyone on the network can then read the tokens. @default false */
+  readonly allowHttp?: boolean | undefined;
+};
