@@ -1,5 +1,4 @@
-import type { EventContract, PartyContract, PartyPart } from '../mapping/contract.ts';
-
+import type { EventContract } from '../mapping/contract.ts';
 import { firstOfList } from '../mapping/event.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
@@ -20,17 +19,13 @@ import { EVENT_NAMES, FIRST_WEAK_PATTERN, UTC } from './vocabulary.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[]): EventContract {
-  const entries = inferEventLazily(records);
-  return {
-    id: entries.id(),
-    occurredAt: entries.occurredAt(),
-    action: entries.action(),
-    outcome: entries.outcome(),
-    actor: resolveParty(entries.actor),
-    target: resolveParty(entries.target),
-    ipAddress: entries.ipAddress(),
-    userAgent: entries.userAgent(),
-  };
+  return resolve(inferEventLazily(records)) as EventContract; // has what each of its functions returns
+}
+
+function resolve(entry: unknown): unknown {
+  if (typeof entry === 'function') return entry();
+  const entries = Object.entries(Object(entry));
+  return Object.fromEntries(entries.map(([name, part]) => [name, resolve(part)]));
 }
 
 /** Like `inferEvent`, but infers an entry when it is first read. The records are profiled with the first one. */
@@ -92,10 +87,6 @@ export function inferEventLazily(records: readonly unknown[]) {
     ipAddress: () => toPointers(rankFields(fields(), 'ipAddress', isAddressOfActor)),
     userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
-}
-
-function resolveParty(party: { [K in PartyPart]: () => PartyContract[K] }): PartyContract {
-  return { identifier: party.identifier(), name: party.name(), type: party.type() };
 }
 
 /** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */
