@@ -17,6 +17,7 @@ import {
   type PageToken,
   readAnnouncement,
   readNextPage,
+  type UncountedPage,
 } from './next-page.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
@@ -110,21 +111,26 @@ export function readListPage<Item extends ListItem>(
     items[index] = created;
     return created;
   };
-  const facts = lazy<PageFacts>(() => ({
-    paging: paging(),
-    request,
-    announcements: announcements(),
-    length,
-    total: toCount(readSource(totalSource(), response)),
-    idAt: (index) => item(index).id,
-    recordAt: (index) => item(index).raw,
-    entryNames,
-  }));
-  const factsFor = (token = request.token) => ({ ...facts(), request: { ...request, token } });
+  const facts = lazy(
+    (): UncountedPage => ({
+      response,
+      paging: paging(),
+      request,
+      announcements: announcements(),
+      length,
+      total: toCount(readSource(totalSource(), response)),
+      idAt: (index) => item(index).id,
+      recordAt: (index) => item(index).raw,
+      entryNames,
+    }),
+  );
+  const factsFor = (token = request.token): PageFacts => {
+    const page = { ...facts(), request: { ...request, token } };
+    return { ...page, read: countRead(page) };
+  };
   const readTotal = () => {
-    const { total, announcements } = facts();
+    const { total, announcements, read } = factsFor();
     const remaining = toCount(readSource(announcements.remaining, response));
-    const read = countRead(response, facts());
     return total ?? (remaining === null || read === null ? null : read.records + remaining);
   };
   return {
@@ -134,9 +140,9 @@ export function readListPage<Item extends ListItem>(
     length,
     total: lazy(() => (isPartial ? null : readTotal())),
     item,
-    next: (token) => (isPartial ? { isPartial: true } : readNextPage(response, factsFor(token))),
-    announces: (token) => readAnnouncement(response, factsFor(token)),
-    announcedBy: (token) => announcersOf(response, factsFor(token)),
+    next: (token) => (isPartial ? { isPartial: true } : readNextPage(factsFor(token))),
+    announces: (token) => readAnnouncement(factsFor(token)),
+    announcedBy: (token) => announcersOf(factsFor(token)),
     linkAt: () => {
       const { style, next } = facts().paging;
       return style === 'link-header' ? { header: 'link' } : next;

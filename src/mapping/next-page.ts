@@ -45,7 +45,14 @@ export const FIRST_PAGE: PageRequest = { token: null, parameters: [] };
 export type Announcement = 'more' | 'end' | null;
 
 /** What is known of the page of a response. */
-export type PageFacts = {
+export type PageFacts = UncountedPage & {
+  /** Number of pages and of records that were read up to this page; null if that is unknown. */
+  readonly read: PageCounts | null;
+};
+
+/** What is known before that. */
+export type UncountedPage = {
+  readonly response: UpstreamResponse;
   readonly paging: PagingContract;
   readonly request: PageRequest;
   readonly announcements: Announcements;
@@ -64,20 +71,19 @@ export type PageFacts = {
  * response announces counts even if the contract leads to no next page: no record is lost silently because an entry is
  * wrong.
  */
-export function readNextPage(response: UpstreamResponse, page: PageFacts): NextPage {
-  const { paging, request, announcements, length, entryNames } = page;
+export function readNextPage(page: PageFacts): NextPage {
+  const { response, paging, request, announcements, length, entryNames, read } = page;
   const { style } = paging;
-  const read = countRead(response, page);
-  const announced = readAnnouncement(response, page);
+  const announced = readAnnouncement(page);
   const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
   // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
   const isEnd = hasNext ? announcements.announcedBy(read) === 'end' : announced === 'end';
   if (isEnd && !isMore) return null;
-  const next = readByStyle(response, page, read, isMore);
+  const next = readByStyle(page, isMore);
   const missing = (entry: string) => ({
     missing: entry,
-    announcedBy: announcersOf(response, page),
+    announcedBy: announcersOf(page),
   });
   if (next !== null)
     return 'missing' in next && next.reason === undefined ? missing(next.missing) : next;
@@ -91,7 +97,7 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
       (hasNext && isAbsent(paging.next, response)));
   const isFull = style === 'none' && isOfRequestedSize(page);
   // A total next to an empty first page counts something else.
-  const isCounted = length > 0 || request.token !== null || readFlag(response, page) === 'more';
+  const isCounted = length > 0 || request.token !== null || readFlag(page) === 'more';
   if (!(isMore && isCounted) && !isFull && !hasOtherNext) return null;
   if (style === 'none') return missing(`${entryNames.paging}.style`);
   if (hasNext) return missing(`${entryNames.paging}.next`);
@@ -101,12 +107,11 @@ export function readNextPage(response: UpstreamResponse, page: PageFacts): NextP
 }
 
 /** What a flag or a count says about further pages. */
-export function readAnnouncement(response: UpstreamResponse, page: PageFacts): Announcement {
-  const read = countRead(response, page);
-  const flag = readFlag(response, page);
-  const said = page.announcements.announcedBy(read);
+export function readAnnouncement(page: PageFacts): Announcement {
+  const flag = readFlag(page);
+  const said = page.announcements.announcedBy(page.read);
   // Counts show that a page was skipped, whatever a flag says.
-  const isSkipped = page.request.token !== null && isBehind(response, page, read).includes(true);
+  const isSkipped = page.request.token !== null && isBehind(page).includes(true);
   if (flag === 'more' || said === 'more' || isSkipped) return 'more';
   return flag ?? said ?? (isFirstOfMore(page) ? 'more' : null);
 }
@@ -116,31 +121,25 @@ function isFirstOfMore({ request, announcements }: PageFacts): boolean {
 }
 
 /** What a flag says, that of the contract or another one. */
-function readFlag(response: UpstreamResponse, page: PageFacts): Announcement {
-  const { paging, announcements } = page;
+function readFlag({ response, paging, announcements }: PageFacts): Announcement {
   const flag = toFlag(readSource(paging.more, response));
   if (flag === true) return 'more';
   return announcements.flag ?? (flag === null ? null : 'end');
 }
 
 /** Whether the total, and whether the number of pages, is larger than what was read. */
-function isBehind(
-  response: UpstreamResponse,
-  { paging, total }: PageFacts,
-  read: PageCounts | null,
-): readonly [boolean, boolean] {
+function isBehind({ response, paging, total, read }: PageFacts): readonly [boolean, boolean] {
   if (read === null) return [false, false];
   const pages = readSource(paging.pages, response);
   return [Number(total) > read.records, Number(pages) > read.pages];
 }
 
 /** The entries of what says that there are more. */
-export function announcersOf(response: UpstreamResponse, page: PageFacts): readonly string[] {
-  const read = countRead(response, page);
+export function announcersOf(page: PageFacts): readonly string[] {
   const { paging, total } = page.entryNames;
-  const [isTotal, isPages] = isBehind(response, page, read);
+  const [isTotal, isPages] = isBehind(page);
   const { firstOfMore, hasNext, isInexact, announcedBy } = page.announcements;
-  const isFlag = readFlag(response, page) === 'more' || firstOfMore === 'more';
+  const isFlag = readFlag(page) === 'more' || firstOfMore === 'more';
   const found = [
     ...(isFlag ? [`${paging}.more`] : []),
     ...(isTotal ? [total] : []),
@@ -148,7 +147,7 @@ export function announcersOf(response: UpstreamResponse, page: PageFacts): reado
   ];
   if (found.length > 0) return found;
   // The number of remaining records, or an estimate.
-  if (isInexact || announcedBy(read) === 'more') return [total];
+  if (isInexact || announcedBy(page.read) === 'more') return [total];
   return hasNext ? [`${paging}.next`] : [];
 }
 
@@ -177,10 +176,10 @@ function usualSize({ pages, records, empty = 0, largest }: PageCounts): number {
   return largest ?? (pages > empty ? records / (pages - empty) : Number.NaN);
 }
 
-/** Number of pages and of records that were read up to this page; null if that is unknown. An empty page is not counted. */
-export function countRead(response: UpstreamResponse, page: PageFacts): PageCounts | null {
+/** Counts the pages and the records that were read up to this page, but not an empty page. */
+export function countRead(page: UncountedPage): PageCounts | null {
   const { token } = page.request;
-  const preceding = token === null ? countSkipped(response, page) : (token.preceding ?? null);
+  const preceding = token === null ? countSkipped(page) : (token.preceding ?? null);
   if (preceding === null || page.length === 0) return preceding;
   const { pages, records, empty = 0 } = preceding;
   const read = { ...preceding, pages: pages + 1, records: records + page.length };
@@ -189,7 +188,7 @@ export function countRead(response: UpstreamResponse, page: PageFacts): PageCoun
 }
 
 /** Counts what precedes the first page that was read: the client may have requested a later one by `parameters`. */
-function countSkipped(response: UpstreamResponse, page: PageFacts): PageCounts {
+function countSkipped(page: UncountedPage): PageCounts {
   const { paging, request, length, announcements } = page;
   const { parameter, size, style, start } = paging;
   const isPosition = ({ name }: { readonly name: string }) =>
@@ -197,7 +196,7 @@ function countSkipped(response: UpstreamResponse, page: PageFacts): PageCounts {
   if (!request.parameters.some(isPosition)) return { pages: 0, records: 0 };
   if (announcements.range !== null && style !== 'page')
     return { pages: 0, records: announcements.range.start };
-  const count = Math.max(0, readPosition(response, page) - start);
+  const count = Math.max(0, readPosition(page) - start);
   // An offset of whole pages plus one means that offsets start at 1.
   const isFromOne = count === 1 || count % length === 1;
   return style === 'page'
@@ -210,20 +209,15 @@ function isLinkOrCursor(style: PagingContract['style']): boolean {
 }
 
 /** Null if no link, cursor, number or record of the page leads to another one. */
-function readByStyle(
-  response: UpstreamResponse,
-  page: PageFacts,
-  read: PageCounts | null,
-  isMore: boolean,
-): NextPage {
-  const { paging, entryNames } = page;
+function readByStyle(page: PageFacts, isMore: boolean): NextPage {
+  const { response, paging, entryNames } = page;
   const { style, next } = paging;
   switch (style) {
     case 'none':
       return null;
     case 'page':
     case 'offset':
-      return readCounted(response, page, read, isMore);
+      return readCounted(page, isMore);
     case 'cursor':
       return toToken(toText(readSource(next, response)), page);
     case 'next-link':
@@ -231,11 +225,11 @@ function readByStyle(
     case 'link-header':
       return toLink(readLinkHeader(response.headers['link']), page);
     case 'last-id':
-      return readLast(page.idAt, entryNames.id, page, read);
+      return readLast(page.idAt, entryNames.id, page);
     case 'last-value': {
       const lastOf = compilePointers(paging.last);
       const valueAt = (index: number) => toText(lastOf(page.recordAt(index)));
-      return readLast(valueAt, `${entryNames.paging}.last`, page, read);
+      return readLast(valueAt, `${entryNames.paging}.last`, page);
     }
   }
 }
@@ -261,9 +255,8 @@ function readLast(
   valueAt: (index: number) => string | null,
   entry: string,
   page: PageFacts,
-  read: PageCounts | null,
 ): NextPage {
-  const { paging, entryNames, length } = page;
+  const { paging, entryNames, length, read } = page;
   if (length === 0) return null;
   const value = valueAt(length - 1);
   if (value === null) return { missing: entry };
@@ -278,13 +271,8 @@ function readLast(
 }
 
 /** By page number or offset. Null if the numbers in the response say that this page is the last. */
-function readCounted(
-  response: UpstreamResponse,
-  page: PageFacts,
-  read: PageCounts | null,
-  isMore: boolean,
-): NextPage {
-  const { paging, request, announcements, total, length, entryNames } = page;
+function readCounted(page: PageFacts, isMore: boolean): NextPage {
+  const { response, paging, request, announcements, total, length, entryNames, read } = page;
   const { style, pages, parameter } = paging;
   const { token } = request;
   // The token was a link or a cursor, and this response has none: it is the last page, whatever its counts say.
@@ -302,7 +290,7 @@ function readCounted(
     return { missing: entryNames.paging };
   if (isLastNumber) return { missing: `${entryNames.paging}.pages` };
   if (parameter === null) return { missing: `${entryNames.paging}.parameter` };
-  const current = readPosition(response, page);
+  const current = readPosition(page);
   if (!Number.isSafeInteger(current)) return null;
   // The response has another number than was requested, so the next one would skip or repeat records.
   if (token !== null && 'value' in token && current !== Number(token.value))
@@ -326,7 +314,7 @@ function countPages(
 }
 
 /** The number of the page, or the offset of its first record: as the response says, or else as it was requested. */
-function readPosition(response: UpstreamResponse, { paging, request, total }: PageFacts): number {
+function readPosition({ response, paging, request, total }: UncountedPage): number {
   const { style, position, start } = paging;
   const found = readSource(position, response);
   // An offset beyond the total is another number, such as the time of the first record.

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createGatewayWith } from '../api/create-gateway.ts';
 import { createSandbox } from '../api/create-sandbox.ts';
-import type { GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
+import type { CallTimers, GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
 import { requireSupportedNode } from '../api/node-version.ts';
 import { type Batch, createFollow } from '../client/follow.ts';
 import {
@@ -20,7 +21,6 @@ import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';
 import type { Sandbox } from '../sandbox/server.ts';
-import { createClock } from './clock.ts';
 import { createScript, type TestbedResponse } from './script.ts';
 
 export type { SandboxEvent } from '../sandbox/event.ts';
@@ -225,4 +225,24 @@ async function logIn({ fetch }: Gateway, { clients: [first] }: Sandbox) {
     throw new Error(`The testbed's client could not log in: ${errors[0]?.message}`);
   }
   return { clientId: first.clientId, accessToken, refreshToken };
+}
+
+/** Milliseconds between two polls of a subscription, so that a test need not wait for seconds. */
+const POLL_MS = 20;
+
+/** Creates a clock that runs as `now`, and is moved by `advance`, and by each wait before a retry. */
+function createClock(now: () => Date) {
+  let offsetMs = 0;
+  const clock = () => now().getTime() + offsetMs;
+  const advance = (ms: number) => {
+    if (!(ms >= 0 && Number.isFinite(ms)))
+      throw new RangeError('Advance the clock by a number of milliseconds, 0 or more.');
+    offsetMs += ms;
+  };
+  const timers: Required<CallTimers> = {
+    clock,
+    wait: async (ms) => advance(ms),
+    pause: (_, signal) => sleep(POLL_MS, undefined, { signal }),
+  };
+  return { now: () => new Date(clock()), timers, advance };
 }
