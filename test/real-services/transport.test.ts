@@ -944,7 +944,7 @@ describe('C8: a subscription that nobody reads', () => {
       console.log('disposed');`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 10_000, // then it is killed, and its exit status is null
+      timeout: 30_000, // then it is killed, and its exit status is null
     });
     const printed = text(child.stdout);
     const [code] = await once(child, 'exit');

@@ -416,10 +416,10 @@ describe('a testbed', () => {
     const url = new URL('../../src/testing/testbed.ts', import.meta.url);
     const program = `
       const { createTestbed } = await import('${url}');
-      await using testbed = await createTestbed({ upstream: { timeoutMs: 300 } });
+      await using testbed = await createTestbed({ upstream: { timeoutMs: 1000 } });
       testbed.respondNext({ delayMs: 600_000 });
       await testbed.request('{ audit { totalCount } }', {});`;
-    await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 10_000 });
+    await promisify(execFile)(process.execPath, ['--eval', program], { timeout: 30_000 });
   });
 
   it('can be disposed while a response is delayed', async () => {
