@@ -28,6 +28,9 @@ function inferAll(part: unknown): unknown {
   return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, inferAll(entry)]));
 }
 
+/** A field without an entry below is read only if the contract has one. */
+const NOT_INFERRED = mapFields(AUDIT_EVENT, () => null);
+
 /** Like `inferEvent`, but infers an entry when it is first read. The records are profiled with the first one. */
 export function inferEventLazily(records: readonly unknown[]): Lazy<EventContract> {
   const allFields = lazy(() =>
@@ -74,7 +77,7 @@ export function inferEventLazily(records: readonly unknown[]): Lazy<EventContrac
     };
   };
   return {
-    ...mapFields(AUDIT_EVENT, () => null), // a field that is not inferred
+    ...NOT_INFERRED,
     id: () => toPointers(id()),
     occurredAt: (): EventContract['occurredAt'] => {
       const at = toPointers(times());
