@@ -86,18 +86,15 @@ function readFiles(
   const read = (name: SettingName, isValid: (text: string) => boolean) => {
     const path = texts[name];
     if (path === undefined) return undefined;
+    const { form, ...setting }: Setting = SETTINGS[name];
+    let problem = toProblem({ ...setting, form: `${form} that can be read` }, path);
     try {
       const text = toFileText(readFile(path));
-      if (text !== null && isValid(text)) return text;
-      if (text === null) {
-        problems.push(`${label(name)} ${UTF_16}`);
-        return undefined;
-      }
+      if (text === null) problem = UTF_16;
+      else if (isValid(text)) return text;
     } catch {
       // Reported like a file that is invalid.
     }
-    const { form, ...setting }: Setting = SETTINGS[name];
-    const problem = toProblem({ ...setting, form: `${form} that can be read` }, path);
     problems.push(`${label(name)} ${problem}`);
     return undefined;
   };

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { TypedDocumentString } from '../../src/client/operations.generated.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { byOption, SETTING_NAMES } from '../../src/config/settings.ts';
 import { assembleGateway, type GatewayDependencies } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/http/gateway-type.ts';
 import { type ListeningServer, listen } from '../../src/http/http-server.ts';
@@ -14,6 +16,12 @@ export type Overrides = Partial<Omit<GatewayDependencies, 'upstream'>> & {
   readonly upstream?: Partial<GatewayDependencies['upstream']>;
 };
 
+/** The settings of a gateway for which nothing is set. */
+const { config } = loadSettings({
+  ...{ settings: SETTING_NAMES, environment: {}, flags: {}, problems: [] },
+  readFile: () => '',
+});
+
 /** Creates a gateway in front of a service, with development settings and a short deadline. */
 export function gatewayOver(
   serviceUrl: string,
@@ -21,7 +29,9 @@ export function gatewayOver(
 ): TestGateway {
   const logged: string[] = [];
   const gateway = assembleGateway({
+    ...byOption('', config),
     upstream: {
+      ...byOption('upstream.', config),
       url: new URL(serviceUrl),
       timeoutMs: 5000,
       connections: 8,
@@ -29,16 +39,10 @@ export function gatewayOver(
       ...upstream,
     },
     loginRateLimit: 0,
-    trustedProxies: 0,
     path: '/graphql',
     contract: {},
-    introspection: true,
-    explain: true,
     playground: null,
-    maxInFlight: 512,
     maxLagMs: Number.POSITIVE_INFINITY, // on a busy machine, tests lag by seconds
-    maxSubscriptions: 100,
-    corsOrigins: [],
     log: pino({ base: null }, { write: (line: string) => void logged.push(line) }),
     now: () => new Date(),
     clock: () => performance.now(),

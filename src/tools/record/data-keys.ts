@@ -5,7 +5,6 @@ import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import { memoize } from '../../util/memoize.ts';
-import { isKept } from './kept-values.ts';
 import { eventsOf, type TrailPage } from './trail.ts';
 
 /** The characters of the names of fields. Numbers in these are short. */
@@ -24,7 +23,7 @@ export function findDataKeys(
   otherBodies: readonly unknown[] = [],
   otherContracts: readonly unknown[] = [],
 ): (keyOrToken: string) => boolean {
-  const fields = EVENT_FIELDS.filter((field) => !isKept(field));
+  const fields = EVENT_FIELDS.filter(({ privacy }) => privacy === 'replaced');
   const persons = new Set<unknown>(fields.flatMap(({ read }) => eventsOf(pages).map(read)));
   const contracts = [...pages.map(({ contract }) => contract), ...otherContracts];
   const names = new Set(readPointers(contracts).flatMap((pointer) => pointer.split('/').slice(1)));

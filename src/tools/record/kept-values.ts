@@ -6,12 +6,6 @@ import { lastWords } from '../../mapping/member-names.ts';
 import { compileTime, parseTime, type TimeNotation } from '../../mapping/time.ts';
 import { isObject, parseHttpStatus, parseOutcome } from '../../mapping/values.ts';
 
-/** The fields whose values stay. All others are personal, or may be. */
-const KEPT_FIELDS = ['occurredAt', 'action', 'actor.type', 'target.type', 'outcome'];
-
-/** Whether the values of a field stay. */
-export const isKept = ({ name }: EventField) => KEPT_FIELDS.includes(name);
-
 /** Letters, digits and signs without spaces, in a script that has spaces, and no long number: no sentence, no ID. */
 const CODE =
   /^(?!.*(?:\d{7}|\/\/))(?=.*\p{L}|\d{1,6}$)[\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}\d][\p{scx=Latn}\p{scx=Grek}\p{scx=Cyrl}\d._:/$#*+>|()-]{0,99}$/u;
@@ -62,7 +56,7 @@ export function createFieldRedaction(
     const redactPart = (part: string, number: 1 | 2) => {
       const ofPart = found.filter((one) => one.part === number);
       const own = ofPart.length > 0 ? ofPart : found.filter((one) => one.part === undefined);
-      const isPersonal = own.length === 0 || !own.every(({ field }) => isKept(field));
+      const isPersonal = own.length === 0 || !own.every(({ field }) => field.privacy === 'kept');
       if (isPersonal) return standInOf(part);
       if (texts.has(part)) return part;
       const [kept] = own
