@@ -29,6 +29,8 @@ export type PathMeaning = {
   readonly isExcluded: boolean;
   /** Whether it can only be a time other than that of the event. */
   readonly isOtherTime: boolean;
+  /** Whether it is nested in an object that is neither a wrapper nor named like the time of an event. */
+  readonly isInOtherObject: boolean;
   /** Whether it can only be an address other than that of the actor. */
   readonly isOtherAddress: boolean;
 };
@@ -58,6 +60,7 @@ export function classifyField(
 const classifyPath = memoize((fullPath): PathMeaning => {
   const path = fullPath.replace(WRAPPERS, '');
   const words = path.replaceAll('/', ' ');
+  const [firstKey = ''] = path.split('/');
   const ancestors = path.split('/').slice(0, -1).join(' ');
   const rankOf = (patterns: readonly RegExp[]) =>
     patterns.findIndex((pattern) => pattern.test(words));
@@ -75,6 +78,8 @@ const classifyPath = memoize((fullPath): PathMeaning => {
     isInParty: ancestors.split(' ').some((word) => ROLE_WORDS.has(word)),
     isExcluded: EXCLUDED.test(fullPath),
     isOtherTime: OTHER_TIMES.test(words),
+    isInOtherObject:
+      firstKey !== path && !EVENT_NAMES.occurredAt.some((pattern) => pattern.test(firstKey)),
     isOtherAddress: OTHER_ADDRESSES.test(words),
   };
 });
@@ -145,7 +150,8 @@ const IGNORED_WORDS: ReadonlySet<string> = new Set(
 
 /**
  * Ranks the fields that match and are accepted: by pattern, then by depth, then in the order of the record. Weak
- * matches (see FIRST_WEAK_PATTERN) count only if fewer than half as many records have a strong one.
+ * matches (see FIRST_WEAK_PATTERN) count only if fewer than half as many records have a strong one. If the strong one
+ * is nested deeper, it belongs to another object, and the weak ones come first.
  * @returns pointers, best first.
  */
 export function rankFields(
@@ -162,7 +168,9 @@ export function rankFields(
   const bestWeak = accepted[strong.length];
   const isStrongRare = bestWeak !== undefined && 2 * strongValues < bestWeak.values.length;
   const weak = isStrongRare ? accepted.filter((field) => rankOf(field) === rankOf(bestWeak)) : [];
-  return [...strong, ...weak].map(({ pointer }) => pointer);
+  const isStrongDeeper = (strong[0]?.depth ?? 0) > (bestWeak?.depth ?? 0);
+  const ranked = isStrongDeeper ? [...weak, ...strong] : [...strong, ...weak];
+  return ranked.map(({ pointer }) => pointer);
 }
 
 /** Turns pointers into an entry of a contract: null for none, a string for one, a list of at most three otherwise. */

@@ -39,8 +39,12 @@ export function inferEventLazily(records: readonly unknown[]): Lazy<EventContrac
       .filter(({ path, meaning }) => path !== '' && !meaning.isExcluded),
   );
   const times = lazy(() => {
+    const own = allFields().filter(({ meaning }) => !meaning.isInOtherObject);
+    const hasSpecificName = ({ meaning: { ranks, isOtherTime } }: ClassifiedField) =>
+      ranks.occurredAt >= 0 && ranks.occurredAt < ANY_TIME && !isOtherTime;
+    const candidates = own.some(hasSpecificName) ? own : allFields();
     const rank = (isUtc: (field: ClassifiedField) => boolean) =>
-      rankFields(allFields(), 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
+      rankFields(candidates, 'occurredAt', (field) => isTimeOfEvent(field, isUtc(field)));
     const found = rank(({ meaning }) => UTC.test(meaning.words));
     if (found.length > 0) return found;
     return rank(() => true)
@@ -92,6 +96,9 @@ export function inferEventLazily(records: readonly unknown[]): Lazy<EventContrac
     userAgent: () => toPointers(rankFields(fields(), 'userAgent', isUserAgent)),
   };
 }
+
+/** Index of the last pattern, which matches any name with a word for a time. */
+const ANY_TIME = EVENT_NAMES.occurredAt.length - 1;
 
 /** Accepts a field if most of its values are unambiguous instants: in UTC, those without a zone are. */
 function isTimeOfEvent({ values, meaning }: ClassifiedField, isUtc: boolean): boolean {

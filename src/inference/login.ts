@@ -28,25 +28,17 @@ const MAX_ITEMS = 20;
 
 /** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const list = (maxItems: number) =>
-    profileFields(isObject(body) ? [body] : [], { maxItems }).filter(
-      (field) => countKeys(field) <= MAX_KEYS,
-    );
-  const isText = ({ values: [value] }: FieldProfile) => typeof value === 'string';
-  const texts = list(MAX_ITEMS).filter(isText);
+  const fields = profileFields(isObject(body) ? [body] : [], { maxItems: MAX_ITEMS }).filter(
+    (field) => countKeys(field) <= MAX_KEYS,
+  );
+  const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
   const accessToken = findToken(texts, LOGIN_NAMES.accessToken);
-  const isExpiryField = (field: FieldProfile) => detectExpiryFormat(field) !== null;
-  const parent = accessToken && parentOf(accessToken.pointer);
-  const siblings = list(MAX_ITEMS).filter(({ pointer }) => parentOf(pointer) === parent);
+  const expiries = fields.filter((field) => detectExpiryFormat(field) !== null);
   return {
     accessToken: accessToken?.pointer ?? null,
     refreshToken: findToken(texts, LOGIN_NAMES.refreshToken)?.pointer ?? null,
-    tokenType: findBest(list(1).filter(isText), LOGIN_NAMES.tokenType)?.pointer ?? null,
-    expires: inferExpiry(
-      list(1).filter(isExpiryField),
-      siblings.filter(isExpiryField),
-      accessToken,
-    ),
+    tokenType: findBest(texts, LOGIN_NAMES.tokenType)?.pointer ?? null,
+    expires: inferExpiry(expiries, accessToken),
   };
 }
 
@@ -92,11 +84,13 @@ function rankByPattern(fields: readonly FieldProfile[], patterns: readonly RegEx
 /** Infers the expiry of the access token: a field next to it, else the `exp` claim of a JWT, else a field elsewhere. */
 function inferExpiry(
   candidates: readonly FieldProfile[],
-  siblings: readonly FieldProfile[],
   accessToken: FieldProfile | undefined,
 ): LoginContract['expires'] {
   const isOther = (name: string) => LOGIN_NAMES.otherExpiry.test(name);
-  const ownSiblings = siblings.filter(({ path }) => !isOther(lastKey(path)));
+  const parent = accessToken && parentOf(accessToken.pointer);
+  const ownSiblings = candidates.filter(
+    ({ pointer, path }) => parentOf(pointer) === parent && !isOther(lastKey(path)),
+  );
   const sibling = findBest(ownSiblings, LOGIN_NAMES.expires);
   const isJwt = accessToken !== undefined && 'exp' in decodeJwtClaims(accessToken.values[0]);
   if (sibling === undefined && isJwt) return { at: accessToken.pointer, as: 'jwt' };
