@@ -107,10 +107,11 @@ function findParty(path: string): PartyPath | null {
       if (isReference) attributes.push('ref');
       if (RELATED_THINGS[role].test(attributes[0] ?? '')) return null;
       if (isEmail) attributes.unshift(word);
-      // Ranked last: nested mentions, and people who approved or reviewed.
+      // Ranked last: nested mentions, people who approved or reviewed, a device's `model`.
       const isLast =
         (index >= firstKeyLength && WEAK_WHEN_NESTED.has(word)) ||
-        (word === 'by' && OTHER_VERBS.test(previous));
+        (word === 'by' && OTHER_VERBS.test(previous)) ||
+        (word === 'model' && index > 0);
       const roleRank = isLast ? roleWords.length : roleWords.indexOf(isEmail ? 'user' : word);
       return { role, roleRank, attribute: attributes.join(' ') };
     }

@@ -144,8 +144,9 @@ function isId({ values, meaning }: ClassifiedField, rank: number): boolean {
 }
 
 /** Accepts text and numbers that say more than "audit event". A `type` or `kind` must vary. */
-function isAction({ values, meaning: { words }, pointer }: ClassifiedField): boolean {
+function isAction({ values, meaning: { words, isInParty }, pointer }: ClassifiedField): boolean {
   if (pointer.endsWith('/@type')) return false; // the type of the object, in JSON-LD and protobuf
+  if (isInParty && !words.endsWith(' action')) return false;
   if (!values.every(isTextOrNumber)) return false;
   const isGeneric = (value: unknown) => GENERIC_TYPE.test(String(value));
   if (/^(?:type|kind)$/.test(words)) return isVaried(values) && !values.some(isGeneric);

@@ -23,7 +23,7 @@ export function inferParty(
   }
   found.sort(byQuality).splice(MAX_PARTY_FIELDS);
   const all = role === 'target' ? correctTarget(found) : found;
-  const [first] = all;
+  const first = all.find(({ attribute }) => attribute !== 'type') ?? all[0];
   const withId = role === 'target' ? all.filter(isCertainId) : [];
   const best = withId.find(({ isDirect }) => isDirect === first?.isDirect) ?? first;
   const ofBestWord = all.filter(({ roleRank }) => roleRank === best?.roleRank);
