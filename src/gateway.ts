@@ -3,7 +3,7 @@ import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
 import { readClientIp } from './http/client-ip.ts';
-import { toRequest } from './http/fetch-request.ts';
+import { toRequest } from './http/fetch-input.ts';
 import type { Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';

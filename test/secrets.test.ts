@@ -4,7 +4,7 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../src/client/operations.generated.ts';
-import { SETTING_NAMES, toFlag } from '../src/config/settings.ts';
+import { SETTING_NAMES, toCommandOption } from '../src/config/settings.ts';
 import { keytrailInProcess, startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 
@@ -44,11 +44,11 @@ describe('no secret', () => {
     const quoted: string[] = [];
     for (const name of SETTING_NAMES) {
       await using byVariable = keytrailInProcess([], { [name]: '"canary"' });
-      await using byOption = keytrailInProcess([toFlag(name), '"canary"']);
+      await using byOption = keytrailInProcess([toCommandOption(name), '"canary"']);
       expect([await byVariable.status, await byOption.status]).toEqual([2, 2]);
       const [variable, option] = [byVariable, byOption].map(({ output }) => output.stderr);
       expect(variable).toContain(`  - ${name} must be `);
-      expect(option).toContain(`  - ${toFlag(name)} must be `);
+      expect(option).toContain(`  - ${toCommandOption(name)} must be `);
       expect(variable?.includes('canary')).toBe(option?.includes('canary'));
       if (variable?.includes('canary')) quoted.push(name);
     }

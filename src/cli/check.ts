@@ -1,13 +1,13 @@
 import { ConfigError } from '../config/config-error.ts';
 import { GatewayError } from '../errors.ts';
-import { compareTrails, type Place } from '../tools/record/compare.ts';
-import { readTrail } from '../tools/record/trail.ts';
+import { compareTrails, type Place } from '../tools/record/compare-trails.ts';
+import { readTrail } from '../tools/record/read-trail.ts';
 import { cut } from '../tools/show-value.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
 import { openRecording } from './open-recording.ts';
-import { read } from './read-files.ts';
+import { read } from './read-responses.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

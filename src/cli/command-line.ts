@@ -1,5 +1,5 @@
 import type { Environment } from '../config/load.ts';
-import { SETTING_NAMES, toFlag } from '../config/settings.ts';
+import { SETTING_NAMES, toCommandOption } from '../config/settings.ts';
 import { readValues, type ValuesOf } from '../config/value-types.ts';
 import { findClosestName } from '../util/closest-name.ts';
 import {
@@ -49,8 +49,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   }
 
   const textsOf = (names: readonly string[]): Environment =>
-    Object.fromEntries(names.map((name) => [name, texts.get(toFlag(name))?.[0]]));
-  const given = { texts: textsOf(OPTION_NAMES), label: toFlag };
+    Object.fromEntries(names.map((name) => [name, texts.get(toCommandOption(name))?.[0]]));
+  const given = { texts: textsOf(OPTION_NAMES), label: toCommandOption };
   const values = readValues(OPTIONS, OPTION_NAMES, given, problems);
   // The shell expands `--from *.json` to several words.
   const from = texts.get('--from') ?? [];

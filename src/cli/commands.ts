@@ -1,4 +1,4 @@
-import { SETTING_NAMES, SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import { SETTING_NAMES, SETTINGS, type SettingName, toCommandOption } from '../config/settings.ts';
 import { choice, filePath, flag, integer, type Parameter } from '../config/value-types.ts';
 
 /** What a command does and takes. */
@@ -152,7 +152,7 @@ export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]; // it has n
 export function parametersOf(command: CommandName): ReadonlyMap<string, Parameter> {
   const { options, settings }: Command = COMMANDS[command];
   return new Map<string, Parameter>([
-    ...options.map((name) => [toFlag(name), OPTIONS[name]] as const),
-    ...settings.map((name) => [toFlag(name), SETTINGS[name]] as const),
+    ...options.map((name) => [toCommandOption(name), OPTIONS[name]] as const),
+    ...settings.map((name) => [toCommandOption(name), SETTINGS[name]] as const),
   ]);
 }

@@ -1,4 +1,4 @@
-import { SETTINGS, type SettingName, toFlag } from '../config/settings.ts';
+import { SETTINGS, type SettingName, toCommandOption } from '../config/settings.ts';
 import type { Parameter } from '../config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, OPTIONS } from './commands.ts';
@@ -41,7 +41,9 @@ Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is in
 function formatCommand(command: CommandName): string {
   const { summary, options, settings, ...more }: Command = COMMANDS[command];
   const { defaults = {}, variables = {}, meanings = {} } = more;
-  const own = options.map((name) => toRow(toFlag(name), { ...OPTIONS[name], ...meanings[name] }));
+  const own = options.map((name) =>
+    toRow(toCommandOption(name), { ...OPTIONS[name], ...meanings[name] }),
+  );
   const [first] = settings;
   const groups = Object.groupBy(settings, (name) => SETTINGS[name].group);
   const sections: readonly Section[] = [
@@ -51,7 +53,7 @@ function formatCommand(command: CommandName): string {
     ...Object.entries(groups).map(
       ([group, names = []]): Section => [
         group,
-        names.map((name) => toRow(toFlag(name), SETTINGS[name], defaults[name])),
+        names.map((name) => toRow(toCommandOption(name), SETTINGS[name], defaults[name])),
       ],
     ),
   ];
@@ -64,7 +66,7 @@ ${formatSections(sections)}`;
 }
 
 function describeSettings(example: SettingName): Section {
-  const names = `${toFlag(example)} or ${example}`;
+  const names = `${toCommandOption(example)} or ${example}`;
   return [`Settings, as options or environment variables (${names}; the option wins)`, []];
 }
 

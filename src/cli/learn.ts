@@ -6,7 +6,7 @@ import { learnContract, withoutDefaults } from '../tools/learn/learn-contract.ts
 import { formatReport } from '../tools/learn/report.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
-import { loadResponses, read } from './read-files.ts';
+import { loadResponses, read } from './read-responses.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

@@ -2,15 +2,15 @@ import { ConfigError } from '../config/config-error.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import { eventsOf, readTrail } from '../tools/record/read-trail.ts';
 import { createRecording, mapLogin } from '../tools/record/record-trail.ts';
-import { eventsOf, readTrail } from '../tools/record/trail.ts';
 import { cut } from '../tools/show-value.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
 import { openRecording } from './open-recording.ts';
-import { loadSaved } from './read-files.ts';
+import { loadSaved } from './read-responses.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

@@ -3,7 +3,7 @@ import { startSandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { openRecording } from './open-recording.ts';
-import { read } from './read-files.ts';
+import { read } from './read-responses.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /**

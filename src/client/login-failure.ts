@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../errors.ts';
 import { OperationError, SessionLost } from './errors.ts';
-import { isRefusal, type ResultError } from './request.ts';
+import { isRefusedStatus, type ResultError } from './request.ts';
 
 type Extensions = NonNullable<ResultError['extensions']>;
 
-/** The service refused the login, or it was never sent. */
+/** The credential can be used again: the service refused the login, or it was never sent. */
 const KEPT = () => true;
 const UNKNOWN = () => false;
 
@@ -30,7 +30,7 @@ const IS_KEPT: Readonly<Record<ErrorCode, (extensions: Extensions) => boolean>> 
   UPSTREAM_UNAVAILABLE: KEPT,
   // A 2xx whose body reports a failure is not one of them: that is read from words of the body.
   UPSTREAM_ERROR: ({ upstream: { status = 0 } = {}, retryAfterSeconds }) =>
-    isRefusal(status) || (status === 503 && retryAfterSeconds !== undefined),
+    isRefusedStatus(status) || (status === 503 && retryAfterSeconds !== undefined),
   UPSTREAM_BAD_RESPONSE: UNKNOWN,
   OUTCOME_UNKNOWN: UNKNOWN,
   INTERNAL_SERVER_ERROR: UNKNOWN,

@@ -96,7 +96,7 @@ const UNSENT =
 /** Converts the error of a mutation that has no result: says whether it may have been carried out. */
 function toMutationError(error: unknown): unknown {
   const { code, status } = Object(Object(error).cause);
-  if (isRefusal(status)) return error;
+  if (isRefusedStatus(status)) return error;
   const known = status === undefined ? 'Its response was lost.' : Object(error).message;
   const failure: ResultError = UNSENT.test(code)
     ? {
@@ -111,7 +111,7 @@ function toMutationError(error: unknown): unknown {
 }
 
 /** Whether a server that responds with this HTTP status has not carried out the request. A 408 leaves that open. */
-export const isRefusal = (status: number): boolean =>
+export const isRefusedStatus = (status: number): boolean =>
   status >= 400 && status < 500 && status !== 408;
 
 /** Sends an operation, and returns its response. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type EntryTypes, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
-import { lastWords } from '../mapping/member-names.ts';
+import { wordsOfPointer } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
 import { isFailureFlag } from '../mapping/values.ts';
 import { compileTimePattern } from '../util/time-pattern.ts';
@@ -220,7 +220,7 @@ const LAST_PAGE_FLAG = /\b(?:last|final|done|complete|completed|no more)(?: page
 const moreFlag = pointers.superRefine((entry, context) => {
   const isInverted = [entry]
     .flat()
-    .some((pointer) => LAST_PAGE_FLAG.test(lastWords(pointer ?? '')));
+    .some((pointer) => LAST_PAGE_FLAG.test(wordsOfPointer(pointer ?? '')));
   if (isInverted) {
     const message =
       'has the name of a flag that is true on the last page. Omit the entry: such flags are inferred';

@@ -1,7 +1,7 @@
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
-import { SETTINGS, type Setting, type SettingName, toFlag } from './settings.ts';
+import { SETTINGS, type Setting, type SettingName, toCommandOption } from './settings.ts';
 import {
   type GivenTexts,
   isPlainHttp,
@@ -74,7 +74,7 @@ export function loadSettings<Name extends SettingName>(
 
 /** The name of a setting as the user gave it: the option, or the environment variable. */
 export function nameAsGiven(name: string, flags: Environment): string {
-  return flags[name] === undefined ? name : toFlag(name);
+  return flags[name] === undefined ? name : toCommandOption(name);
 }
 
 /** Reads and checks the files. Adds to `problems`. */

@@ -246,6 +246,6 @@ export function byOption<
 }
 
 /** The option of a setting on the command line: `--upstream-url` for UPSTREAM_URL. */
-export function toFlag(name: string): string {
+export function toCommandOption(name: string): string {
   return `--${name.toLowerCase().replaceAll('_', '-')}`;
 }

@@ -50,7 +50,7 @@ export async function listen(
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: SWEEP_MS, // Node's default, 30 s, would enforce both timeouts late
-      requireHostHeader: false, // validateRequest responds with JSON instead
+      requireHostHeader: false, // validateHead responds with JSON instead
     },
     (request, response) => {
       if (draining.signal.aborted) {

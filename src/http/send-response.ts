@@ -34,8 +34,8 @@ export type SendStream = (
 
 /**
  * Creates a sender. A response is complete for the gateway once it is written, but stays in memory until its client has
- * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, of the caller that
- * holds most bytes the response that has waited longest is: a caller cannot push out those of others.
+ * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, the sender
+ * disconnects the longest-waiting response of the caller that holds the most bytes: no caller pushes out others.
  */
 export function createSender({ maxUnreadBytes = 2 ** 28, writeTimeoutMs = 30_000 }: SendLimits): {
   readonly send: Send;

@@ -2,7 +2,7 @@ import type { AuditEvent } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { isObject } from '../mapping/values.ts';
-import { EVENT_FIELDS, readPointers, usedPointers } from './event-fields.ts';
+import { EVENT_ENTRIES, readPointers, usedPointers } from './event-entries.ts';
 
 /** Why no place was found for an entry. */
 const NULL_REASONS = {
@@ -56,7 +56,7 @@ export function describeMapping(
   const by = configured === undefined ? 'inference' : 'contract';
   const why = () => whyNull(entry, configured, events, ...names);
   if (at === null) return { at, by: by === 'contract' ? by : undefined, why: why() };
-  const field = EVENT_FIELDS.find(({ name }) => `event.${name}` === names.join('.'));
+  const field = EVENT_ENTRIES.find(({ name }) => `event.${name}` === names.join('.'));
   if (field === undefined || events.length === 0) return { at, as, split, part, by };
   const records = events.map(({ raw }) => raw);
   const [first = at, ...others] = usedPointers(entry, records);

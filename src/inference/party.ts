@@ -16,10 +16,10 @@ export function inferParty(
   fields: readonly ClassifiedField[],
   role: keyof typeof ROLES,
 ): PartyContract {
-  const found: PartyField[] = [];
+  const found: PartyCandidate[] = [];
   for (const field of fields) {
-    const partyField = toPartyField(field, role);
-    if (partyField !== null) found.push(partyField);
+    const candidate = toPartyCandidate(field, role);
+    if (candidate !== null) found.push(candidate);
   }
   found.sort(byQuality).splice(MAX_PARTY_FIELDS);
   const all = role === 'target' ? correctTarget(found) : found;
@@ -34,7 +34,8 @@ export function inferParty(
   const identifiers = select('identifier');
   const emails = identifiers.filter(({ values }) => areAll(values, EMAIL));
   const types = ofOtherWords.length === 0 ? all : [...ofSameParty, ...ofOtherWords];
-  const toEntry = (from: readonly PartyField[]) => toPointers(from.map(({ pointer }) => pointer));
+  const toEntry = (from: readonly PartyCandidate[]) =>
+    toPointers(from.map(({ pointer }) => pointer));
   return {
     identifier: toEntry(identifiers),
     name: toEntry([...select('name'), ...emails]),
@@ -43,8 +44,8 @@ export function inferParty(
 }
 
 /** Corrects the fields of a target by the others of the same word: `{"object": "customer", "object_id": 7}`. */
-function correctTarget(fields: readonly PartyField[]): readonly PartyField[] {
-  return fields.flatMap((field): PartyField | [] => {
+function correctTarget(fields: readonly PartyCandidate[]): readonly PartyCandidate[] {
+  return fields.flatMap((field): PartyCandidate | [] => {
     const { roleRank, attribute, attributeRank, values } = field;
     const word = ROLES.target[roleRank] ?? '';
     const ofWord = fields.filter((other) => other.roleRank === roleRank);
@@ -65,7 +66,7 @@ const KIND_WORDS = /^(?:model|resource|object|entity)$/;
 const KIND = /^[a-z]+(?:_[a-z]+)*$/i;
 
 /** Fields of the words up to `item`, which beat one without an identifier. `subject` may be the user, `record` the log. */
-function isCertainId({ attribute, roleRank }: PartyField): boolean {
+function isCertainId({ attribute, roleRank }: PartyCandidate): boolean {
   return attribute === 'identifier' && roleRank < ROLES.target.indexOf('subject');
 }
 
@@ -74,16 +75,16 @@ const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
 
 /** Adds the fields of each other word that describes the same party. */
 function addSameParty(
-  ofBestWord: readonly PartyField[],
-  others: readonly PartyField[],
-): readonly PartyField[] {
+  ofBestWord: readonly PartyCandidate[],
+  others: readonly PartyCandidate[],
+): readonly PartyCandidate[] {
   const roleRanks = new Set(others.map(({ roleRank }) => roleRank));
   const groups = [...roleRanks].map((rank) => others.filter(({ roleRank }) => roleRank === rank));
   return [...ofBestWord, ...groups.filter((group) => isSameParty(ofBestWord, group)).flat()];
 }
 
 /** Two groups of fields describe the same party if they have the same identifier or name in the first record. */
-function isSameParty(some: readonly PartyField[], others: readonly PartyField[]): boolean {
+function isSameParty(some: readonly PartyCandidate[], others: readonly PartyCandidate[]): boolean {
   return some.some(({ attribute, values: [first] }) =>
     others.some(
       (other) => other.attribute === attribute && attribute !== 'type' && other.values[0] === first,
@@ -103,11 +104,11 @@ type Attribute = {
 };
 
 /** A field that holds an attribute of a party. */
-type PartyField = Attribute &
+type PartyCandidate = Attribute &
   Pick<PartyPath, 'roleRank'> &
   Pick<ClassifiedField, 'pointer' | 'depth' | 'values'>;
 
-function byQuality(a: PartyField, b: PartyField): number {
+function byQuality(a: PartyCandidate, b: PartyCandidate): number {
   return (
     Number(b.isDirect) - Number(a.isDirect) ||
     a.roleRank - b.roleRank ||
@@ -116,7 +117,7 @@ function byQuality(a: PartyField, b: PartyField): number {
   );
 }
 
-function toPartyField(field: ClassifiedField, role: keyof typeof ROLES): PartyField | null {
+function toPartyCandidate(field: ClassifiedField, role: keyof typeof ROLES): PartyCandidate | null {
   const { meaning, pointer, depth, values } = field;
   const { party } = meaning;
   if (party?.role !== role || !values.every(isPlainText)) return null;

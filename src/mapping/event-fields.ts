@@ -18,7 +18,7 @@ type DerivedField = Pick<ReadField, 'description'> & {
 };
 
 /** A field that has fields, and a section of a contract. */
-type PartyField = Pick<ReadField, 'description'> & {
+type PartySection = Pick<ReadField, 'description'> & {
   readonly field: Field<'AuditParty'>;
   readonly entries: Readonly<Record<string, ReadField | DerivedField>>;
 };
@@ -66,9 +66,9 @@ const partyFields = (role: 'actor' | 'target') =>
       kind: 'apiKey',
       description: `Whether the ${role} is an API key, with its client ID as identifier: true, or the types that are. Default: the types that say so, such as api_key.`,
     },
-  }) as const satisfies PartyField['entries'];
+  }) as const satisfies PartySection['entries'];
 
-/** The fields of `AuditEvent`, but for `raw`. Everything that reads, maps, shows or records them follows this table. */
+/** The fields of `AuditEvent`, but for `raw`. What maps, shows or records them follows this table; event.ts reads them, and inference finds some. */
 export const AUDIT_EVENT = {
   id: {
     field: {
@@ -146,7 +146,7 @@ export const AUDIT_EVENT = {
     privacy: 'replaced',
     nullReason: 'no field has the name or the format of a user agent',
   },
-} as const satisfies Readonly<Record<string, (ReadField | PartyField) & NullReason>>;
+} as const satisfies Readonly<Record<string, (ReadField | PartySection) & NullReason>>;
 
 /** Maps the fields of a table, in its order. */
 export function mapFields<Table extends object, Value>(

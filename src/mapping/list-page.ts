@@ -51,7 +51,7 @@ export type ListPage<Item extends ListItem = ListItem> = {
   /** What a flag or a count of the response says about further pages. */
   announces(token?: PageToken | null): Announcement;
   /** The entries from which it is known that there are more records. */
-  announcedBy(token?: PageToken | null): readonly string[];
+  announcers(token?: PageToken | null): readonly string[];
   /** Where a link to the next page is. */
   linkAt(): Source;
   /** Whether the response shows that records between the page before this one and this one were skipped. */
@@ -142,7 +142,7 @@ export function readListPage<Item extends ListItem>(
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(factsFor(token))),
     announces: (token) => readAnnouncement(factsFor(token)),
-    announcedBy: (token) => announcersOf(factsFor(token)),
+    announcers: (token) => announcersOf(factsFor(token)),
     linkAt: () => {
       const { style, next } = facts().paging;
       return style === 'link-header' ? { header: 'link' } : next;

@@ -65,7 +65,7 @@ function toSingular(word: string): string {
 }
 
 /** The words of the last token of a pointer. */
-export function lastWords(pointer: string): string {
+export function wordsOfPointer(pointer: string): string {
   return splitMemberName(pointer.slice(pointer.lastIndexOf('/') + 1)).words;
 }
 

@@ -19,7 +19,7 @@ export type MissingPage = {
   /** `PAGING_REPEATS`: with this entry, records would be repeated or skipped. Default: `PAGING_UNKNOWN`. */
   readonly reason?: 'PAGING_REPEATS';
   /** The entries from which it is known that there are more records: with null for each, the list ends here. */
-  readonly announcedBy?: readonly string[];
+  readonly announcers?: readonly string[];
   /** Where the link is that leads to another host or path: a pointer, or a header. */
   readonly linkAt?: Source;
 };
@@ -83,7 +83,7 @@ export function readNextPage(page: PageFacts): NextPage {
   const next = readByStyle(page, isMore);
   const missing = (entry: string) => ({
     missing: entry,
-    announcedBy: announcersOf(page),
+    announcers: announcersOf(page),
   });
   if (next !== null)
     return 'missing' in next && next.reason === undefined ? missing(next.missing) : next;

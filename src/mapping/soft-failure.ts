@@ -1,5 +1,5 @@
 import { GatewayError, MESSAGES } from '../errors.ts';
-import { failureOf, type Operation, toStatusError } from '../upstream/status.ts';
+import { type CallKind, failureOf, toStatusError } from '../upstream/status.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { splitMemberName } from './member-names.ts';
 import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
@@ -21,13 +21,13 @@ const MAX_MEMBERS = 500;
 
 /**
  * Detects a soft failure: a body that reports a failure despite a 2xx status, in its members or in theirs. See
- * `readDeletion` for deletions.
+ * `readDeletionOutcome` for deletions.
  * @param errorMembers names (as words) of members that describe an error.
  * @throws GatewayError see `toSoftFailure`.
  */
 export function throwOnSoftFailure(
   { body, status }: Pick<UpstreamResponse, 'body' | 'status'>,
-  operation: Operation,
+  operation: CallKind,
   errorMembers = RESPONSE_NAMES.error,
 ) {
   const members = listMembers(body);
@@ -42,7 +42,7 @@ export function throwOnSoftFailure(
 export function toSoftFailure(
   upstreamStatus: number,
   statuses: readonly number[],
-  operation: Operation,
+  operation: CallKind,
 ): GatewayError {
   const details = { reason: 'SAYS_IT_FAILED', upstreamStatus } as const;
   const [status, ...others] = new Set(statuses);

@@ -1,4 +1,4 @@
-import { lastWords } from './member-names.ts';
+import { wordsOfPointer } from './member-names.ts';
 import { FAILURE, FAILURE_FLAG, FLAG, NO_VALUE, SUCCESS } from './vocabulary.ts';
 
 /** Whether a value is a JSON object: not an array, not null. */
@@ -52,5 +52,5 @@ export function parseHttpStatus(value: unknown): EventOutcome | null {
 
 /** Whether a pointer leads to a flag such as `is_failure`, whose `true` would be read as success. */
 export function isFailureFlag(pointer: string): boolean {
-  return FAILURE_FLAG.test(lastWords(pointer));
+  return FAILURE_FLAG.test(wordsOfPointer(pointer));
 }

@@ -139,7 +139,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   // Some services return a cursor on the last page as well.
   if (!isNumbered && page.announces(token) !== 'more') return null;
   if (page.length > 0) return problem;
-  return { missing: `${page.entryNames.paging}.next`, announcedBy: page.announcedBy(token) };
+  return { missing: `${page.entryNames.paging}.next`, announcers: page.announcers(token) };
 }
 
 /** The last page with records. Pages without records, as filters and permissions leave them, may come between others. */
@@ -173,9 +173,9 @@ function parameterEntry(token: PageToken | null, { entryNames: { paging } }: Lis
 
 /** The error for a next page that cannot be requested. */
 export function toPagingError(page: MissingPage): GatewayError {
-  const { missing, reason, announcedBy = [], linkAt = null } = page;
+  const { missing, reason, announcers = [], linkAt = null } = page;
   const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
-  const nulls = announcedBy.map((entry) => `\`${entry}: null\``).join(' and ');
+  const nulls = announcers.map((entry) => `\`${entry}: null\``).join(' and ');
   const hint = nulls && ` If there are none that the caller may read, set ${nulls}.`;
   const message =
     reason !== undefined

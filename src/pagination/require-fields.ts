@@ -12,7 +12,7 @@ import type { EventFilter } from './select-events.ts';
  */
 export type RequireFields = (pages: readonly AuditPage[], isStart: boolean) => Promise<void>;
 
-type PartyField = 'actor' | 'target';
+type PartyRole = 'actor' | 'target';
 
 /** The field of an event that each condition needs. */
 const FIELDS = {
@@ -85,12 +85,13 @@ const statesOf = oncePerPage(async (page, field) => {
 });
 
 /**
- * Requires that a party is not missed because its records hold its type in the same text, as in `apikey:ci-bot`. If no
- * record names the party, none may have it as the rest of a text, and less than half of the first ones may look so.
+ * Fails if a filter may miss a party because records hold its type and its identifier in one text, as in
+ * `apikey:ci-bot`. This is tested if no record names the party: a record has it as the rest of a text, or at least half
+ * of the first records have such texts.
  */
 async function requireWhole(
   pages: readonly AuditPage[],
-  roles: readonly PartyField[],
+  roles: readonly PartyRole[],
   wanted: string,
   isStart: boolean,
 ): Promise<void> {

@@ -70,7 +70,10 @@ type ServerContext = {
   executed?: Omit<RequestOutcome, 'status'> | undefined;
 };
 
-/** Total length of the documents, one for each operation included. One takes up to 250 bytes per character parsed, 250 compiled. */
+/**
+ * Characters of all cached documents. A document counts once more for each prepared operation. A character takes about 250
+ * bytes parsed, and 250 more compiled.
+ */
 const MAX_CHARACTERS = 131_072;
 
 /** Per document: names of operations times Accept headers. */
@@ -127,7 +130,8 @@ export function createFastPath(schema: GraphQLSchema, options: FastPathOptions) 
     if (ownHeader !== null && headers.get(ownHeader) !== null) return null;
     const params = parseOrNull(headers, body);
     const cached = params && cache.get(params.query ?? '');
-    if (!cached || !isObject(params?.variables) || !isObject(params?.extensions)) return null;
+    if (!cached || !isObjectOrNone(params?.variables) || !isObjectOrNone(params?.extensions))
+      return null;
     const { operationName = null, variables } = params;
     const prepared = findOperation(cached, operationName, headers.get('accept') ?? '');
     const execute = prepared?.compile()(variables ?? {});
@@ -205,7 +209,7 @@ function parseOrNull(headers: RequestHead['headers'], body: Buffer): GraphQLPara
 }
 
 /** Of optional members: Yoga rejects requests in which they are anything else. */
-function isObject(value: unknown = null): boolean {
+function isObjectOrNone(value: unknown = null): boolean {
   return typeof value === 'object' && !Array.isArray(value);
 }
 

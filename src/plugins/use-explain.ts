@@ -1,10 +1,10 @@
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
-import type { Explanation } from '../schema/explain.ts';
+import type { ExplanationCollector } from '../schema/explain.ts';
 
 /** A request with this header, and the value 1, is explained. */
 export const EXPLAIN_HEADER = 'x-keytrail-explain';
 
-type ExplainContext = { explanation?: Explanation | undefined };
+type ExplainContext = { explanation?: ExplanationCollector | undefined };
 
 /** Adds `extensions.explain` to the result of a request that asks for it; of a subscription, to the first payload. */
 export function useExplain(): Plugin<ExplainContext, ExplainContext> {

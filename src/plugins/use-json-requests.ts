@@ -62,8 +62,8 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
 }
 
 /**
- * Sends results as Yoga does, but its streams read ahead by 64 KiB, a pending read delays their cancellation until the next
- * ping, and the pings of one that nobody reads would keep the process running after the gateway was disposed.
+ * Replaces Yoga's sender. Its streams read ahead by 64 KiB. A pending read delays their cancellation until the next ping.
+ * Pings of a stream that nobody reads would keep the process running after the gateway was disposed.
  */
 function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProcessor> {
   const toEvents = getSSEProcessor();

@@ -37,7 +37,7 @@ const LIMITS = {
   rootFields: 10,
   /** Many logins or deletions under aliases would bypass every limit per request. */
   mutationFields: 1,
-  /** Fields that return events, nested. Each event would select those of its key: 238 MB for 1,000 events. */
+  /** Nested fields that return events. `audit` within the events of `audit` multiplies: 1,000 events gave 238 MB. */
   trails: 1,
 } as const;
 

@@ -48,22 +48,26 @@ export function createContext(
   { client, admitLogin, contract }: SharedServices,
   request: ContextRequest,
 ) {
-  const calls = client.of(request.trace, request.address);
+  const { authorized, unauthenticated, bytesRead } = client.of(request.trace, request.address);
   return {
-    calls: createCalls(client, calls, request),
+    calls: createCalls(client, { authorized, unauthenticated }, request),
     limits: {
       /** Counts a login. Throws RATE_LIMITED if there were too many of this client or from this IP address. */
       admitLogin: (clientId: string) => admitLogin(clientId, request.address()),
-      ...createLimits(calls.bytesRead),
+      ...createLimits(bytesRead),
     },
     contract: { ...contract, readPointer: createPointerReader() },
   } as const;
 }
 
 /** The calls to the service. Those with the client's token throw UNAUTHENTICATED without a well-formed one. */
-function createCalls(client: RestClient, calls: Calls, { headers, signal, trace }: ContextRequest) {
+function createCalls(
+  client: RestClient,
+  own: Omit<Calls, 'bytesRead'>,
+  { headers, signal, trace }: ContextRequest,
+) {
   const authorization = headers.get('authorization');
-  const authorized = () => calls.authorized(parseBearer(authorization));
+  const authorized = () => own.authorized(parseBearer(authorization));
   let loader: PageLoader | undefined; // a mutation needs none
   const list: PageLoader['list'] = (request) => {
     loader ??= createPageLoader(client, authorized, signal);
@@ -72,7 +76,7 @@ function createCalls(client: RestClient, calls: Calls, { headers, signal, trace 
   return {
     /** Aborted when the client disconnects. */
     signal,
-    unauthenticated: calls.unauthenticated,
+    unauthenticated: own.unauthenticated,
     authorized: {
       list,
       delete: (route: Route, path: Path) => authorized().delete(route, path),
@@ -81,8 +85,9 @@ function createCalls(client: RestClient, calls: Calls, { headers, signal, trace 
     release: () => loader?.release(),
     /** Creates a page loader that gives the circuit breaker a verdict of its own, and has its own bound of bytes. */
     createPageLoader: (signal: AbortSignal): PageLoader => {
-      const own = client.of(trace);
-      return createPageLoader(client, () => own.authorized(parseBearer(authorization)), signal);
+      const ofLoader = client.of(trace);
+      const authorize = () => ofLoader.authorized(parseBearer(authorization));
+      return createPageLoader(client, authorize, signal);
     },
     /** Whose request it is; null without a well-formed token. */
     caller: (): Caller | null =>

@@ -29,7 +29,7 @@ type Call = {
 };
 
 /** Collects what one request does. */
-export type Explanation = ReturnType<typeof createExplanation>;
+export type ExplanationCollector = ReturnType<typeof createExplanation>;
 
 /**
  * Creates the explanation of one request, which must use its `client` and `onFilter`. It contains no value of the client

@@ -37,8 +37,8 @@ const EVERY = { min: 5, max: 300, default: 10 } as const;
 const MAX_EVENTS = 1000;
 
 /**
- * Polls without events that follow one another without a pause: 64 known records fill 16 polls of ten pages with one
- * record each, four of which were not read before. Pages that go round in circles would never end.
+ * Polls in a row without a pause that found no event. It bounds a list whose pages lead back to earlier ones. 16: enough
+ * for 64 known records on pages of one record, as each poll reads four new pages.
  */
 const MAX_IDLE_POLLS = 16;
 

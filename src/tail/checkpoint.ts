@@ -8,7 +8,7 @@ import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 export type Checkpoint = {
   /** Digests of records: of those that the last poll read, newest first, then of others that were known. */
   readonly known: readonly string[];
-  /** Whether the list never had other records, but for some that were removed. */
+  /** Whether `known` has every record that the list ever had, except for removed ones. */
   readonly isWhole: boolean;
   /** Null if the list has one record at most, or only one time. */
   readonly order: ListOrder | null;

@@ -101,8 +101,8 @@ function toRestart(checkpoint: Checkpoint | null): Poll {
 
 /**
  * The order of the list, if its times contradict that of the checkpoint: the list has turned round, or the checkpoint
- * is forged. Null without doubt: a few records may have arrived late, so the times alone say little while known records
- * are found in their order.
+ * is forged. Null if nothing contradicts it: a few records may have arrived late, so the times alone say little while
+ * known records are found in their order.
  */
 function contradictedBy(reading: Reading, { checkpoint }: PollOptions): ListOrder | null {
   const { records, order, inferred, isEnd, found, last } = reading;
@@ -159,9 +159,9 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     return indices;
   };
   /**
-   * The newest of the records that were read, and of the known ones that were not met. These stay where they were among
-   * the known ones: replicas may not be equally new, and responses not complete. If all were removed, new ones are not
-   * outnumbered by them.
+   * The newest of the records that were read, and of the known ones that were not met. These keep their
+   * places: a replica may lag, and a response be incomplete. If none was met, at most 31 of them are kept, so that new
+   * ones are the majority.
    */
   const toKnown = (newest: readonly number[]): readonly string[] => {
     const leftAfter = (index: number) => left.filter((_, at) => after[at] === index);

@@ -27,8 +27,8 @@ type StreamContext = Context & { ended?: 'evicted' | 'expired' };
 export type OpenStream = ReturnType<typeof createStreams>;
 
 /**
- * Creates a function that opens a stream. A caller may have all slots while no other needs one. Then it loses its oldest
- * stream, if it has most of all and more than half. Those without a token are one caller.
+ * Creates a function that opens a stream. A caller may have all slots while no other needs one. When all are
+ * taken, a stream of another caller evicts the oldest one of the caller with the most streams, if that has more than half. Those without a token are one caller.
  * @throws GatewayError OVERLOADED if there are `max` of them, and none may be taken from another caller.
  */
 export function createStreams({ timers, max, maxPayloadLength, shutdown }: StreamOptions) {

@@ -26,7 +26,7 @@ export type CircuitBreaker = {
 /** How long an open circuit rejects calls. If a trial request hangs, the next one follows after this time. */
 const COOL_DOWN_MS = 4000;
 
-/** How much longer the caller of the last trial request waits: its slow reads must not be each trial request. */
+/** The caller of the last trial request waits this much longer: its slow reads would otherwise be every trial request. */
 const SAME_CALLER_MS = 1000;
 
 /**
@@ -52,7 +52,7 @@ export function createCircuitBreaker(
   onState: (state: CircuitState) => void,
 ): CircuitBreaker {
   let state: CircuitState = 'closed';
-  let sample: Recorded[] = []; // in order of time
+  let sample: CountedVerdict[] = []; // in order of time
   let trialCaller: string | null = null; // of the last trial request since the circuit opened
   let openUntil = 0;
   let generation = 0; // attempts that began before the circuit last opened or closed do not count
@@ -118,18 +118,18 @@ export function createCircuitBreaker(
 }
 
 /** A verdict in the sample. All of one caller share its tally. */
-type Recorded = { readonly tally: Tally; readonly isSuccess: boolean; readonly at: number };
+type CountedVerdict = { readonly tally: Tally; readonly isSuccess: boolean; readonly at: number };
 
 /** The verdicts of one caller in the sample. */
 type Tally = { readonly caller: string; total: number; failures: number };
 
-function add({ tally, isSuccess }: Recorded, count: 1 | -1): void {
+function add({ tally, isSuccess }: CountedVerdict, count: 1 | -1): void {
   tally.total += count;
   if (!isSuccess) tally.failures += count;
 }
 
 /** The index of the oldest verdict if it is not newer than `since`, else of the oldest one of the caller with most. */
-function findDispensable(sample: readonly Recorded[], since: number): number {
+function findDispensable(sample: readonly CountedVerdict[], since: number): number {
   const [oldest] = sample;
   if (oldest === undefined || oldest.at <= since) return 0;
   let index = 0;
@@ -144,7 +144,7 @@ function findDispensable(sample: readonly Recorded[], since: number): number {
 }
 
 /** Whether most verdicts are failures, and not only because of the caller with most failures. */
-function isOutage(sample: readonly Recorded[]): boolean {
+function isOutage(sample: readonly CountedVerdict[]): boolean {
   const failures = sample.filter(({ isSuccess }) => !isSuccess);
   const [first] = failures.toSorted((a, b) => b.tally.failures - a.tally.failures);
   const others = sample.filter(({ tally }) => tally !== first?.tally);

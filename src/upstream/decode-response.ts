@@ -11,8 +11,8 @@ import type { UpstreamResponse } from './types.ts';
 export type BodyKind = 'json' | 'list' | 'text' | 'any';
 
 /**
- * Decodes a 2xx response. The body decides how, as services often send a wrong content type. That only keeps
- * invalid JSON from being accepted as plain text, unless everything is accepted.
+ * Decodes a 2xx response. The body decides how, as services often send a wrong content type. The content type
+ * only decides whether invalid JSON is accepted as plain text.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the body is not acceptable.
  */
 export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {

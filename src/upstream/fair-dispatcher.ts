@@ -49,8 +49,8 @@ type Call = {
 };
 
 /**
- * Gives each call a slot: a connection for as long as its exchange takes, also if nobody waits for the rest of a response,
- * and until a large response was parsed: so no more of them are in memory than there are slots.
+ * Gives each call a slot. The call holds it until the exchange ends and, if the response is large, until it is parsed.
+ * This bounds the number of large responses in memory.
  * A caller takes at most three quarters of the slots. If calls wait, callers with less than half of the slots come first,
  * in turns. No slot is free while a call that may take it waits. A login takes a slot for logins, or one like any call.
  * If too many calls wait, one of the caller with the most of them makes room for a caller with fewer.

@@ -20,7 +20,7 @@ export type FailureStatus = {
 };
 
 /** What a request does. It decides whether the client may repeat the request. */
-export type Operation = keyof typeof MESSAGES;
+export type CallKind = keyof typeof MESSAGES;
 
 const NEVER = { retryable: 'none', repeat: false, countsAgainstService: false } as const;
 
@@ -82,7 +82,7 @@ const ZERO = /(?:^|,)\s*0+(?:\.0+)?\s*(?:$|[,;])/;
 /** The error of an operation whose response has this meaning. `details` take precedence. */
 export function toStatusError(
   { code, reason, retryable }: FailureStatus,
-  operation: Operation,
+  operation: CallKind,
   details: FailureDetails,
 ): GatewayError {
   const message = MESSAGES[operation][code];

@@ -8,7 +8,7 @@ export type Turns = (
   hasOthers: () => boolean,
 ) => Promise<void>;
 
-/** How many times as long as a turn the pause before the next one of the same caller is, and its maximum in milliseconds. */
+/** The pause before a caller's next turn is three times as long as its last turn, at most 500 ms. */
 const PAUSE_FACTOR = 3;
 const MAX_PAUSE_MS = 500;
 
@@ -85,15 +85,8 @@ export async function visitInTurns(
 }
 
 /**
-<<<<<<< HEAD:src/util/turns.ts
- * Kept for speed: x1.3 with 10 records and x1.4 for deletions, in CPU per request (npm run bench -- --load small,delete).
- *
- * Creates a function that resumes all waiting requests together, once per event-loop iteration. Costs one iteration of
- * latency.
-=======
  * Creates a function that resumes all waiting requests together, once per event-loop iteration. Kept for speed: without
  * it, requests take 1.3 (10 records) to 1.4 times the CPU (deletions; npm run bench -- --load small,delete).
->>>>>>> words:src/util/event-loop.ts
  */
 export function createTickBarrier(): () => Promise<void> {
   let batch: Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHeaders } from '../../src/cli/read-files.ts';
+import { parseHeaders } from '../../src/cli/read-responses.ts';
 import { compileTime, parseTime } from '../../src/mapping/time.ts';
 import { formatContract } from '../../src/tools/learn/format.ts';
 import { detectFormats } from '../../src/tools/learn/suggest-time.ts';

@@ -8,7 +8,7 @@ import {
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
 import type { Gateway } from '../../src/http/gateway-type.ts';
-import { EVENT_FIELDS } from '../../src/inference/event-fields.ts';
+import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { createExplanation } from '../../src/schema/explain.ts';
@@ -375,7 +375,7 @@ describe('the mapping of every published shape', () => {
         }
         const { nodes } = data.audit;
         const entries = entriesOf(mapping?.event ?? {});
-        expect(entries).toHaveLength(EVENT_FIELDS.length);
+        expect(entries).toHaveLength(EVENT_ENTRIES.length);
         for (const [name, { at, by, found, why }] of entries) {
           const values = nodes.map((node) => interpretPointer(`/${name.replace('.', '/')}`)(node));
           const isNull = (value: unknown) => value === null || value === undefined;

@@ -1,12 +1,13 @@
 import { whyNull } from '../../inference/describe-mapping.ts';
 import {
-  EVENT_FIELDS,
+  EVENT_ENTRIES,
   listUnreadValues,
   readPointers,
   type UnreadValue,
-} from '../../inference/event-fields.ts';
+} from '../../inference/event-entries.ts';
 import type { ConfiguredContract, EventContract } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
+import { memberAt } from '../../mapping/read-entry.ts';
 import { type Candidate, listCandidates, type Suggestion } from './candidates.ts';
 import { MAX_SUGGESTIONS } from './format.ts';
 import { suggestAction, suggestId, suggestOutcome, suggestUserAgent } from './suggest-event.ts';
@@ -80,7 +81,7 @@ export function explainNulls(
     unread: listUnreadValues(events, contract, name),
     suggestions: suggestions.get(name) ?? [],
   });
-  const names = EVENT_FIELDS.map(({ name }) => name);
+  const names = EVENT_ENTRIES.map(({ name }) => name);
   const entries = new Set(names.map((name) => name.replace(/\..*/, '')));
   const inAll = [
     ...[...entries].filter(isNull),
@@ -88,9 +89,4 @@ export function explainNulls(
   ];
   const inSome = names.filter((name) => !inAll.includes(name)).map(explain);
   return [...inAll.map(explain), ...inSome.filter(({ unread }) => unread.length > 0)];
-}
-
-/** The member of an object at a path with points. */
-function memberAt(value: unknown, path: string): unknown {
-  return path.split('.').reduce((member, key) => Object(member)[key], value);
 }

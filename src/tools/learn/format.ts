@@ -1,4 +1,4 @@
-import { EVENT_FIELDS, usedPointers } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES, usedPointers } from '../../inference/event-entries.ts';
 import type { EventContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
@@ -73,7 +73,7 @@ export function formatTable(
   show: ShowValue,
 ): readonly string[] {
   const records = events.map(({ raw }) => raw);
-  const rows = EVENT_FIELDS.map(({ name, read, entryOf }) => {
+  const rows = EVENT_ENTRIES.map(({ name, read, entryOf }) => {
     const pointers = usedPointers(entryOf(contract), records);
     const cells = events.slice(0, 3).map((event) => {
       const value = read(event);

@@ -8,7 +8,7 @@ import { readSource } from '../../mapping/json-pointer.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { isCertainlyTrail } from './certain-trail.ts';
+import { isCertainlyTrail } from './trail-detection.ts';
 
 /** A page of the audit trail, or the response to a login; null if it is neither. */
 export type ResponseKind = 'audit' | 'login' | null;

@@ -1,15 +1,15 @@
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import type { AuditContract, ConfiguredContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent, AuditPage } from '../../mapping/event.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { cut, type ShowValue, showLength, showValue } from '../show-value.ts';
 import { listCandidates, type Suggestion } from './candidates.ts';
-import { isCertainlyTrail, readSample } from './certain-trail.ts';
 import { explainNulls, type NullField } from './explain-nulls.ts';
 import { formatReadyLines, formatSentence, formatSource, formatTable } from './format.ts';
 import type { NamedResponse } from './report.ts';
+import { isCertainlyTrail, readSample } from './trail-detection.ts';
 
 /** Fields in the list of those that are not mapped, and values in that of those that are not understood. */
 const MAX_UNMAPPED = 40;
@@ -59,7 +59,7 @@ function onlyLengths(name: string): string {
 
 /** Names the fields that have the same value in every one of several records. */
 function reportConstants(events: readonly AuditEvent[]): readonly string[] {
-  const constant = EVENT_FIELDS.filter(({ read }) => {
+  const constant = EVENT_ENTRIES.filter(({ read }) => {
     const [first, ...others] = events.map(read);
     return first !== null && others.length > 0 && others.every((value) => value === first);
   });

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { classifyField } from '../../inference/classify-paths.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { EVENT_FIELDS, readPointers } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import { memoize } from '../../util/memoize.ts';
-import { eventsOf, type TrailPage } from './trail.ts';
+import { eventsOf, type TrailPage } from './read-trail.ts';
 
 /** The characters of the names of fields. Numbers in these are short. */
 const NAME = /^(?!.*\d{4})[\w$@#.:/ -]{0,80}$/;
@@ -23,7 +23,7 @@ export function findDataKeys(
   otherBodies: readonly unknown[] = [],
   otherContracts: readonly unknown[] = [],
 ): (keyOrToken: string) => boolean {
-  const fields = EVENT_FIELDS.filter(({ privacy }) => privacy === 'replaced');
+  const fields = EVENT_ENTRIES.filter(({ privacy }) => privacy === 'replaced');
   const persons = new Set<unknown>(fields.flatMap(({ read }) => eventsOf(pages).map(read)));
   const contracts = [...pages.map(({ contract }) => contract), ...otherContracts];
   const names = new Set(readPointers(contracts).flatMap((pointer) => pointer.split('/').slice(1)));

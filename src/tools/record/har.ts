@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import type { TrailPage } from './trail.ts';
+import type { TrailPage } from './read-trail.ts';
 
 /** Formats pages, and the response to a login, as a HAR 1.2. */
 export function formatHar(

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { EVENT_FIELDS, type EventField, readPointers } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES, type EventEntry, readPointers } from '../../inference/event-entries.ts';
 import type { AuditContract, ConfiguredContract, Split } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
-import { lastWords } from '../../mapping/member-names.ts';
+import { wordsOfPointer } from '../../mapping/member-names.ts';
 import { compileTime, parseTime, type TimeNotation } from '../../mapping/time.ts';
 import { isObject, parseHttpStatus, parseOutcome } from '../../mapping/values.ts';
 
@@ -25,8 +25,8 @@ const NAME = /^\p{Lu}\p{Ll}+$/u;
 const WORD = /^\p{Lu}?\p{Ll}+$|^\p{Lu}+$/u;
 
 /** How a contract reads the text at a pointer, or a part of it. */
-type Reading = Partial<Split & TimeNotation> & {
-  readonly field: EventField;
+type FieldEntry = Partial<Split & TimeNotation> & {
+  readonly field: EventEntry;
   readonly pointer: string;
   readonly isConfigured: boolean;
   readonly map?: Readonly<Record<string, string>>;
@@ -77,8 +77,8 @@ export function createFieldRedaction(
 function listReadings(
   contract: AuditContract['event'],
   { audit }: ConfiguredContract,
-): readonly Reading[] {
-  return EVENT_FIELDS.flatMap((field) => {
+): readonly FieldEntry[] {
+  return EVENT_ENTRIES.flatMap((field) => {
     const entry = field.entryOf(contract);
     const keys = field.name.split('.');
     const given = keys.reduce<unknown>((part, key) => Object(part)[key], audit?.event);
@@ -97,14 +97,14 @@ export function toPatterns(entries: unknown): readonly string[] {
 
 /** The value that mapping reads like this one, and which says no more than that; null if there is none. */
 function keep(
-  reading: Reading,
+  reading: FieldEntry,
   text: string,
   { occurredAt }: AuditEvent,
   standInOf: (text: string) => string,
 ): string | null {
   const { field, pointer, isConfigured, map, as, zone, join } = reading;
   if (map !== undefined && !('else' in reading)) return null;
-  const words = lastWords(pointer);
+  const words = wordsOfPointer(pointer);
   const outcome = field.name === 'outcome' ? parseOutcome(text) : null;
   if (outcome !== null && !WORD.test(text)) return `${outcome.toLowerCase()} ${standInOf(text)}`;
   const stays = () => {

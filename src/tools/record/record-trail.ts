@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { EVENT_FIELDS } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES } from '../../inference/event-entries.ts';
 import { completeLogin } from '../../inference/login.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { readLogin } from '../../mapping/login.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { formatHar } from './har.ts';
+import { eventsOf, readTrail, type TrailPage } from './read-trail.ts';
 import { type Recorded, redact } from './redact.ts';
-import { eventsOf, readTrail, type TrailPage } from './trail.ts';
 
 /** Maps a saved response to a login. @throws GatewayError without an access token. */
 export function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
@@ -40,7 +40,7 @@ export async function createRecording(
 /** Describes how responses are mapped: times and outcomes as they are; of other values, which of them are equal. */
 function describe(pages: readonly TrailPage[], login: ReturnType<typeof mapLogin> | null) {
   const events = eventsOf(pages);
-  const fields = EVENT_FIELDS.map(({ name, read }) => {
+  const fields = EVENT_ENTRIES.map(({ name, read }) => {
     const values = events.map(read);
     const indices = new Map(values.map((value, index) => [value, index]));
     const isKept = name === 'occurredAt' || name === 'outcome';

@@ -7,11 +7,11 @@ import { parseTime } from '../../mapping/time.ts';
 import { isObject, toFlag, toText } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { createCredentialSearch } from './credentials.ts';
 import { findDataKeys } from './data-keys.ts';
+import { createCredentialSearch } from './find-credentials.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';
+import type { TrailPage } from './read-trail.ts';
 import { createStandIns } from './stand-ins.ts';
-import type { TrailPage } from './trail.ts';
 
 /** Responses of a service, with what is needed to understand them. */
 export type Recorded = {

@@ -1,6 +1,6 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { usedPointers } from '../../inference/event-fields.ts';
+import { usedPointers } from '../../inference/event-entries.ts';
 import { FIRST_WEAK_PATTERN, LIST_NAMES } from '../../inference/vocabulary.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import { readAuditPage } from '../../mapping/event.ts';

@@ -1,11 +1,11 @@
 import { listEnvelopeFields } from '../../inference/envelope.ts';
-import { EVENT_FIELDS, type EventField, usedPointers } from '../../inference/event-fields.ts';
+import { EVENT_ENTRIES, type EventEntry, usedPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { AuditContract, Source } from '../../mapping/contract.ts';
 import { compilePointer, isAbsent } from '../../mapping/json-pointer.ts';
 import { detectFormat } from '../../mapping/time.ts';
 import { findDataKeys } from './data-keys.ts';
-import { eventsOf, type TrailPage } from './trail.ts';
+import { eventsOf, type TrailPage } from './read-trail.ts';
 
 /** A place from which an entry of the contract is read. */
 export type Place = {
@@ -77,11 +77,11 @@ function readEntries(trail: Trail, [other]: Trail) {
   });
   return [
     ...lists.flat(),
-    ...EVENT_FIELDS.map((field) => [field.name, readField(field, trail)] as const),
+    ...EVENT_ENTRIES.map((field) => [field.name, readField(field, trail)] as const),
   ];
 }
 
-function readField({ name, read, entryOf }: EventField, trail: Trail): readonly Place[] {
+function readField({ name, read, entryOf }: EventEntry, trail: Trail): readonly Place[] {
   const places = new Map<string, Place>();
   for (const page of trail)
     for (const { raw } of eventsOf([page]).filter((event) => read(event) !== null))

@@ -6,7 +6,7 @@ import { memberAt } from '../mapping/read-entry.ts';
 import { isObject, toText } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */
-export type EventField = {
+export type EventEntry = {
   /** The name of its entry in `audit.event`, such as `actor.name`. */
   readonly name: string;
   readonly privacy: 'kept' | 'replaced';
@@ -17,7 +17,7 @@ export type EventField = {
 const { id, occurredAt, action, actor, target, ...others } = AUDIT_EVENT;
 
 /** Every field that is read from a record. As in a sentence, the parties come before the outcome. */
-export const EVENT_FIELDS: readonly EventField[] = Object.entries({
+export const EVENT_ENTRIES: readonly EventEntry[] = Object.entries({
   ...{ id, occurredAt, action, actor, target },
   ...others,
 }).flatMap(([name, field]) => {
@@ -26,7 +26,7 @@ export const EVENT_FIELDS: readonly EventField[] = Object.entries({
   return parts.flatMap(([part, row]) => ('privacy' in row ? toField(`${name}.${part}`, row) : []));
 });
 
-function toField(name: string, { privacy }: Pick<EventField, 'privacy'>): EventField {
+function toField(name: string, { privacy }: Pick<EventEntry, 'privacy'>): EventEntry {
   return {
     ...{ name, privacy },
     read: (event) => toText(memberAt(event, name)),
@@ -66,7 +66,7 @@ export function listUnreadValues(
   contract: EventContract,
   name: string,
 ): readonly UnreadValue[] {
-  const field = EVENT_FIELDS.find((one) => one.name === name);
+  const field = EVENT_ENTRIES.find((one) => one.name === name);
   if (field === undefined) return [];
   const pointers = readPointers(field.entryOf(contract));
   const unread = events
