@@ -91,116 +91,99 @@ export type EntryTable = { readonly description: string } & (
   | { readonly entries: Readonly<Record<string, EntryTable>> }
 );
 
+/** An entry. Its description is no literal type, which the published types would contain. */
+const entry = <Kind extends keyof EntryTypes>(kind: Kind, description: string) => ({
+  kind,
+  description,
+});
+
 /** Every entry of the contract. Its types, its check, its JSON Schema and its documentation follow this table. */
 export const CONTRACT = {
-  $schema: {
-    kind: 'schema',
-    description:
-      'This JSON Schema, for editors: "node_modules/keytrail/dist/contract.schema.json".',
-  },
+  $schema: entry(
+    'schema',
+    'This JSON Schema, for editors: "node_modules/keytrail/dist/contract.schema.json".',
+  ),
   login: {
     description: 'The response of POST /api/v1/auth/login.',
     entries: {
-      accessToken: {
-        kind: 'accessToken',
-        description:
-          'Where the access token is: pointers, {"header": "name"}, or "" if the body is the token as plain text.',
-      },
-      refreshToken: {
-        kind: 'source',
-        description: 'Where the refresh token is: pointers, or {"header": "name"}.',
-      },
-      tokenType: {
-        kind: 'source',
-        description: 'Where the token type is, such as Bearer: pointers, or {"header": "name"}.',
-      },
-      expires: {
-        kind: 'expires',
-        description:
-          'When the access token expires: {"at": pointers or header, "as": format}. The format is a lifetime (seconds, milliseconds), jwt (the claim exp), or one of a time.',
-      },
+      accessToken: entry(
+        'accessToken',
+        'Where the access token is: pointers, {"header": "name"}, or "" if the body is the token as plain text.',
+      ),
+      refreshToken: entry('source', 'Where the refresh token is: pointers, or {"header": "name"}.'),
+      tokenType: entry(
+        'source',
+        'Where the token type is, such as Bearer: pointers, or {"header": "name"}.',
+      ),
+      expires: entry(
+        'expires',
+        'When the access token expires: {"at": pointers or header, "as": format}. The format is a lifetime (seconds, milliseconds), jwt (the claim exp), or one of a time.',
+      ),
     },
   },
   audit: {
     description: 'The response of GET /api/v1/audit.',
     entries: {
-      records: {
-        kind: 'records',
-        description:
-          'Where the list of records is, or an object whose members are the records; "" if the response itself is the list. One token may be *, for records in groups: "/data/*/logs".',
-      },
-      total: {
-        kind: 'source',
-        description:
-          'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
-      },
+      records: entry(
+        'records',
+        'Where the list of records is, or an object whose members are the records; "" if the response itself is the list. One token may be *, for records in groups: "/data/*/logs".',
+      ),
+      total: entry(
+        'source',
+        'Where the number of all records is, on all pages: pointers, or {"header": "name"}.',
+      ),
       paging: {
         description: 'How to request the next page.',
         entries: {
-          style: { kind: 'style', description: 'How the service divides the list into pages.' },
-          next: {
-            kind: 'source',
-            description:
-              'Where the cursor of the next page or the link to it is: pointers, or {"header": "name"}.',
-          },
-          more: {
-            kind: 'flag',
-            description: 'Where a flag is that says whether there are more pages.',
-          },
-          position: {
-            kind: 'number',
-            description: 'Where the number of this page, or the offset of its first record, is.',
-          },
-          pages: { kind: 'number', description: 'Where the number of pages is.' },
-          start: {
-            kind: 'start',
-            description: 'The number of the first page, or the first offset, if no field has it.',
-          },
-          parameter: {
-            kind: 'parameter',
-            description:
-              "The service's query parameter for a cursor, a page number, an offset, the last ID or the last value.",
-          },
-          size: {
-            kind: 'parameter',
-            description: "The service's query parameter for the page size.",
-          },
-          follow: {
-            kind: 'follow',
-            description:
-              '"query": take only the query of a link to the next page, whatever its host and path.',
-          },
-          last: {
-            kind: 'pointers',
-            description: 'With the style last-value: where the value is in a record.',
-          },
-          inclusive: {
-            kind: 'switch',
-            description:
-              'With the style last-value: true if the next page has the records with this value again.',
-          },
+          style: entry('style', 'How the service divides the list into pages.'),
+          next: entry(
+            'source',
+            'Where the cursor of the next page or the link to it is: pointers, or {"header": "name"}.',
+          ),
+          more: entry('flag', 'Where a flag is that says whether there are more pages.'),
+          position: entry(
+            'number',
+            'Where the number of this page, or the offset of its first record, is.',
+          ),
+          pages: entry('number', 'Where the number of pages is.'),
+          start: entry(
+            'start',
+            'The number of the first page, or the first offset, if no field has it.',
+          ),
+          parameter: entry(
+            'parameter',
+            "The service's query parameter for a cursor, a page number, an offset, the last ID or the last value.",
+          ),
+          size: entry('parameter', "The service's query parameter for the page size."),
+          follow: entry(
+            'follow',
+            '"query": take only the query of a link to the next page, whatever its host and path.',
+          ),
+          last: entry('pointers', 'With the style last-value: where the value is in a record.'),
+          inclusive: entry(
+            'switch',
+            'With the style last-value: true if the next page has the records with this value again.',
+          ),
         },
       },
-      order: {
-        kind: 'order',
-        description:
-          'Whether the trail begins with its newest or its oldest record, for `auditEvents`. Default: inferred from the times.',
-      },
-      identity: {
-        kind: 'identity',
-        description:
-          'What identifies a record, if a member differs in each response: the values at all of these pointers, relative to the record. Default: the whole record.',
-      },
+      order: entry(
+        'order',
+        'Whether the trail begins with its newest or its oldest record, for `auditEvents`. Default: inferred from the times.',
+      ),
+      identity: entry(
+        'identity',
+        'What identifies a record, if a member differs in each response: the values at all of these pointers, relative to the record. Default: the whole record.',
+      ),
       parameters: {
         description: "The service's own query parameters for conditions of the filter.",
         entries: {
-          since: { kind: 'parameter', description: 'The query parameter for filter.since.' },
-          until: { kind: 'parameter', description: 'The query parameter for filter.until.' },
-          actor: { kind: 'parameter', description: 'The query parameter for filter.actor.' },
-          action: {
-            kind: 'parameter',
-            description: 'The query parameter for the action, if filter.actions has one.',
-          },
+          since: entry('parameter', 'The query parameter for filter.since.'),
+          until: entry('parameter', 'The query parameter for filter.until.'),
+          actor: entry('parameter', 'The query parameter for filter.actor.'),
+          action: entry(
+            'parameter',
+            'The query parameter for the action, if filter.actions has one.',
+          ),
         },
       },
       event: {
