@@ -2,6 +2,12 @@
 export type Field<Type = 'ID' | 'String' | 'DateTime' | 'AuditOutcome' | 'AuditParty' | 'ApiKey'> =
   { readonly type: Type; readonly description: string };
 
+/** Its description is no literal type, which the published types would contain. */
+const field = <Type extends Field['type']>(type: Type, description: string): Field<Type> => ({
+  type,
+  description,
+});
+
 /** A field that is read from a record. Kind and description are those of its entry in a contract, see `EntryTable`. */
 type ReadField = {
   readonly field: Field<'ID' | 'String' | 'DateTime' | 'AuditOutcome'>;
@@ -30,39 +36,34 @@ type NullReason = { readonly nullReason: string };
 const partyFields = (role: 'actor' | 'target') =>
   ({
     identifier: {
-      field: {
-        type: 'ID',
-        description:
-          'Its identifier in the service. It is not called `id` because a party is no entity: caches must not merge parties of several events, and a user and a key may share an identifier.',
-      },
+      field: field(
+        'ID',
+        'Its identifier in the service. It is not called `id` because a party is no entity: caches must not merge parties of several events, and a user and a key may share an identifier.',
+      ),
       kind: 'text',
       description: `Where the identifier of the ${role} is: pointers, or {"at": pointers, "split": ":", "part": 2} for one of two facts in a text.`,
       privacy: 'replaced',
     },
     name: {
-      field: {
-        type: 'String',
-        description: 'Its name, or its e-mail address if the record has no name.',
-      },
+      field: field('String', 'Its name, or its e-mail address if the record has no name.'),
       kind: 'text',
       description: `Where the name of the ${role} is, or its e-mail address.`,
       privacy: 'replaced',
     },
     type: {
-      field: {
-        type: 'String',
-        description: 'What kind of thing it is, in the terms of the service, such as `user`.',
-      },
+      field: field(
+        'String',
+        'What kind of thing it is, in the terms of the service, such as `user`.',
+      ),
       kind: 'mappedText',
       description: `Where the type of the ${role} is: pointers, or {"at": pointers, "map": {"value": "text"}}.`,
       privacy: 'kept',
     },
     apiKey: {
-      field: {
-        type: 'ApiKey',
-        description:
-          'The API key that it is, with its identifier as client ID. Null unless its type is `api_key` in any spelling, or the contract says that it is a key. Below it, `audit` must not be selected: OPERATION_TOO_COMPLEX.',
-      },
+      field: field(
+        'ApiKey',
+        'The API key that it is, with its identifier as client ID. Null unless its type is `api_key` in any spelling, or the contract says that it is a key. Below it, `audit` must not be selected: OPERATION_TOO_COMPLEX.',
+      ),
       kind: 'apiKey',
       description: `Whether the ${role} is an API key, with its client ID as identifier: true, or the types that are. Default: the types that say so, such as api_key.`,
     },
@@ -71,22 +72,20 @@ const partyFields = (role: 'actor' | 'target') =>
 /** The fields of `AuditEvent`, but for `raw`. What maps, shows or records them follows this table; event.ts reads them, and inference finds some. */
 export const AUDIT_EVENT = {
   id: {
-    field: {
-      type: 'ID',
-      description:
-        "The service's own id of the record. It may be null, and several events may share one (records of one operation), so normalizing caches must not use it as a key: in Apollo Client, set `keyFields: false` for AuditEvent.",
-    },
+    field: field(
+      'ID',
+      "The service's own id of the record. It may be null, and several events may share one (records of one operation), so normalizing caches must not use it as a key: in Apollo Client, set `keyFields: false` for AuditEvent.",
+    ),
     kind: 'pointers',
     description: "Where the service's ID of the record is.",
     privacy: 'replaced',
     nullReason: 'no field has the name of a record ID',
   },
   occurredAt: {
-    field: {
-      type: 'DateTime',
-      description:
-        'When it happened. Null also if the time is ambiguous, such as one without zone.',
-    },
+    field: field(
+      'DateTime',
+      'When it happened. Null also if the time is ambiguous, such as one without zone.',
+    ),
     kind: 'time',
     description:
       'Where the time of the event is: pointers, or {"at": pointers, "as": format, "zone": zone of times without one}.',
@@ -94,10 +93,7 @@ export const AUDIT_EVENT = {
     nullReason: 'no field with the name of an event time holds a time with a zone',
   },
   action: {
-    field: {
-      type: 'String',
-      description: 'What was done, in the terms of the service, such as `key.delete`.',
-    },
+    field: field('String', 'What was done, in the terms of the service, such as `key.delete`.'),
     kind: 'mappedText',
     description:
       'Where the action is: pointers, or {"at": pointers, "map": {"value": "text"}, "else": "keep"}, or with "split" and "part".',
@@ -105,11 +101,10 @@ export const AUDIT_EVENT = {
     nullReason: 'no field has the name of an action',
   },
   outcome: {
-    field: {
-      type: 'AuditOutcome',
-      description:
-        'Whether the action succeeded. Null if the record has no outcome, or one that Keytrail does not recognise.',
-    },
+    field: field(
+      'AuditOutcome',
+      'Whether the action succeeded. Null if the record has no outcome, or one that Keytrail does not recognise.',
+    ),
     kind: 'outcome',
     description:
       'Where the outcome is: pointers of a success flag or of words such as ok and denied, or {"at": pointers, "map": {"value": "SUCCESS" or "FAILURE"}}.',
@@ -118,29 +113,26 @@ export const AUDIT_EVENT = {
       'no field with the name of an outcome holds a success flag, or a word for success or failure',
   },
   actor: {
-    field: { type: 'AuditParty', description: 'Who did it.' },
+    field: field('AuditParty', 'Who did it.'),
     entries: partyFields('actor'),
     description: 'Who did it.',
     nullReason: 'no field has the name of an actor',
   },
   target: {
-    field: {
-      type: 'AuditParty',
-      description: 'What it was done to; the first target if there are several.',
-    },
+    field: field('AuditParty', 'What it was done to; the first target if there are several.'),
     entries: partyFields('target'),
     description: 'What it was done to.',
     nullReason: 'no field has the name of a target',
   },
   ipAddress: {
-    field: { type: 'String', description: 'The IP address of the actor.' },
+    field: field('String', 'The IP address of the actor.'),
     kind: 'pointers',
     description: 'Where the IP address of the actor is.',
     privacy: 'replaced',
     nullReason: 'no field holds the IP address of an actor',
   },
   userAgent: {
-    field: { type: 'String', description: 'The user agent of the actor.' },
+    field: field('String', 'The user agent of the actor.'),
     kind: 'pointers',
     description: 'Where the user agent of the actor is.',
     privacy: 'replaced',
