@@ -1,5 +1,6 @@
 import type { PartyContract, PartyPart } from '../mapping/contract.ts';
 import { parseIso } from '../mapping/time.ts';
+import { memoize } from '../util/memoize.ts';
 import {
   type ClassifiedField,
   GENERIC_TYPE,
@@ -138,7 +139,7 @@ function isPlainText(value: unknown): boolean {
 const NO_ATTRIBUTE = { attribute: null };
 
 /** Parses the words after a role. The first word may be unknown: `billing name` is a name, but not a direct one. */
-function parseAttribute(words: string): Attribute | typeof NO_ATTRIBUTE {
+const parseAttribute = memoize((words): Attribute | typeof NO_ATTRIBUTE => {
   for (const isDirect of [true, false]) {
     const text = isDirect ? words : words.replace(/^\S+ /, '');
     for (const attribute of ['identifier', 'name', 'type'] as const) {
@@ -147,7 +148,7 @@ function parseAttribute(words: string): Attribute | typeof NO_ATTRIBUTE {
     }
   }
   return NO_ATTRIBUTE;
-}
+});
 
 /** Infers from its values what a field named after the role alone holds, as in `{"target": "API_KEY"}`. */
 function classifyValues(

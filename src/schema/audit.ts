@@ -34,11 +34,10 @@ export function addAudit(builder: Builder): void {
       'The actor or the target of an event, as the record described it at the time. A field is null if the record does not have it.',
     fields: (t) =>
       mapFields(partyFields, (name) =>
-        t.field({
+        t.expose(name, {
           type: partyFields[name].field.type,
           nullable: true,
           description: partyFields[name].field.description,
-          resolve: (party) => party[name],
         }),
       ),
   });
@@ -55,11 +54,10 @@ export function addAudit(builder: Builder): void {
       'A record of the audit trail. The service does not publish the shape of its records, so Keytrail reads these fields as inferred or as the contract specifies. A field is null if it could not be determined; `raw` always has the whole record.',
     fields: (t) => ({
       ...mapFields(AUDIT_EVENT, (name) =>
-        t.field({
+        t.expose(name, {
           type: types[AUDIT_EVENT[name].field.type],
           nullable: true,
           description: AUDIT_EVENT[name].field.description,
-          resolve: (event) => event[name],
         }),
       ),
       raw: t.field(
