@@ -3,7 +3,7 @@ export type Field<Type = 'ID' | 'String' | 'DateTime' | 'AuditOutcome' | 'AuditP
   { readonly type: Type; readonly description: string };
 
 /** Its description is no literal type, which the published types would contain. */
-const field = <Type extends Field['type']>(type: Type, description: string): Field<Type> => ({
+const field = <Type extends Field['type']>(type: Type, description: string) => ({
   type,
   description,
 });
