@@ -27,8 +27,9 @@ type StreamContext = Context & { ended?: 'evicted' | 'expired' };
 export type OpenStream = ReturnType<typeof createStreams>;
 
 /**
- * Creates a function that opens a stream. A caller may have all slots while no other needs one. When all are
- * taken, a stream of another caller evicts the oldest one of the caller with the most streams, if that has more than half. Those without a token are one caller.
+ * Creates a function that opens a stream. A caller may have all slots while no other needs one. If all are taken, another
+ * caller gets the slot of the oldest stream of the caller with the most, if that one has more than half. Clients without a
+ * token are one caller, and take no slot from others.
  * @throws GatewayError OVERLOADED if there are `max` of them, and none may be taken from another caller.
  */
 export function createStreams({ timers, max, maxPayloadLength, shutdown }: StreamOptions) {

@@ -14,8 +14,8 @@ import type { EncodedPath } from './path.ts';
 import type { Attempt } from './types.ts';
 
 /**
- * What several requests may read together. Each adds its `content-length`, or what arrives. The first response is not
- * refused, so that it may be as large as any.
+ * What several requests may read together. Each adds its `content-length`, or what arrives. The first response may
+ * exceed it.
  */
 export type ByteBudget = { bytesRead: number; hasResponse: boolean; readonly maxBytes: number };
 

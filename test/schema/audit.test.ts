@@ -17,7 +17,7 @@ describe('the records', () => {
     ['the body itself', [{ id: 1 }]],
     ['its only list', { anything: [{ id: 1 }] }],
     ['its only list of objects', { fields: ['a', 'b'], things: [{ id: 1 }], page: 1 }],
-    ['its only list that has any', { errors: [], things: [{ id: 1 }] }],
+    ['its only list with records', { errors: [], things: [{ id: 1 }] }],
     ['the list of a usual name', { links: [{ id: 9 }], Events: [{ id: 1 }] }],
   ])('are %s', async (_, body) => {
     expect(ids(await read(body))).toEqual(['1']);
