@@ -1,8 +1,8 @@
 import type { DeepPartial, LoginContract, Source } from '../mapping/contract.ts';
-import { isAbsent, readSource } from '../mapping/json-pointer.ts';
 import { type ListPage, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { LoginTokens } from '../mapping/login.ts';
 import { type EntryState, isValue, listEntries, stateOfEntry } from '../mapping/read-entry.ts';
+import { isAbsent, readSource } from '../mapping/read-source.ts';
 import { isCount } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';

@@ -7,14 +7,14 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
+import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import {
   CONTENT_RANGE,
   parseHeader,
   readLinkHeader,
   readRange,
   readSource,
-} from '../mapping/json-pointer.ts';
-import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
+} from '../mapping/read-source.ts';
 import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';

@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import type { LazyListContract, Source } from './contract.ts';
-import { compilePointer, readSource } from './json-pointer.ts';
+import { compilePointer } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import {
   type Announcement,
@@ -19,6 +19,7 @@ import {
   readNextPage,
   type UncountedPage,
 } from './next-page.ts';
+import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { isCount, isObject } from './values.ts';
 import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';

@@ -1,7 +1,8 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import type { ExpiryFormat, LoginContract, Source } from './contract.ts';
-import { isPointers, readSource } from './json-pointer.ts';
+import { isPointers } from './json-pointer.ts';
+import { readSource } from './read-source.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { compileTime, type Instant, parseTime, type TimeNotation, toInstant } from './time.ts';
 import { isObject } from './values.ts';

@@ -1,7 +1,8 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
 import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
-import { compilePointers, isAbsent, readLinkHeader, readSource } from './json-pointer.ts';
+import { compilePointers } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
+import { isAbsent, readLinkHeader, readSource } from './read-source.ts';
 import { toFlag, toText } from './values.ts';
 import { SIZE_PARAMETER } from './vocabulary.ts';
 

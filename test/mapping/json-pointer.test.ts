@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  compilePointer,
-  interpretPointer,
-  readRange,
-  readSource,
-} from '../../src/mapping/json-pointer.ts';
-import { toFlag } from '../../src/mapping/values.ts';
+import { compilePointer, interpretPointer } from '../../src/mapping/json-pointer.ts';
 
 /** The examples of RFC 6901, section 5. */
 const DOCUMENT = {
@@ -91,81 +85,5 @@ describe('compilePointer', () => {
       }),
       { numRuns: 5000 },
     );
-  });
-});
-
-describe('a content-range (RFC 9110, section 14.4)', () => {
-  it('is read with any unit of records, with or without numbers', () => {
-    const unit = fc.constantFrom('', 'items ', 'records=', 'audit-events ');
-    const total = fc.option(fc.nat());
-    fc.assert(
-      fc.property(unit, fc.nat(), fc.nat(), total, (prefix, start, width, count) => {
-        const header = `${prefix}${start}-${start + width}/${count ?? '*'}`;
-        const range = { start, end: start + width + 1, total: count };
-        expect(readRange({ 'content-range': header })).toEqual(range);
-        const response = { status: 200, headers: { 'content-range': [header, 'x'] }, body: null };
-        const read = readSource({ header: 'Content-Range' }, response);
-        expect(read).toBe(count);
-      }),
-    );
-  });
-
-  it.each(['bytes 0-2/9', 'Bytes 0-2/9', 'items', '0-2', 'id a..b; max=3', '-1-2/9', ''])(
-    'is none of records: %j',
-    (header) => {
-      expect(readRange({ 'content-range': header })).toBeNull();
-    },
-  );
-
-  it('of any text does not throw', () => {
-    fc.assert(fc.property(fc.string(), (text) => void readRange({ 'content-range': text })));
-  });
-});
-
-describe('a member of a header that holds JSON', () => {
-  it('is found with a pointer, whatever its key', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.jsonValue(), (key, value) => {
-        const headers = { 'x-pagination': JSON.stringify({ [key]: value }) };
-        const pointer = key.replaceAll('~', '~0').replaceAll('/', '~1');
-        const source = { header: `X-Pagination/${pointer}` };
-        const found = readSource(source, { status: 200, headers, body: null });
-        expect(found).toEqual(JSON.parse(JSON.stringify(value ?? null)));
-      }),
-    );
-  });
-
-  it('of any text does not throw', () => {
-    const read = (text: string) =>
-      readSource({ header: 'a/b' }, { status: 200, headers: { a: text }, body: null });
-    fc.assert(fc.property(fc.string(), (text) => void read(text)));
-  });
-});
-
-describe('a flag', () => {
-  it('is the same in any case, and any other value is none', () => {
-    const words = fc.constantFrom(
-      'true',
-      'yes',
-      'y',
-      't',
-      'on',
-      '1',
-      'false',
-      'no',
-      'n',
-      'f',
-      'off',
-      '0',
-    );
-    fc.assert(
-      fc.property(words, fc.boolean(), (word, isUpper) => {
-        const written = isUpper ? word.toUpperCase() : word;
-        expect(toFlag(written)).toBe(/^(?:true|yes|y|t|on|1)$/.test(word));
-        expect(toFlag(`${written}x`)).toBeNull();
-      }),
-    );
-    for (const value of [null, undefined, {}, [], [true], '', 2, -1, 0.5])
-      expect(toFlag(value)).toBeNull();
   });
 });

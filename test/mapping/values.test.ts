@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
+import { parseHttpStatus, parseOutcome, toFlag } from '../../src/mapping/values.ts';
 
 const SUCCESS = [
   'success',
@@ -57,5 +57,33 @@ describe('parseHttpStatus', () => {
     );
     for (const value of [100, 600, 2000, '1404', '404 ', ['404'], null])
       expect(parseHttpStatus(value)).toBeNull();
+  });
+});
+
+describe('toFlag', () => {
+  it('reads a word in any case, and no other value', () => {
+    const words = fc.constantFrom(
+      'true',
+      'yes',
+      'y',
+      't',
+      'on',
+      '1',
+      'false',
+      'no',
+      'n',
+      'f',
+      'off',
+      '0',
+    );
+    fc.assert(
+      fc.property(words, fc.boolean(), (word, isUpper) => {
+        const written = isUpper ? word.toUpperCase() : word;
+        expect(toFlag(written)).toBe(/^(?:true|yes|y|t|on|1)$/.test(word));
+        expect(toFlag(`${written}x`)).toBeNull();
+      }),
+    );
+    for (const value of [null, undefined, {}, [], [true], '', 2, -1, 0.5])
+      expect(toFlag(value)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import type {
   LoginContract,
   Source,
 } from '../../mapping/contract.ts';
-import { readSource } from '../../mapping/json-pointer.ts';
+import { readSource } from '../../mapping/read-source.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';

@@ -1,8 +1,8 @@
 import { type EnvelopeField, listEnvelopeFields } from '../../inference/envelope.ts';
 import type { AuditContract, ConfiguredContract, LoginContract } from '../../mapping/contract.ts';
-import { parseHeader, readLinkHeader, readRange } from '../../mapping/json-pointer.ts';
 import { decodeJwtClaims } from '../../mapping/login.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
+import { parseHeader, readLinkHeader, readRange } from '../../mapping/read-source.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isObject, toFlag, toText } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
