@@ -59,7 +59,7 @@ const PLANTS: readonly (readonly [string, unknown, readonly string[]])[] = [
     ['tr0ub4dor', 'Xaviera', 'Aoki'],
   ],
   ['escaped', '{"note":"Xa\\u0076iera \\"Aoki\\""}', ['u0076iera', 'Xaviera', 'Aoki']],
-  ['pair', { name: 'secret', value: 'p4ssw0rdo' }, ['p4ssw0rdo', '"secret"']],
+  ['pair', { name: 'secret', value: 'p4ssw0rdo' }, ['p4ssw0rdo', ':"secret"']],
   ['pairs', [{ name: 'pin', value: 90210 }], ['90210']],
   [
     'referrer',

@@ -9,6 +9,7 @@ import { type Add, type Sample, samplesOf, scoreAudit, scoreLogin } from './shap
 /** How a sample is read without a contract, and with the one to which the advice of `learn` leads. */
 export type Advised = {
   readonly name: string;
+  readonly verified: boolean;
   /** The values that differ from the expectation. */
   readonly before: readonly string[];
   readonly after: readonly string[];
@@ -30,6 +31,7 @@ export async function adviseAll(): Promise<readonly Advised[]> {
         const contract = await followAdvice(sample, folder);
         advised.push({
           name: `${kind}/${sample.name}`,
+          verified: sample.verified,
           before: await missesOf(kind, sample, {}),
           after: await missesOf(kind, sample, contract),
           contract,

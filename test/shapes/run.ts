@@ -5,7 +5,7 @@ const { scores, misses } = await measure();
 const line = (...cells: readonly (string | number)[]) => {
   const [kind = '', level = '', field = '', ...numbers] = cells.map(String);
   const right = numbers.map((number) => number.padStart(6)).join('');
-  process.stdout.write(`${kind.padEnd(7)}${level.padEnd(13)}${field.padEnd(15)}${right}\n`);
+  process.stdout.write(`${kind.padEnd(7)}${level.padEnd(21)}${field.padEnd(15)}${right}\n`);
 };
 line('kind', 'level', 'field', 'right', 'wrong', 'of');
 for (const { kind, level, field, right, wrong, of } of scores)

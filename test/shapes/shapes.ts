@@ -29,14 +29,21 @@ type Expectation = {
   readonly header: Pointer;
   readonly expires: Pointer;
   readonly expiresKind: Pointer;
-  readonly deleted: boolean;
+  readonly deleted: boolean | null;
   readonly final: boolean;
   readonly message: Pointer;
+  /** The HTTP status that the body of a 2xx response reports. */
+  readonly status?: number;
 };
 
 /** A published response of a real service, with its expected reading. */
 export type Sample = {
   readonly name: string;
+  /** The company that makes the product; the product if there is none. */
+  readonly vendor: string;
+  readonly source: string;
+  /** Whether the fields were read in the source. Others are from memory: they train, and are not in the rules. */
+  readonly verified: boolean;
   readonly response: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -126,8 +133,9 @@ function normalize(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null;
   if (field === 'time') return parseTime(value);
   if (field !== 'outcome') return String(value);
-  if (/^(?:true|succe)/i.test(String(value))) return 'SUCCESS';
-  return /^(?:false|unsucc|fail)|failed$|error$/i.test(String(value)) ? 'FAILURE' : null;
+  if (/^(?:true|succe|complete|permitted|[23]\d\d$)/i.test(String(value))) return 'SUCCESS';
+  const failure = /^(?:false|unsucc|fail|unauthori[sz]ed|[45]\d\d$)|(?:failed|error|denied)$/i;
+  return failure.test(String(value)) ? 'FAILURE' : null;
 }
 
 /** The gateway's clock during a login. */
@@ -175,7 +183,7 @@ function toInstant(value: unknown, kind: string | null): string | null {
   return parseTime(value);
 }
 
-/** The code of a failed response. A 2xx response that reports a failure is an UPSTREAM_ERROR. */
+/** The code of a failed response. A 2xx response that reports a failure without a status is an UPSTREAM_ERROR. */
 function codeFor(status: number): string {
   const codes: Readonly<Record<number, string>> = {
     ...{ 400: 'BAD_USER_INPUT', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN', 404: 'NOT_FOUND' },
@@ -189,7 +197,8 @@ export async function scoreDelete({ response, expect }: Sample, add: Add): Promi
   await using service = await startService(toServiceResponse(response));
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'c' }, { token: 't' });
-  const wanted = !expect.deleted ? codeFor(response.status) : expect.final ? 'DELETED' : 'ACCEPTED';
+  const failure = codeFor(expect.status ?? response.status);
+  const wanted = expect.deleted === false ? failure : expect.final ? 'DELETED' : 'ACCEPTED';
   add('outcome', result.data?.deleteApiKey?.outcome ?? codeOf(result), [wanted]);
 }
 
@@ -198,7 +207,7 @@ export async function scoreError({ response, expect }: Sample, add: Add): Promis
   await using service = await startService(toServiceResponse(response));
   await using gateway = gatewayOver(service.url);
   const result = await ask(gateway, '{ audit { totalCount } }', undefined, { token: 't' });
-  add('code', codeOf(result), [codeFor(response.status)]);
+  add('code', codeOf(result), [codeFor(expect.status ?? response.status)]);
   const text = expect.message === null ? null : interpretPointer(expect.message)(response.body);
   const isLeaked = typeof text === 'string' && result.text.includes(text);
   add('text kept back', !isLeaked, [true]);

@@ -1,5 +1,6 @@
 import {
   type Add,
+  type Sample,
   type Score,
   samplesOf,
   scoreAudit,
@@ -11,7 +12,7 @@ import {
 /** The scores, and one line for each value that differs from the expectation. */
 export type Measurement = { readonly scores: readonly Score[]; readonly misses: readonly string[] };
 
-/** Reads every sample without a contract, and the unusual audit samples also with theirs. */
+/** Reads every sample without a contract, and those that have a contract also with it. */
 export async function measure(): Promise<Measurement> {
   const scores = new Map<string, Score>();
   const misses: string[] = [];
@@ -32,19 +33,14 @@ export async function measure(): Promise<Measurement> {
       );
     };
   for (const sample of samplesOf('audit')) {
-    const { level } = sample.expect;
-    await scoreAudit(sample, {}, createCounter('audit', level, sample.name));
-    if (level === 'unusual') {
-      await scoreAudit(
-        sample,
-        sample.contract ?? {},
-        createCounter('audit', 'by contract', sample.name),
-      );
-    }
+    const { name, contract } = sample;
+    await scoreAudit(sample, {}, createCounter('audit', levelOf(sample), name));
+    if (contract) await scoreAudit(sample, contract, createCounter('audit', 'by contract', name));
   }
   for (const sample of samplesOf('login')) {
     if (sample.expect.level === 'none') continue; // a cookie is not a token
-    await scoreLogin(sample, createCounter('login', sample.expect.level, sample.name));
+    const level = sample.contract ? 'by contract' : levelOf(sample);
+    await scoreLogin(sample, createCounter('login', level, sample.name));
   }
   for (const sample of samplesOf('delete'))
     await scoreDelete(sample, createCounter('delete', 'all', sample.name));
@@ -53,35 +49,51 @@ export async function measure(): Promise<Measurement> {
   return { scores: [...scores.values()], misses };
 }
 
+/** The level of a sample. An unverified one has its own, because the rules with percentages leave it out. */
+function levelOf({ verified, expect: { level } }: Sample): string {
+  return verified ? level : `${level}, unverified`;
+}
+
 /** Returns the rules that the scores do not fulfil, each as a sentence. */
 export function judge(scores: readonly Score[]): readonly string[] {
-  const sum = (kind: string, level: string, matches: (field: string) => boolean) =>
+  const sum = (kind: string, level: RegExp, matches: (field: string) => boolean = () => true) =>
     scores
-      .filter((score) => score.kind === kind && score.level === level && matches(score.field))
+      .filter((score) => score.kind === kind && level.test(score.level) && matches(score.field))
       .reduce((a, b) => ({ right: a.right + b.right, wrong: a.wrong + b.wrong, of: a.of + b.of }), {
         right: 0,
         wrong: 0,
         of: 0,
       });
   const isContainer = (field: string) => field === 'container';
-  const usual = sum('audit', 'usual', (field) => !isContainer(field));
-  const all = (kind: string, level: string) => sum(kind, level, () => true);
+  const isField = (field: string) => !isContainer(field);
+  const usual = sum('audit', /^usual$/, isField);
+  const unusual = sum('audit', /^unusual$/, isField);
+  const unusualContainers = sum('audit', /^unusual$/, isContainer);
+  const unusualLogins = sum('login', /^unusual$/);
   const rules: readonly (readonly [string, boolean])[] = [
-    ['every usual container is found', isComplete(sum('audit', 'usual', isContainer))],
-    ['95 % of the usual fields are read', usual.right >= usual.of * 0.95],
-    ['at most 1 % of the usual fields are read wrongly', usual.wrong <= usual.of * 0.01],
-    ['12 unusual containers are found', sum('audit', 'unusual', isContainer).right >= 12],
-    ['every unusual field is read by contract', isComplete(all('audit', 'by contract'))],
-    [
-      'every login is read',
-      isComplete(all('login', 'usual')) && isComplete(all('login', 'unusual')),
-    ],
-    ['every deletion is read', isComplete(all('delete', 'all'))],
-    ['every error is read', isComplete(all('error', 'all'))],
+    ['every usual container is found', isComplete(sum('audit', /^usual/, isContainer))],
+    ['97 % of the usual fields are read', isMost(usual, 0.97)],
+    ['at most 0.5 % of the usual fields are read wrongly', usual.wrong <= usual.of * 0.005],
+    ['97 % of the unusual containers are found', isMost(unusualContainers, 0.97)],
+    ['92 % of the unusual fields are read', isMost(unusual, 0.92)],
+    ['at most 1.5 % of the unusual fields are read wrongly', unusual.wrong <= unusual.of * 0.015],
+    ['every field is read by contract', isComplete(sum('audit', /^by contract$/))],
+    ['every usual login is read', isComplete(sum('login', /^usual/))],
+    ['70 % of the unusual logins are read', isMost(unusualLogins, 0.7)],
+    ['no value of a login is wrong', sum('login', /./).wrong === 0],
+    ['every login is read by contract', isComplete(sum('login', /^by contract$/))],
+    ['every deletion is read', isComplete(sum('delete', /^all$/))],
+    ['every error is read', isComplete(sum('error', /^all$/))],
   ];
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
 }
 
-function isComplete({ right, of }: { readonly right: number; readonly of: number }): boolean {
-  return of > 0 && right === of;
+type Sum = Pick<Score, 'right' | 'of'>;
+
+function isMost({ right, of }: Sum, share: number): boolean {
+  return of > 0 && right >= of * share;
+}
+
+function isComplete(sum: Sum): boolean {
+  return isMost(sum, 1);
 }
