@@ -49,12 +49,13 @@ const MAX_ALTERNATIVES = 3;
 
 /** Classifies a field by its path, from `recordPath` on: the path of the nested object that is the actual record. */
 export function classifyField(
-  { pointer, path, depth, values }: FieldProfile,
-  recordPath = pointer.startsWith('/_source/') ? 'source' : '', // of a search hit, unlike `source`
+  field: FieldProfile,
+  recordPath = field.pointer.startsWith('/_source/') ? 'source' : '', // of a search hit, unlike `source`
 ): ClassifiedField {
+  const { path } = field;
   const isInRecord = recordPath !== '' && path.startsWith(`${recordPath}/`);
   const meaning = classifyPath(isInRecord ? path.slice(recordPath.length + 1) : path);
-  return { pointer, path, depth, values, meaning };
+  return { ...field, meaning };
 }
 
 const classifyPath = memoize((fullPath): PathMeaning => {

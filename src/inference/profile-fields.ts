@@ -11,6 +11,8 @@ export type FieldProfile = {
   readonly depth: number;
   /** What the profiled values hold, in order, without null and the empty string. */
   readonly values: unknown[];
+  /** The index of the profiled value that holds each of them. */
+  readonly records: number[];
 };
 
 /** Maximum number of keys in a path. */
@@ -41,6 +43,8 @@ export function profileFields(
   let excludedFields = 0;
   let isStopped = false;
 
+  let record = 0;
+
   const visit = (value: unknown, node: TreeNode, isExcluded: boolean): void => {
     if (value === null || value === undefined || value === '') return;
     if (typeof value === 'object') visitChildren(value, node, isExcluded);
@@ -48,6 +52,7 @@ export function profileFields(
     else {
       node.field ??= addField(node);
       node.field.values.push(value);
+      node.field.records.push(record);
       isStopped = stopWhen?.(value, node.field.path) ?? false;
     }
   };
@@ -67,13 +72,13 @@ export function profileFields(
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
   const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
-    const field = fields.get(pointer) ?? { pointer, path, depth, values: [] };
+    const field = fields.get(pointer) ?? { pointer, path, depth, values: [], records: [] };
     fields.set(pointer, field);
     return field;
   };
 
   const root: TreeNode = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
-  for (const value of values) if (!isStopped) visit(value, root, false);
+  for (; record < values.length && !isStopped; record += 1) visit(values[record], root, false);
   return [...fields.values()];
 }
 

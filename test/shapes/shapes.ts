@@ -106,7 +106,7 @@ export async function scoreAudit(
   const found = interpretPointer(sample.expect.records)(sample.response.body);
   const records = Object.values(Object(found));
   add('container', JSON.stringify(nodes.map(({ raw }) => raw)), [JSON.stringify(records)]);
-  for (const [index, values] of expected.entries()) {
+  for (const index of expected.keys()) {
     const node = nodes[index];
     const { actor, target } = node ?? {};
     const flat: Readonly<Record<string, unknown>> = {
@@ -116,20 +116,27 @@ export async function scoreAudit(
       ...{ targetId: target?.identifier, targetName: target?.name, targetType: target?.type },
     };
     for (const [field, got] of Object.entries(flat)) {
-      const alternatives = (sample.expect.accept?.[field] ?? []).map((pointer) =>
-        pointer === null ? null : interpretPointer(pointer)(records[index]),
-      );
-      const wanted = field === 'time' ? values['timeIso'] : values[field];
-      add(
-        field,
-        got ?? null,
-        [wanted, ...alternatives].map((value) => normalize(field, value)),
-      );
+      add(field, got ?? null, acceptedValues(sample, field, index));
     }
   }
 }
 
-function normalize(field: string, value: unknown): unknown {
+/** The values that are right for a field of a record: the expected one, then others. */
+export function acceptedValues(
+  { response, expect }: Sample,
+  field: string,
+  index: number,
+): readonly unknown[] {
+  const record = Object.values(Object(interpretPointer(expect.records)(response.body)))[index];
+  const wanted = expect.values[index]?.[field === 'time' ? 'timeIso' : field];
+  const others = (expect.accept?.[field] ?? []).map((pointer) =>
+    pointer === null ? null : interpretPointer(pointer)(record),
+  );
+  return [wanted, ...others].map((value) => normalize(field, value));
+}
+
+/** A value in the form in which it is compared: an instant for a time, an outcome for its words. */
+export function normalize(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null;
   if (field === 'time') return parseTime(value);
   if (field !== 'outcome') return String(value);

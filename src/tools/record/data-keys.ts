@@ -56,7 +56,7 @@ function hasFormOfData(key: string): boolean {
 /** Whether inference knows a word of a key. */
 const isKnown = memoize((key) => {
   const { pointerToken, words } = splitMemberName(key);
-  const field = { pointer: `/${pointerToken}`, path: words, depth: 1, values: [] };
+  const field = { pointer: `/${pointerToken}`, path: words, depth: 1, values: [], records: [] };
   const { ranks, party, isExcluded, isOtherTime, isOtherAddress } = classifyField(field).meaning;
   const { ipAddress: _, ...others } = ranks; // any name may be that of an address
   const isInEvent = party !== null || Object.values(others).some((rank) => rank >= 0);

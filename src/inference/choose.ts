@@ -1,0 +1,190 @@
+import { isInParty, listFeatures } from './features.ts';
+import { presenceMark, type RecordField } from './record-fields.ts';
+import type { ValueKind } from './value-kind.ts';
+import weights from './weights.json' with { type: 'json' };
+
+/** The entries of an event that are chosen by evidence, in the order of the columns of the weights. */
+export const CHOSEN_ENTRIES = [
+  ...(['id', 'occurredAt', 'action', 'outcome', 'ipAddress', 'userAgent'] as const),
+  ...(['actor.identifier', 'actor.name', 'actor.type'] as const),
+  ...(['target.identifier', 'target.name', 'target.type'] as const),
+] as const;
+
+export type ChosenEntry = (typeof CHOSEN_ENTRIES)[number];
+
+/** A field, and the probability that it is what an entry means: from 0 to 1. */
+export type RankedField = { readonly pointer: string; readonly confidence: number };
+
+/** The fields for an entry. */
+export type Choice = {
+  /** Those that are certain enough to be read, best first: each is the best of some record. At most three. */
+  readonly chosen: readonly RankedField[];
+  /** The best of the others, for a person to decide. At most three. */
+  readonly others: readonly RankedField[];
+};
+
+export type Choices = Readonly<Record<ChosenEntry, Choice>>;
+
+/** The weights of each feature: a number per entry, in the order of `CHOSEN_ENTRIES`. */
+export type Weights = ReadonlyMap<string, readonly number[]>;
+
+/** What decides among fields. */
+export type Model = {
+  readonly weights: Weights;
+  /** A field is read from this confidence on. */
+  readonly certain: number;
+};
+
+/** With 0.5 instead of 0.7, half as many values again are wrong: docs/contracts.md has the figures. */
+export const MODEL: Model = { weights: new Map(Object.entries(weights)), certain: 0.7 };
+
+/** A field is shown from this confidence on. */
+const POSSIBLE = 0.03;
+
+const MAX_FIELDS = 3;
+
+/**
+ * Chooses the fields of records for every entry of an event: a softmax over the candidates and "none".
+ * @param presences The sets of fields that records have, see `listPresences`.
+ */
+export function chooseFields(
+  fields: readonly RecordField[],
+  presences: readonly string[],
+  { weights, certain }: Model = MODEL,
+): Choices {
+  const features = listFeatures(fields);
+  const choices = CHOSEN_ENTRIES.map((entry, column) => {
+    const scoreOf = (names: readonly string[]) =>
+      names.reduce((sum, name) => sum + (weights.get(name)?.[column] ?? 0), 0);
+    const candidates = fields.flatMap((field, index) =>
+      isCandidate(entry, field) ? [{ field, index, score: scoreOf(features[index] ?? []) }] : [],
+    );
+    return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
+  });
+  return Object.fromEntries(choices) as Choices; // has every entry
+}
+
+type Candidate = {
+  readonly field: RecordField;
+  readonly index: number;
+  readonly score: number;
+};
+
+/** Chooses for each set of fields that records have. */
+function choose(
+  entry: ChosenEntry,
+  candidates: readonly Candidate[],
+  none: number,
+  presences: readonly string[],
+  certain: number,
+): Choice {
+  const sorted = candidates.toSorted((a, b) => b.score - a.score);
+  const confidences = new Map<string, number>();
+  const raise = (pointer: string, confidence: number) =>
+    confidences.set(pointer, Math.max(confidences.get(pointer) ?? 0, confidence));
+  const chosen = new Set<string>();
+  for (const presence of presences) {
+    const present = sorted.filter(
+      ({ field, index }) => field.isInAll || presence.includes(presenceMark(index)),
+    );
+    const [top] = present;
+    if (top === undefined) continue;
+    const best = present.find(({ field }) => isDisplayName(entry, field, top.field)) ?? top;
+    const total = present.reduce((sum, { score }) => sum + Math.exp(score), Math.exp(none));
+    let ofBest = 0;
+    for (const { field, score } of present) {
+      const confidence = Math.exp(score) / total;
+      raise(field.pointer, confidence);
+      if (field === best.field || isSameName(entry, field, best.field)) ofBest += confidence;
+    }
+    if (ofBest < certain) continue;
+    chosen.add(best.field.pointer);
+    raise(best.field.pointer, ofBest);
+  }
+  const ranked = sorted.map(({ field: { pointer } }) => ({
+    pointer,
+    confidence: confidences.get(pointer) ?? 0,
+  }));
+  const others = ranked.filter(
+    ({ pointer, confidence }) => !chosen.has(pointer) && confidence >= POSSIBLE,
+  );
+  return {
+    chosen: ranked.filter(({ pointer }) => chosen.has(pointer)).slice(0, MAX_FIELDS),
+    others: others.toSorted((a, b) => b.confidence - a.confidence).slice(0, MAX_FIELDS),
+  };
+}
+
+/** Whether two fields are names of the same party, as a name and an e-mail address in one object are: either is right. */
+function isSameName(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
+  return entry.endsWith('.name') && ownerOf(a, entry) === ownerOf(b, entry);
+}
+
+/** Whether a field is the name of a party whose e-mail address is the best candidate. */
+function isDisplayName(entry: ChosenEntry, field: RecordField, best: RecordField): boolean {
+  return best.kind === 'e-mail' && isSameName(entry, field, best) && DISPLAY_NAME.test(field.path);
+}
+
+/** The object that describes an actor, or what the names of its fields begin with: `author` in `author user name`. */
+function ownerOf({ pointer, path }: RecordField, entry: ChosenEntry): string {
+  const parent = pointer.slice(0, pointer.lastIndexOf('/'));
+  if (entry === 'actor.name' && isInParty(path)) return parent;
+  const words = path.slice(path.lastIndexOf('/') + 1).split(' ');
+  return `${parent} ${words.filter((word, index) => index === 0 || !NAME_WORDS.test(word))}`;
+}
+
+/** At the top, the word for the party is part of the name: `author name`. */
+const DISPLAY_NAME = /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;
+
+const NAME_WORDS =
+  /^(?:name|email|address|label|title|login|display|full|first|last|nickname|alias|handle|upn|user|principal)$/;
+
+const NO_TEXT: readonly ValueKind[] = ['flag', 'JSON', 'time', 'local time'];
+const NUMBERS: readonly ValueKind[] = ['integer', 'decimal', 'epoch', 'status'];
+const NO_WORD: readonly ValueKind[] = [...NO_TEXT, 'address', 'UUID', 'e-mail', 'link'];
+
+/** Kinds of values that a part of an event cannot have. */
+const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
+  id: [...NO_TEXT, 'address', 'e-mail'],
+  action: [...NO_WORD, 'epoch', 'hexadecimal'],
+  userAgent: [...NO_WORD, ...NUMBERS],
+  identifier: [...NO_TEXT, 'sentence'],
+  name: [...NO_TEXT, 'sentence'],
+  type: [...NO_WORD, 'sentence'],
+};
+
+/** Times that are never the time of the event. */
+const OTHER_TIMES =
+  /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
+
+/** What identifies a credential identifies no party: the accessor of a token, the entity of an `auth` of Vault. */
+const CREDENTIAL = /\baccessor$|\bauth\/(?:entity|accessor)/;
+
+/** Names of an HTTP status. Any other number is a code of the service. */
+const HTTP_STATUS =
+  /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
+
+/** Whether a field can be what an entry means: what its values must be, and what its name rules out. */
+export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
+  const { kind, kinds, path, pointer } = field;
+  const part = entry.slice(entry.indexOf('.') + 1);
+  switch (part) {
+    case 'occurredAt':
+      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && !isInParty(path);
+    case 'outcome':
+      return field.isOutcome && !isInParty(path);
+    case 'ipAddress':
+      return kinds.has('address') && (kinds.size === 1 || /\bip(?:v[46])?\b/.test(path));
+    default:
+      if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
+      if (part === 'id') return !isInParty(path);
+      if (part !== entry) return !CREDENTIAL.test(path) && (part !== 'type' || kind !== 'record word');
+      if (part === 'action')
+        return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
+      return true;
+  }
+}
+
+/** Whether all values are HTTP statuses, and the name says so. */
+export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
+  return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
+}

@@ -1,0 +1,126 @@
+import { memoize } from '../util/memoize.ts';
+import type { RecordField } from './record-fields.ts';
+import { classesOf, type WordClass } from './word-classes.ts';
+
+/** What the path of a field says, whatever its values are. */
+type PathFeatures = {
+  readonly features: readonly string[];
+  readonly keys: readonly string[];
+  /** The last key without its last word: `user` in `user name`. */
+  readonly head: string;
+  readonly lastClasses: readonly (WordClass | '-')[];
+  /** The party whose word comes first in the path. */
+  readonly role: 'actor' | 'target' | '-';
+};
+
+/** Lists what speaks for or against each meaning of a field: its words, the kind of its values, its place among others. */
+export function listFeatures(fields: readonly RecordField[]): readonly (readonly string[])[] {
+  const paths = fields.map(({ path }) => readPath(path));
+  const parents = fields.map(({ pointer }) => pointer.slice(0, pointer.lastIndexOf('/')));
+  const timeParents = parentsOfTimes(fields, paths, parents);
+  const names = new Set(
+    paths.flatMap(({ lastClasses, head }, index) =>
+      lastClasses.map((one) => `${parents[index]} ${head} ${one}`),
+    ),
+  );
+  return fields.map((field, index) => {
+    const { features, lastClasses, head, role } = paths[index] ?? NO_PATH;
+    const parent = parents[index] ?? '';
+    const siblings = PART_CLASSES.filter(
+      (one) => !lastClasses.includes(one) && names.has(`${parent} ${head} ${one}`),
+    );
+    const kind = field.kinds.size > 1 && field.kind !== 'time' ? 'mixed' : field.kind;
+    return [
+      ...features,
+      `kind=${kind}`,
+      `role+kind=${role} ${kind}`,
+      `spread=${field.spread}`,
+      `records=${field.isInAll ? 'all' : 'some'}`,
+      `place=${placeOf(parent, timeParents)}`,
+      ...siblings.map((one) => `beside=${one}`),
+      ...(field.isOutcome ? ['outcome'] : []),
+      ...(index === 0 ? ['first'] : []),
+    ];
+  });
+}
+
+/** Parts of a party. */
+const PART_CLASSES = ['id', 'name', 'type', 'email'] as const;
+
+function placeOf(parent: string, timeParents: ReadonlySet<string>): string {
+  if (timeParents.has(parent)) return 'beside the time';
+  return [...timeParents].some((one) => parent.startsWith(`${one}/`)) ? 'below the time' : 'elsewhere';
+}
+
+/** The objects that hold the times that are nested least. */
+function parentsOfTimes(
+  fields: readonly RecordField[],
+  paths: readonly PathFeatures[],
+  parents: readonly string[],
+): ReadonlySet<string> {
+  const times = fields.flatMap(({ kind }, index) => {
+    const isTime = kind === 'time' || kind === 'epoch';
+    return isTime && paths[index]?.features.some((one) => TIME_CLASS.test(one)) ? [index] : [];
+  });
+  const depthOf = (index: number) => paths[index]?.keys.length ?? 0;
+  const depth = Math.min(...times.map(depthOf));
+  return new Set(times.filter((index) => depthOf(index) === depth).map((index) => parents[index] ?? ''));
+}
+
+const TIME_CLASS = /(?:class|head|within)=(?:time|happening)$/;
+
+const NO_PATH: PathFeatures = { features: [], keys: [], head: '', lastClasses: [], role: '-' };
+
+const readPath = memoize((path): PathFeatures => {
+  const all = path.split('/');
+  const keys = all.slice(startOf(all));
+  const lastWords = keys.at(-1)?.split(' ') ?? [];
+  const ancestors = keys.slice(0, -1).flatMap((key) => key.split(' '));
+  const words = [...ancestors, ...lastWords];
+  const orNone = <T>(list: readonly T[]) => (list.length > 0 ? list : (['-'] as const));
+  const lastClasses = orNone(classesOf(lastWords.at(-1) ?? ''));
+  const headWords = lastWords.slice(0, -1);
+  const headClasses = headWords.length === 0 ? ['none'] : orNone(classesOfAll(headWords));
+  const parentClasses = keys.length === 1 ? ['none'] : orNone(classesOfAll(keys.at(-2)?.split(' ') ?? []));
+  const role = roleOf(keys);
+  return {
+    ...{ keys, head: headWords.join(' '), lastClasses, role },
+    features: [
+      `last=${lastWords.at(-1)}`,
+      `start=${lastWords[0]}`,
+      ...ancestors.map((word) => `inside=${word}`),
+      ...words.slice(1).map((word, index) => `pair=${words[index]} ${word}`),
+      ...lastClasses.map((one) => `class=${one}`),
+      ...headClasses.map((one) => `head=${one}`),
+      ...parentClasses.map((one) => `parent=${one}`),
+      ...classesOfAll(ancestors).map((one) => `within=${one}`),
+      ...headClasses.flatMap((head) => lastClasses.map((last) => `head+class=${head} ${last}`)),
+      ...lastClasses.map((one) => `role+class=${role} ${one}`),
+      `role=${role}`,
+      `depth=${Math.min(keys.length, 5)}`,
+      `wrappers=${Math.min(all.length - keys.length, 3)}`,
+      ...all.slice(0, all.length - keys.length).map((key) => `wrapper=${key}`),
+    ],
+  };
+});
+
+/** Whether a field is nested in an object that is named after a party. */
+export function isInParty(path: string): boolean {
+  return readPath(path).features.some((one) => one === 'within=actor' || one === 'within=target');
+}
+
+function classesOfAll(words: readonly string[]): readonly WordClass[] {
+  return [...new Set(words.flatMap(classesOf))];
+}
+
+/** The index of the first key after those of objects that only wrap the fields of a record. */
+function startOf(keys: readonly string[]): number {
+  const isWrapper = (key: string) => key.split(' ').every((word) => classesOf(word).includes('wrapper'));
+  return keys.findIndex((key, index) => index === keys.length - 1 || !isWrapper(key));
+}
+
+/** The party whose word comes first. */
+function roleOf(keys: readonly string[]): PathFeatures['role'] {
+  const classes = keys.flatMap((key) => key.split(' ')).flatMap(classesOf);
+  return classes.find((one) => one === 'actor' || one === 'target') ?? '-';
+}
