@@ -1,5 +1,10 @@
 import { isInParty, listFeatures } from './features.ts';
-import { presenceMark, type RecordField } from './record-fields.ts';
+import {
+  listPresences,
+  listRecordFields,
+  presenceMark,
+  type RecordField,
+} from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
 
@@ -62,6 +67,12 @@ export function chooseFields(
     return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
   });
   return Object.fromEntries(choices) as Choices; // has every entry
+}
+
+/** Chooses the fields of records. */
+export function chooseAmong(records: readonly unknown[]): Choices {
+  const fields = listRecordFields(records);
+  return chooseFields(fields, listPresences(fields, records.length));
 }
 
 type Candidate = {
@@ -129,14 +140,17 @@ function ownerOf({ pointer, path }: RecordField, entry: ChosenEntry): string {
   const parent = pointer.slice(0, pointer.lastIndexOf('/'));
   if (entry === 'actor.name' && isInParty(path)) return parent;
   const words = path.slice(path.lastIndexOf('/') + 1).split(' ');
-  return `${parent} ${words.filter((word, index) => index === 0 || !NAME_WORDS.test(word))}`;
+  const isOfName = (word: string, index: number) =>
+    NAME_WORDS.test(word) || (index > 0 && /^(?:user|principal)$/.test(word));
+  return `${parent} ${words.filter((word, index) => !isOfName(word, index))}`;
 }
 
 /** At the top, the word for the party is part of the name: `author name`. */
-const DISPLAY_NAME = /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;
+const DISPLAY_NAME =
+  /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;
 
 const NAME_WORDS =
-  /^(?:name|email|address|label|title|login|display|full|first|last|nickname|alias|handle|upn|user|principal)$/;
+  /^(?:name|email|address|label|title|login|display|full|first|last|nickname|alias|handle|upn)$/;
 
 const NO_TEXT: readonly ValueKind[] = ['flag', 'JSON', 'time', 'local time'];
 const NUMBERS: readonly ValueKind[] = ['integer', 'decimal', 'epoch', 'status'];
@@ -156,8 +170,8 @@ const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
 const OTHER_TIMES =
   /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
 
-/** What identifies a credential identifies no party: the accessor of a token, the entity of an `auth` of Vault. */
-const CREDENTIAL = /\baccessor$|\bauth\/(?:entity|accessor)/;
+/** What identifies a credential, such as the accessor of a token, or a product, such as the model of a device: no party. */
+const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b/;
 
 /** Names of an HTTP status. Any other number is a code of the service. */
 const HTTP_STATUS =
@@ -177,7 +191,8 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
     default:
       if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
       if (part === 'id') return !isInParty(path);
-      if (part !== entry) return !CREDENTIAL.test(path) && (part !== 'type' || kind !== 'record word');
+      if (part !== entry)
+        return !NO_PARTY.test(path) && (part !== 'type' || kind !== 'record word');
       if (part === 'action')
         return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
       return true;

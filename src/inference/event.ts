@@ -3,7 +3,14 @@ import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
 import { lazy } from '../util/memoize.ts';
-import { type Choices, type ChosenEntry, chooseFields, isHttpStatus, MODEL, type RankedField } from './choose.ts';
+import {
+  type Choices,
+  type ChosenEntry,
+  chooseFields,
+  isHttpStatus,
+  MODEL,
+  type RankedField,
+} from './choose.ts';
 import { listPresences, listRecordFields, type RecordField } from './record-fields.ts';
 
 /** Infers from a sample of records which field holds what. */
@@ -96,7 +103,10 @@ function toContract(fields: readonly RecordField[], choices: Choices): EventCont
 const MAX_ALTERNATIVES = 3;
 
 function toPointers(fields: Iterable<Pick<RecordField, 'pointer'>>): Pointers {
-  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(0, MAX_ALTERNATIVES);
+  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(
+    0,
+    MAX_ALTERNATIVES,
+  );
   return pointers.length > 1 ? pointers : (pointers[0] ?? null);
 }
 
@@ -107,7 +117,9 @@ function inferName(
   role: 'actor' | 'target',
 ): Pointers {
   const isEmail = ({ pointer }: RankedField) =>
-    fields.some((field) => field.pointer === pointer && field.kind === 'e-mail' && field.kinds.size === 1);
+    fields.some(
+      (field) => field.pointer === pointer && field.kind === 'e-mail' && field.kinds.size === 1,
+    );
   const emails = choices[`${role}.identifier`].chosen.filter(isEmail);
   return toPointers([...choices[`${role}.name`].chosen, ...emails]);
 }
@@ -134,7 +146,9 @@ function inferLocalTime(
   fields: readonly RecordField[],
 ): FormattedTime | null {
   if (!fields.some(({ kind }) => kind === 'local time')) return null;
-  const asTimes = fields.map((field): RecordField => (field.kind === 'local time' ? { ...field, kind: 'time' } : field));
+  const asTimes = fields.map(
+    (field): RecordField => (field.kind === 'local time' ? { ...field, kind: 'time' } : field),
+  );
   const [found] = chooseFields(asTimes, listPresences(fields, records.length)).occurredAt.chosen;
   const isSame = fields.some((other) => found && isSameInUtc(records, found.pointer, other));
   return found !== undefined && isSame ? { at: found.pointer, ...IN_UTC } : null;

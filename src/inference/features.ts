@@ -49,7 +49,9 @@ const PART_CLASSES = ['id', 'name', 'type', 'email'] as const;
 
 function placeOf(parent: string, timeParents: ReadonlySet<string>): string {
   if (timeParents.has(parent)) return 'beside the time';
-  return [...timeParents].some((one) => parent.startsWith(`${one}/`)) ? 'below the time' : 'elsewhere';
+  return [...timeParents].some((one) => parent.startsWith(`${one}/`))
+    ? 'below the time'
+    : 'elsewhere';
 }
 
 /** The objects that hold the times that are nested least. */
@@ -64,7 +66,9 @@ function parentsOfTimes(
   });
   const depthOf = (index: number) => paths[index]?.keys.length ?? 0;
   const depth = Math.min(...times.map(depthOf));
-  return new Set(times.filter((index) => depthOf(index) === depth).map((index) => parents[index] ?? ''));
+  return new Set(
+    times.filter((index) => depthOf(index) === depth).map((index) => parents[index] ?? ''),
+  );
 }
 
 const TIME_CLASS = /(?:class|head|within)=(?:time|happening)$/;
@@ -81,7 +85,8 @@ const readPath = memoize((path): PathFeatures => {
   const lastClasses = orNone(classesOf(lastWords.at(-1) ?? ''));
   const headWords = lastWords.slice(0, -1);
   const headClasses = headWords.length === 0 ? ['none'] : orNone(classesOfAll(headWords));
-  const parentClasses = keys.length === 1 ? ['none'] : orNone(classesOfAll(keys.at(-2)?.split(' ') ?? []));
+  const parentClasses =
+    keys.length === 1 ? ['none'] : orNone(classesOfAll(keys.at(-2)?.split(' ') ?? []));
   const role = roleOf(keys);
   return {
     ...{ keys, head: headWords.join(' '), lastClasses, role },
@@ -115,7 +120,8 @@ function classesOfAll(words: readonly string[]): readonly WordClass[] {
 
 /** The index of the first key after those of objects that only wrap the fields of a record. */
 function startOf(keys: readonly string[]): number {
-  const isWrapper = (key: string) => key.split(' ').every((word) => classesOf(word).includes('wrapper'));
+  const isWrapper = (key: string) =>
+    key.split(' ').every((word) => classesOf(word).includes('wrapper'));
   return keys.findIndex((key, index) => index === keys.length - 1 || !isWrapper(key));
 }
 

@@ -55,7 +55,8 @@ function describeField(
 }
 
 function majorityOf(kinds: readonly ValueKind[]): ValueKind | 'mixed' {
-  const isMajority = (kind: ValueKind) => 2 * kinds.filter((one) => one === kind).length > kinds.length;
+  const isMajority = (kind: ValueKind) =>
+    2 * kinds.filter((one) => one === kind).length > kinds.length;
   return kinds.find(isMajority) ?? 'mixed';
 }
 

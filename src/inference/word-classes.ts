@@ -3,7 +3,7 @@ const WORDS = {
   id: 'id uuid guid uid gid oid sid pk urn arn identifier key ref reference number num no identificador kennung identifiant',
   name: 'name label title nombre nome nom username nickname alias login handle upn fullname displayname bezeichnung descriptor',
   email: 'email mail correo courriel',
-  type: 'type kind class category tipo typ',
+  type: 'type kind class category tipo typ model',
   actor:
     'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator usuario usuaria benutzer utilisateur autor auteur ator',
   target:
@@ -11,7 +11,8 @@ const WORDS = {
   time: 'time timestamp date at on when clock instant ts datetime fecha hora data zeit zeitstempel zeitpunkt datum horodatage heure dt',
   happening:
     'occurred occurrence happened event published performed executed issued requested initiated started start created creation create inserted insert added action activity',
-  recording: 'recorded logged received ingested stored indexed written generated reported collected',
+  recording:
+    'recorded logged received ingested stored indexed written generated reported collected',
   'other time':
     'updated update modified modification changed expires expiry expire expiration ttl valid last next until end ended finished completed deleted due birth scheduled since from to elapsed duration timezone zone offset',
   action:
@@ -40,7 +41,8 @@ const CLASSES = Object.keys(WORDS) as WordClass[]; // a constant without other k
 const CLASSES_OF: ReadonlyMap<string, readonly WordClass[]> = (() => {
   const classes = new Map<string, WordClass[]>();
   for (const one of CLASSES)
-    for (const word of WORDS[one].split(' ')) classes.set(word, [...(classes.get(word) ?? []), one]);
+    for (const word of WORDS[one].split(' '))
+      classes.set(word, [...(classes.get(word) ?? []), one]);
   return classes;
 })();
 

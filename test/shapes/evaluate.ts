@@ -57,7 +57,9 @@ function count(
           else if (got !== null) one.wrong += 1;
         }
         if (!isRight && certain === 0.7)
-          onMiss(`${got === null ? 'null' : 'wrong'} ${sample.name} ${entry}: ${String(got)}, not ${accepted.join(' or ')}`);
+          onMiss(
+            `${got === null ? 'null' : 'wrong'} ${sample.name} ${entry}: ${String(got)}, not ${accepted.join(' or ')}`,
+          );
       }
     }
   }

@@ -121,19 +121,24 @@ export function train(examples: readonly Example[]): WeightTable {
       for (const { columns, options, weight } of compiled) {
         const scores = options.map(({ rows }) => {
           let sum = 0;
-          for (const row of rows) for (const column of columns) sum += point[row + column] as number;
+          for (const row of rows)
+            for (const column of columns) sum += point[row + column] as number;
           return sum;
         });
         const max = Math.max(...scores);
         const exps = scores.map((score) => Math.exp(score - max));
         const total = exps.reduce((sum, one) => sum + one, 0);
-        const right = options.reduce((sum, { isRight }, i) => sum + (isRight ? (exps[i] ?? 0) : 0), 0);
+        const right = options.reduce(
+          (sum, { isRight }, i) => sum + (isRight ? (exps[i] ?? 0) : 0),
+          0,
+        );
         loss -= weight * Math.log(right / total);
         for (const [index, { rows, isRight }] of options.entries()) {
           const exp = exps[index] ?? 0;
           const change = weight * (exp / total - (isRight ? exp / right : 0));
           for (const row of rows)
-            for (const column of columns) gradient[row + column] = (gradient[row + column] as number) + change;
+            for (const column of columns)
+              gradient[row + column] = (gradient[row + column] as number) + change;
         }
       }
       return loss;
@@ -172,6 +177,8 @@ function toTable(names: readonly string[], point: Float64Array): WeightTable {
 
 /** The file with the weights: a line per feature, so that a difference can be read. */
 export function formatWeights(weights: WeightTable): string {
-  const lines = Object.entries(weights).map(([name, row]) => `  ${JSON.stringify(name)}: [${row.join(', ')}]`);
+  const lines = Object.entries(weights).map(
+    ([name, row]) => `  ${JSON.stringify(name)}: [${row.join(', ')}]`,
+  );
   return `{\n${lines.join(',\n')}\n}\n`;
 }
