@@ -1,4 +1,4 @@
-import { isInParty, listFeatures } from './features.ts';
+import { isInParty, listFeatures, partyOf } from './features.ts';
 import {
   listPresences,
   listRecordFields,
@@ -66,7 +66,28 @@ export function chooseFields(
     );
     return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
   });
-  return Object.fromEntries(choices) as Choices; // has every entry
+  const all = Object.fromEntries(choices) as Choices; // has every entry
+  return {
+    ...all,
+    'actor.name': nameOf('actor', all, fields),
+    'target.name': nameOf('target', all, fields),
+  };
+}
+
+/** The choice of a name, without names of another party than the one that has the identifier. A type may be elsewhere. */
+function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordField[]): Choice {
+  const paths = new Map(fields.map(({ pointer, path }) => [pointer, path]));
+  const ownerOf = ({ pointer }: RankedField) => partyOf(paths.get(pointer) ?? '');
+  const owners = all[`${role}.identifier`].chosen.map(ownerOf).filter((one) => one !== null);
+  const isOfOther = (name: RankedField) => {
+    const owner = ownerOf(name);
+    return owner !== null && owners.length > 0 && !owners.includes(owner);
+  };
+  const { chosen, others } = all[`${role}.name`];
+  return {
+    chosen: chosen.filter((name) => !isOfOther(name)),
+    others: [...chosen.filter(isOfOther), ...others].slice(0, MAX_FIELDS),
+  };
 }
 
 /** Chooses the fields of records. */
@@ -127,7 +148,7 @@ function choose(
 
 /** Whether two fields are names of the same party, as a name and an e-mail address in one object are: either is right. */
 function isSameName(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
-  return entry.endsWith('.name') && ownerOf(a, entry) === ownerOf(b, entry);
+  return entry.endsWith('.name') && nameOwnerOf(a, entry) === nameOwnerOf(b, entry);
 }
 
 /** Whether a field is the name of a party whose e-mail address is the best candidate. */
@@ -136,7 +157,7 @@ function isDisplayName(entry: ChosenEntry, field: RecordField, best: RecordField
 }
 
 /** The object that describes an actor, or what the names of its fields begin with: `author` in `author user name`. */
-function ownerOf({ pointer, path }: RecordField, entry: ChosenEntry): string {
+function nameOwnerOf({ pointer, path }: RecordField, entry: ChosenEntry): string {
   const parent = pointer.slice(0, pointer.lastIndexOf('/'));
   if (entry === 'actor.name' && isInParty(path)) return parent;
   const words = path.slice(path.lastIndexOf('/') + 1).split(' ');

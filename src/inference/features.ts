@@ -109,6 +109,20 @@ const readPath = memoize((path): PathFeatures => {
   };
 });
 
+/** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
+export function partyOf(path: string): string | null {
+  const all = path.split('/');
+  const start = startOf(all);
+  let party = '';
+  for (const [index, key] of all.entries())
+    for (const word of key.split(' ')) {
+      party += ` ${word}`;
+      if (index >= start && classesOf(word).some((one) => one === 'actor' || one === 'target'))
+        return party;
+    }
+  return null;
+}
+
 /** Whether a field is nested in an object that is named after a party. */
 export function isInParty(path: string): boolean {
   return readPath(path).features.some((one) => one === 'within=actor' || one === 'within=target');
