@@ -146,9 +146,9 @@ function choose(
   };
 }
 
-/** Whether two fields are names of the same party, as a name and an e-mail address in one object are: either is right. */
+/** Whether two fields are names of the same party, as a name and an e-mail address are: either is right. */
 function isSameName(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
-  return entry.endsWith('.name') && nameOwnerOf(a, entry) === nameOwnerOf(b, entry);
+  return entry.endsWith('.name') && partyOf(a.path) === partyOf(b.path);
 }
 
 /** Whether a field is the name of a party whose e-mail address is the best candidate. */
@@ -156,22 +156,9 @@ function isDisplayName(entry: ChosenEntry, field: RecordField, best: RecordField
   return best.kind === 'e-mail' && isSameName(entry, field, best) && DISPLAY_NAME.test(field.path);
 }
 
-/** The object that describes an actor, or what the names of its fields begin with: `author` in `author user name`. */
-function nameOwnerOf({ pointer, path }: RecordField, entry: ChosenEntry): string {
-  const parent = pointer.slice(0, pointer.lastIndexOf('/'));
-  if (entry === 'actor.name' && isInParty(path)) return parent;
-  const words = path.slice(path.lastIndexOf('/') + 1).split(' ');
-  const isOfName = (word: string, index: number) =>
-    NAME_WORDS.test(word) || (index > 0 && /^(?:user|principal)$/.test(word));
-  return `${parent} ${words.filter((word, index) => !isOfName(word, index))}`;
-}
-
 /** At the top, the word for the party is part of the name: `author name`. */
 const DISPLAY_NAME =
   /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;
-
-const NAME_WORDS =
-  /^(?:name|email|address|label|title|login|display|full|first|last|nickname|alias|handle|upn)$/;
 
 const NO_TEXT: readonly ValueKind[] = ['flag', 'JSON', 'time', 'local time'];
 const NUMBERS: readonly ValueKind[] = ['integer', 'decimal', 'epoch', 'status'];

@@ -17,7 +17,6 @@ type PathFeatures = {
 export function listFeatures(fields: readonly RecordField[]): readonly (readonly string[])[] {
   const paths = fields.map(({ path }) => readPath(path));
   const parents = fields.map(({ pointer }) => pointer.slice(0, pointer.lastIndexOf('/')));
-  const timeParents = parentsOfTimes(fields, paths, parents);
   const names = new Set(
     paths.flatMap(({ lastClasses, head }, index) =>
       lastClasses.map((one) => `${parents[index]} ${head} ${one}`),
@@ -36,7 +35,6 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
       `role+kind=${role} ${kind}`,
       `spread=${field.spread}`,
       `records=${field.isInAll ? 'all' : 'some'}`,
-      `place=${placeOf(parent, timeParents)}`,
       ...siblings.map((one) => `beside=${one}`),
       ...(field.isOutcome ? ['outcome'] : []),
       ...(index === 0 ? ['first'] : []),
@@ -46,32 +44,6 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
 
 /** Parts of a party. */
 const PART_CLASSES = ['id', 'name', 'type', 'email'] as const;
-
-function placeOf(parent: string, timeParents: ReadonlySet<string>): string {
-  if (timeParents.has(parent)) return 'beside the time';
-  return [...timeParents].some((one) => parent.startsWith(`${one}/`))
-    ? 'below the time'
-    : 'elsewhere';
-}
-
-/** The objects that hold the times that are nested least. */
-function parentsOfTimes(
-  fields: readonly RecordField[],
-  paths: readonly PathFeatures[],
-  parents: readonly string[],
-): ReadonlySet<string> {
-  const times = fields.flatMap(({ kind }, index) => {
-    const isTime = kind === 'time' || kind === 'epoch';
-    return isTime && paths[index]?.features.some((one) => TIME_CLASS.test(one)) ? [index] : [];
-  });
-  const depthOf = (index: number) => paths[index]?.keys.length ?? 0;
-  const depth = Math.min(...times.map(depthOf));
-  return new Set(
-    times.filter((index) => depthOf(index) === depth).map((index) => parents[index] ?? ''),
-  );
-}
-
-const TIME_CLASS = /(?:class|head|within)=(?:time|happening)$/;
 
 const NO_PATH: PathFeatures = { features: [], keys: [], head: '', lastClasses: [], role: '-' };
 
