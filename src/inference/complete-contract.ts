@@ -13,7 +13,7 @@ import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
-import { inferEvent, inferEventLazily } from './event.ts';
+import { inferEvent } from './event.ts';
 import { completeLogin } from './login.ts';
 import { inferRecords } from './records.ts';
 
@@ -48,7 +48,7 @@ export function completeAudit(
     ...list,
     identity,
     parameters: fillGaps<LazyAuditContract['parameters']>(parameters, NO_PARAMETERS),
-    event: fillGaps<LazyAuditContract['event']>(event, inferEventLazily(sample)),
+    event: lazy(() => fillGaps<AuditContract['event']>(event, inferEvent(sample))),
   };
 }
 

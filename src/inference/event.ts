@@ -1,8 +1,7 @@
-import type { EventContract, FormattedTime, Lazy, Pointers } from '../mapping/contract.ts';
+import type { EventContract, FormattedTime, Pointers } from '../mapping/contract.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
-import { lazy } from '../util/memoize.ts';
 import {
   type Choices,
   type ChosenEntry,
@@ -22,27 +21,6 @@ export function inferEvent(records: readonly unknown[], model = MODEL): EventCon
       ? inferByShape(fields, presences)
       : toContract(fields, chooseFields(fields, presences, model));
   return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, fields) };
-}
-
-/** Like `inferEvent`, but examines the records when an entry is first read. */
-export function inferEventLazily(records: readonly unknown[]): Lazy<EventContract> {
-  const inferred = lazy(() => inferEvent(records));
-  const party = (role: 'actor' | 'target') => ({
-    identifier: () => inferred()[role].identifier,
-    name: () => inferred()[role].name,
-    type: () => inferred()[role].type,
-  });
-  return {
-    ...NOT_INFERRED,
-    id: () => inferred().id,
-    occurredAt: () => inferred().occurredAt,
-    action: () => inferred().action,
-    outcome: () => inferred().outcome,
-    actor: party('actor'),
-    target: party('target'),
-    ipAddress: () => inferred().ipAddress,
-    userAgent: () => inferred().userAgent,
-  };
 }
 
 /** A field without an entry below is read only if the contract has one. */

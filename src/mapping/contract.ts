@@ -285,12 +285,7 @@ export type PageCounts = Readonly<Record<'pages' | 'records', number>> & {
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */
 export type LazyAuditContract = LazyListContract &
-  Pick<AuditContract, 'parameters' | 'identity'> & { readonly event: Lazy<EventContract> };
-
-/** A part of a contract in which each entry may be a function that infers it. */
-export type Lazy<T> = [T] extends [Entry]
-  ? T | (() => T)
-  : { readonly [Name in keyof T]: Lazy<T[Name]> };
+  Pick<AuditContract, 'parameters' | 'identity'> & { readonly event: () => EventContract };
 
 /** An entry that is configured as a whole or not at all. */
 type Entry = Source | number | boolean | undefined | { readonly at: Source };

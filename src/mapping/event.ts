@@ -1,8 +1,8 @@
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { lazy } from '../util/memoize.ts';
 import type {
   EventContract,
   FormattedTime,
-  Lazy,
   LazyAuditContract,
   Mapped,
   PartyContract,
@@ -103,25 +103,25 @@ export function readAuditPage(
   response: UpstreamResponse,
   request: PageRequest = FIRST_PAGE,
 ): AuditPage {
-  const readers = compileEventReaders(contract.event, contract.identity);
-  const toItem = (record: unknown) => new AuditEvent(record, readers);
+  const readers = lazy(() => compileEventReaders(contract.event(), contract.identity));
+  const toItem = (record: unknown) => new AuditEvent(record, readers());
   return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
-export function compileEventReaders(contract: Lazy<EventContract>, identity: Pointers = null) {
+export function compileEventReaders(contract: EventContract, identity: Pointers = null) {
   return {
     identity: compileIdentity(identity),
-    id: compileLazily(contract.id, compileValue),
-    occurredAt: compileLazily(contract.occurredAt, compileOccurredAt),
-    action: compileLazily(contract.action, compileValue),
-    outcome: compileLazily(contract.outcome, compileValue),
+    id: compileValue(contract.id),
+    occurredAt: compileOccurredAt(contract.occurredAt),
+    action: compileValue(contract.action),
+    outcome: compileValue(contract.outcome),
     actor: compilePartyReader(contract.actor),
     target: compilePartyReader(contract.target),
-    ipAddress: compileLazily(contract.ipAddress, compileValue),
-    userAgent: compileLazily(contract.userAgent, compileValue),
+    ipAddress: compileValue(contract.ipAddress),
+    userAgent: compileValue(contract.userAgent),
     /** Without types, which no filter compares. */
     entriesOf: (field: FilterField) =>
       listEntries(contract[field], field).filter(({ name }) => !name.endsWith('.type')),
@@ -137,11 +137,11 @@ function compileIdentity(pointers: Pointers): PointerReader {
   };
 }
 
-function compilePartyReader(contract: Lazy<PartyContract>): (record: unknown) => Party | null {
-  const readIdentifier = compileLazily(contract.identifier, compileValue);
-  const readName = compileLazily(contract.name, compileValue);
-  const readType = compileLazily(contract.type, compileValue);
-  const isApiKey = compileLazily(contract.apiKey, compileIsApiKey);
+function compilePartyReader(contract: PartyContract): (record: unknown) => Party | null {
+  const readIdentifier = compileValue(contract.identifier);
+  const readName = compileValue(contract.name);
+  const readType = compileValue(contract.type);
+  const isApiKey = compileIsApiKey(contract.apiKey);
   return (record) => {
     const identifier = toText(readIdentifier(record));
     const name = toText(readName(record));
@@ -161,18 +161,6 @@ function compileIsApiKey(entry: PartyContract['apiKey']): (type: string | null) 
   if (entry === undefined) return (type) => type !== null && API_KEY.test(type);
   const types = new Set(entry === true ? [] : entry);
   return (type) => entry === true || (type !== null && types.has(type));
-}
-
-/** Compiles an entry when it is first used: only then it is inferred, if it is not configured. */
-function compileLazily<Entry extends string | object | true | null | undefined, Input, Value>(
-  entry: Entry | (() => Entry),
-  compile: (entry: Entry) => (input: Input) => Value,
-): (input: Input) => Value {
-  let read: ((input: Input) => Value) | undefined;
-  return (input) => {
-    read ??= compile(typeof entry === 'function' ? entry() : entry);
-    return read(input);
-  };
 }
 
 /** Reads a value, or a part of it, or the text for it in the map of the entry. */

@@ -12,9 +12,8 @@ export type RecordEntry = {
   readonly isSplit: boolean;
 };
 
-/** Lists the entries of a part of a contract, some of which may be functions that infer them. */
+/** Lists the entries of a part of a contract that have pointers. */
 export function listEntries(part: unknown, name = ''): readonly RecordEntry[] {
-  if (typeof part === 'function') return listEntries(part(), name);
   if (isObject(part) && !('at' in part))
     return pointerMembers(part).flatMap(([key, member]) =>
       listEntries(member, name === '' ? key : `${name}.${key}`),
