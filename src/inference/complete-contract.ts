@@ -3,6 +3,7 @@ import {
   type ConfiguredContract,
   type Contract,
   type DeepPartial,
+  type EventContract,
   fillGaps,
   type LazyAuditContract,
   type LazyListContract,
@@ -10,10 +11,12 @@ import {
   type PagingContract,
 } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { memberAt } from '../mapping/read-entry.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
-import { inferEvent } from './event.ts';
+import { inferEvent, NO_EVENT } from './event.ts';
+import { EVENT_ENTRIES } from './event-entries.ts';
 import { completeLogin } from './login.ts';
 import { inferRecords } from './records.ts';
 
@@ -32,7 +35,7 @@ export function completeContract(
     audit: {
       ...{ records, total: total(), paging: paging() },
       parameters: fillGaps<AuditContract['parameters']>(audit?.parameters, NO_PARAMETERS),
-      event: fillGaps<AuditContract['event']>(audit?.event, inferEvent(sample)),
+      event: completeEvent(audit?.event, sample),
     },
   };
 }
@@ -48,8 +51,17 @@ export function completeAudit(
     ...list,
     identity,
     parameters: fillGaps<LazyAuditContract['parameters']>(parameters, NO_PARAMETERS),
-    event: lazy(() => fillGaps<AuditContract['event']>(event, inferEvent(sample))),
+    event: lazy(() => completeEvent(event, sample)),
   };
+}
+
+/** Infers the entries of an event that are not configured. With a complete contract the records are not examined. */
+function completeEvent(
+  configured: DeepPartial<EventContract> = {},
+  records: readonly unknown[],
+): EventContract {
+  const isComplete = EVENT_ENTRIES.every(({ name }) => memberAt(configured, name) !== undefined);
+  return fillGaps<EventContract>(configured, isComplete ? NO_EVENT : inferEvent(records));
 }
 
 const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
