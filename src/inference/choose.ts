@@ -181,6 +181,9 @@ const OTHER_TIMES =
 /** What identifies a credential, such as the accessor of a token, or a product, such as the model of a device: no party. */
 const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b/;
 
+/** Names of flags that may be true of a failure. */
+const FAILURE = /\b(?:not|non|no|un\w+|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;
+
 /** Names of an HTTP status. Any other number is a code of the service. */
 const HTTP_STATUS =
   /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
@@ -193,7 +196,7 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
     case 'occurredAt':
       return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && !isInParty(path);
     case 'outcome':
-      return field.isOutcome && !isInParty(path);
+      return field.isOutcome && !isInParty(path) && !(kinds.has('flag') && FAILURE.test(path));
     case 'ipAddress':
       return kinds.has('address') && (kinds.size === 1 || /\bip(?:v[46])?\b/.test(path));
     default:

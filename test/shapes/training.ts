@@ -27,6 +27,9 @@ const L2 = 0.5;
 /** Weights below this are 0, which leaves half of the table and changes no reading. */
 const MIN_WEIGHT = 0.05;
 
+/** How much an example counts in which the right fields are missing: then none of the others is right. */
+const WITHOUT = 0.1;
+
 /** The features of a candidate, and whether its value is right in a record. */
 type Option = {
   readonly features: readonly string[];
@@ -75,7 +78,15 @@ export function listExamples(sample: Sample): readonly Example[] {
         ? options.map(({ features, isBest }) => ({ features, isRight: isBest }))
         : options;
       const { vendor } = sample;
-      return [{ vendor, column, options: [...ranked, none], weight: 1 / labelled.length }];
+      const weight = 1 / labelled.length;
+      const wrong = options.filter(({ isRight }) => !isRight);
+      const without = { options: [...wrong, { ...none, isRight: true }], weight: weight * WITHOUT };
+      return [
+        { vendor, column, options: [...ranked, none], weight },
+        ...(wrong.length < options.length && wrong.length > 0
+          ? [{ vendor, column, ...without }]
+          : []),
+      ];
     });
   });
 }
