@@ -1,66 +1,100 @@
-import { CHOSEN_ENTRIES, type Weights } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES, MODEL, type Model } from '../../src/inference/choose.ts';
 import { inferEvent } from '../../src/inference/event.ts';
+import { readPointers } from '../../src/inference/event-entries.ts';
 import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
-import { acceptedValues, type Sample } from './shapes.ts';
-import { LABELS, listExamples, recordsOf, train } from './training.ts';
+import { acceptedValues, type Sample, type Score } from './shapes.ts';
+import { levelOf, type Measurement, sumOf, Tally } from './table.ts';
+import {
+  type Example,
+  LABELS,
+  listExamples,
+  recordsOf,
+  train,
+  type WeightTable,
+} from './training.ts';
 
-/** How the values of an entry were read at a threshold. */
-export type Count = { right: number; wrong: number; of: number };
+/** Confidences from which on a field is read. The one that Keytrail uses is `MODEL.certain`. */
+const THRESHOLDS = [0.5, 0.7, 0.9];
 
-/** Counts per threshold and entry. */
-export type Evaluation = ReadonlyMap<string, Count>;
+type Options = {
+  /** The vendors are left out in this many groups. */
+  readonly groups?: number;
+  readonly thresholds?: readonly number[];
+  /** What is learned from a sample. */
+  readonly learn?: (sample: Sample) => readonly Example[];
+  readonly onGroup?: (group: number, groups: number) => void;
+};
 
-export const THRESHOLDS = [0.5, 0.7, 0.9];
-
-/** Reads every sample with weights that were trained without its vendor: in groups of vendors, or one by one. */
-export function leaveVendorsOut(
-  samples: readonly Sample[],
-  groups: number,
-  onMiss: (line: string) => void = () => undefined,
-): Evaluation {
+/**
+ * Reads every sample with weights that were trained without its vendor, as if nobody had seen its product. The kind of a
+ * score is the threshold.
+ */
+export function leaveVendorsOut(samples: readonly Sample[], options: Options = {}): Measurement {
   const vendors = [...new Set(samples.map(({ vendor }) => vendor))].sort();
-  const examples = samples.flatMap(listExamples);
-  const counts = new Map<string, Count>();
-  for (let group = 0; group < Math.min(groups, vendors.length); group += 1) {
+  const { groups = vendors.length, thresholds = THRESHOLDS, learn = listExamples } = options;
+  const examples = samples.flatMap(learn);
+  const tally = new Tally();
+  for (let group = 0; group < groups; group += 1) {
     const left = new Set(vendors.filter((_, index) => index % groups === group));
-    const weights = train(examples.filter(({ vendor }) => !left.has(vendor)));
-    const table = new Map(Object.entries(weights));
+    const weights = toMap(train(examples.filter(({ vendor }) => !left.has(vendor))));
     for (const sample of samples.filter(({ vendor }) => left.has(vendor)))
-      count(sample, table, counts, onMiss);
+      for (const certain of thresholds) readSample(sample, { weights, certain }, tally);
+    options.onGroup?.(group + 1, groups);
   }
-  return counts;
+  return tally.measurement;
 }
 
-/** Reads a sample, and counts its values. */
-function count(
-  sample: Sample,
-  weights: Weights,
-  counts: Map<string, Count>,
-  onMiss: (line: string) => void,
-): void {
+function readSample(sample: Sample, model: Model, tally: Tally): void {
+  const add = tally.of(String(model.certain), levelOf(sample), sample.name);
   const records = recordsOf(sample);
-  const { level, values } = sample.expect;
-  for (const certain of THRESHOLDS) {
-    const readers = compileEventReaders(inferEvent(records, { weights, certain }));
-    for (const index of values.keys()) {
-      const event = new AuditEvent(records[index], readers);
-      for (const entry of CHOSEN_ENTRIES) {
-        const accepted = acceptedValues(sample, LABELS[entry], index);
-        const got = memberAt(event, entry) ?? null;
-        const isRight = accepted.includes(got);
-        for (const key of [`${certain} ${entry}`, `${certain} ${level}`, `${certain} all`]) {
-          const one = counts.get(key) ?? { right: 0, wrong: 0, of: 0 };
-          counts.set(key, one);
-          one.of += 1;
-          if (isRight) one.right += 1;
-          else if (got !== null) one.wrong += 1;
-        }
-        if (!isRight && certain === 0.7)
-          onMiss(
-            `${got === null ? 'null' : 'wrong'} ${sample.name} ${entry}: ${String(got)}, not ${accepted.join(' or ')}`,
-          );
-      }
-    }
+  const readers = compileEventReaders(inferEvent(records, model));
+  for (const index of sample.expect.values.keys()) {
+    const event = new AuditEvent(records[index], readers);
+    for (const entry of CHOSEN_ENTRIES)
+      add(entry, memberAt(event, entry) ?? null, acceptedValues(sample, LABELS[entry], index));
   }
+}
+
+/** Sums scores by threshold: at different levels, then by entry. */
+export function summarize(scores: readonly Score[]): readonly Score[] {
+  const levels = { all: /./, verified: /^\w+$/, usual: /^usual$/, unusual: /^unusual$/ };
+  return [...Map.groupBy(scores, ({ kind }) => kind)].flatMap(([kind, ofKind]) => [
+    ...Object.entries(levels).map(([level, isOf]) => ({
+      ...{ kind, level, field: 'all' },
+      ...sumOf(ofKind.filter((score) => isOf.test(score.level))),
+    })),
+    ...CHOSEN_ENTRIES.map((field) => ({
+      ...{ kind, level: 'all', field },
+      ...sumOf(ofKind.filter((score) => score.field === field)),
+    })),
+  ]);
+}
+
+/** Lists the readings of samples that differ between two tables of weights, a line each. */
+export function listChangedReadings(
+  samples: readonly Sample[],
+  before: WeightTable,
+  after: WeightTable,
+): readonly string[] {
+  return samples.flatMap((sample) => {
+    const old = listReadings(sample, before);
+    return listReadings(sample, after).flatMap((pointers, index) =>
+      pointers === old[index]
+        ? []
+        : [`${sample.name} ${CHOSEN_ENTRIES[index]}: ${old[index]} → ${pointers}`],
+    );
+  });
+}
+
+/** The pointers that are read for each entry. */
+function listReadings(sample: Sample, weights: WeightTable): readonly string[] {
+  const contract = inferEvent(recordsOf(sample), { ...MODEL, weights: toMap(weights) });
+  return CHOSEN_ENTRIES.map(
+    (entry) => readPointers(memberAt(contract, entry)).join(', ') || 'null',
+  );
+}
+
+function toMap(weights: WeightTable): Model['weights'] {
+  return new Map(Object.entries(weights));
 }

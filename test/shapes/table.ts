@@ -12,58 +12,68 @@ import {
 /** The scores, and one line for each value that differs from the expectation. */
 export type Measurement = { readonly scores: readonly Score[]; readonly misses: readonly string[] };
 
-/** Reads every sample without a contract, and those that have a contract also with it. */
-export async function measure(): Promise<Measurement> {
-  const scores = new Map<string, Score>();
-  const misses: string[] = [];
-  const createCounter =
-    (kind: string, level: string, name: string): Add =>
-    (field, got, accepted) => {
+/** Counts the values of samples by kind, level and field. */
+export class Tally {
+  readonly #scores = new Map<string, Score>();
+  readonly #misses: string[] = [];
+
+  /** Returns the function that counts the values of a sample. */
+  of(kind: string, level: string, name: string): Add {
+    return (field, got, accepted) => {
       const key = `${kind} ${level} ${field}`;
-      const score = scores.get(key) ?? { kind, level, field, right: 0, wrong: 0, of: 0 };
-      scores.set(key, score);
+      const score = this.#scores.get(key) ?? { kind, level, field, right: 0, wrong: 0, of: 0 };
+      this.#scores.set(key, score);
       score.of += 1;
       if (accepted.some((value) => JSON.stringify(value) === JSON.stringify(got))) {
         score.right += 1;
         return;
       }
       if (got !== null) score.wrong += 1;
-      misses.push(
+      this.#misses.push(
         `${key}: ${name} gives ${String(got).slice(0, 60)}, not ${String(accepted).slice(0, 60)}`,
       );
     };
+  }
+
+  /** What has been counted. */
+  get measurement(): Measurement {
+    return { scores: [...this.#scores.values()], misses: this.#misses };
+  }
+}
+
+/** Reads every sample without a contract, and those that have a contract also with it. */
+export async function measure(): Promise<Measurement> {
+  const tally = new Tally();
   for (const sample of samplesOf('audit')) {
     const { name, contract } = sample;
-    await scoreAudit(sample, {}, createCounter('audit', levelOf(sample), name));
-    if (contract) await scoreAudit(sample, contract, createCounter('audit', 'by contract', name));
+    await scoreAudit(sample, {}, tally.of('audit', levelOf(sample), name));
+    if (contract) await scoreAudit(sample, contract, tally.of('audit', 'by contract', name));
   }
   for (const sample of samplesOf('login')) {
     if (sample.expect.level === 'none') continue; // a cookie is not a token
     const level = sample.contract ? 'by contract' : levelOf(sample);
-    await scoreLogin(sample, createCounter('login', level, sample.name));
+    await scoreLogin(sample, tally.of('login', level, sample.name));
   }
   for (const sample of samplesOf('delete'))
-    await scoreDelete(sample, createCounter('delete', 'all', sample.name));
+    await scoreDelete(sample, tally.of('delete', 'all', sample.name));
   for (const sample of samplesOf('error'))
-    await scoreError(sample, createCounter('error', 'all', sample.name));
-  return { scores: [...scores.values()], misses };
+    await scoreError(sample, tally.of('error', 'all', sample.name));
+  return tally.measurement;
 }
 
 /** The level of a sample. An unverified one has its own, because the rules with percentages leave it out. */
-function levelOf({ verified, expect: { level } }: Sample): string {
+export function levelOf({ verified, expect: { level } }: Sample): string {
   return verified ? level : `${level}, unverified`;
 }
 
 /** Returns the rules that the scores do not fulfil, each as a sentence. */
 export function judge(scores: readonly Score[]): readonly string[] {
   const sum = (kind: string, level: RegExp, matches: (field: string) => boolean = () => true) =>
-    scores
-      .filter((score) => score.kind === kind && level.test(score.level) && matches(score.field))
-      .reduce((a, b) => ({ right: a.right + b.right, wrong: a.wrong + b.wrong, of: a.of + b.of }), {
-        right: 0,
-        wrong: 0,
-        of: 0,
-      });
+    sumOf(
+      scores.filter(
+        (score) => score.kind === kind && level.test(score.level) && matches(score.field),
+      ),
+    );
   const isContainer = (field: string) => field === 'container';
   const isField = (field: string) => !isContainer(field);
   const usual = sum('audit', /^usual$/, isField);
@@ -88,7 +98,15 @@ export function judge(scores: readonly Score[]): readonly string[] {
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
 }
 
-type Sum = Pick<Score, 'right' | 'of'>;
+type Sum = Pick<Score, 'right' | 'wrong' | 'of'>;
+
+/** Adds scores. */
+export function sumOf(scores: readonly Score[]): Sum {
+  return scores.reduce(
+    (a, b) => ({ right: a.right + b.right, wrong: a.wrong + b.wrong, of: a.of + b.of }),
+    { right: 0, wrong: 0, of: 0 },
+  );
+}
 
 function isMost({ right, of }: Sum, share: number): boolean {
   return of > 0 && right >= of * share;
