@@ -80,8 +80,8 @@ function describeEntry(
   const name = nameOfEntry(names);
   if (at === null) {
     const candidates = by === 'contract' ? [] : evidence().possibleFor(name);
-    const given = { at, by: by === 'contract' ? by : undefined, why: why() };
-    return candidates.length === 0 ? given : { ...given, candidates };
+    if (candidates.length === 0) return { at, by: by === 'contract' ? by : undefined, why: why() };
+    return { at, why: `${why()}: add it to the contract if it is right`, candidates };
   }
   const field = EVENT_ENTRIES.find((one) => one.name === name);
   if (field === undefined || events.length === 0) return { at, as, split, part, by };
@@ -142,5 +142,5 @@ function explainNull(
 
 function describeDoubt({ confidence }: PossibleField): string {
   const doubt = confidence < 0.5 ? 'unlikely' : 'not certain enough';
-  return `the best candidate is ${doubt} (${confidence}): add it to the contract if it is right`;
+  return `the best candidate is ${doubt} (${confidence})`;
 }

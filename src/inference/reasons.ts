@@ -36,7 +36,7 @@ export function weighRecords(records: readonly unknown[]): Evidence {
       const found = choices[entry].chosen.find((one) => one.pointer === pointer);
       if (found === undefined) return { because: [ruleFor(entry, field)] };
       const because = listReasons(entry, features[index] ?? []);
-      return { confidence: toTwoDigits(found.confidence), because };
+      return { confidence: roundConfidence(found.confidence), because };
     },
     possibleFor: (name) => {
       const others = CHOSEN_ENTRIES.filter((one) => one === name || one.startsWith(`${name}.`))
@@ -45,7 +45,10 @@ export function weighRecords(records: readonly unknown[]): Evidence {
         .toSorted((a, b) => b.confidence - a.confidence);
       return firstOfEach(others, 'pointer')
         .slice(0, MAX_SHOWN)
-        .map(({ pointer, confidence }) => ({ at: pointer, confidence: toTwoDigits(confidence) }));
+        .map(({ pointer, confidence }) => ({
+          at: pointer,
+          confidence: roundConfidence(confidence),
+        }));
     },
   };
 }
@@ -53,8 +56,8 @@ export function weighRecords(records: readonly unknown[]): Evidence {
 /** Reasons of a choice, and fields that may be meant. */
 const MAX_SHOWN = 3;
 
-/** Rounded down: a field that is not certain enough does not look as if it were. */
-function toTwoDigits(confidence: number): number {
+/** Rounds a confidence down to two digits: one that is not certain enough does not look as if it were. */
+export function roundConfidence(confidence: number): number {
   return Math.floor(100 * confidence) / 100;
 }
 
@@ -110,7 +113,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'records=some': 'some records have no value',
   'parent=none': 'it is a field of the record itself',
   'depth=1': 'it is a field of the record itself',
-  'wrappers=0': 'no object around it only wraps fields',
+  'wrappers=0': 'it is in no object that only wraps fields',
   'place=beside the time': 'its object has the time',
   'place=below the time': 'an object around it has the time',
   'place=elsewhere': 'no object around it has the time',
