@@ -2,12 +2,21 @@ import type { AuditQuery } from './operations.generated.ts';
 
 type Source = string | { readonly header: string };
 
-/** How an entry of the contract was read: where, by whom, in how many records, and why it is null in the others. */
+/**
+ * How an entry of the contract was read: where, by whom and why, in how many records, and why it is null in the others.
+ * If inference is not certain enough, `candidates` has the fields that may be right.
+ */
 export type ExplainedEntry = Readonly<
   Partial<Record<'as' | 'split' | 'by' | 'found' | 'why', string>>
 > & {
   readonly part?: 1 | 2;
   readonly at: Source | readonly Source[] | null;
+  /** How certain inference is, from 0 to 1. */
+  readonly confidence?: number;
+  /** The strongest reasons of inference, at most three. */
+  readonly because?: readonly string[];
+  /** Best first, at most three. */
+  readonly candidates?: readonly { readonly at: string; readonly confidence: number }[];
 };
 
 type Entries<Name extends PropertyKey> = Readonly<Record<Name, ExplainedEntry>>;

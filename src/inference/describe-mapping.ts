@@ -1,8 +1,11 @@
 import type { AuditEvent } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
+import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { isObject } from '../mapping/values.ts';
+import { lazy } from '../util/memoize.ts';
 import { EVENT_ENTRIES, readPointers, usedPointers } from './event-entries.ts';
+import { type Evidence, type PossibleField, weighRecords } from './reasons.ts';
 
 /** Why no place was found for an entry. */
 const NULL_REASONS = {
@@ -26,37 +29,61 @@ const ENTRY_REASONS = {
 
 const NO_FORMAT = { as: undefined, split: undefined, part: undefined };
 
+/** The events that are described, and what inference saw in the first ones. */
+type Seen = { readonly events: readonly AuditEvent[]; readonly evidence: () => Evidence };
+
+function toSeen(events: readonly AuditEvent[], sample = events): Seen {
+  const records = sample.slice(0, SAMPLE_SIZE).map(({ raw }) => raw);
+  return { events, evidence: lazy(() => weighRecords(records)) };
+}
+
 /**
  * Describes the entries of a completed contract, some of which are functions: where each was found, whether the
- * contract or inference did, in how many of the events it has a value, and why it is null in the others. The result has
- * pointers and names of the contract, but no value.
- * @param names Those of the entry: none for a whole part of a contract.
+ * contract or inference did and why, in how many of the events it has a value, and why it is null in the others. The
+ * result has pointers and names of the contract, but no value.
+ * @param sample The events of the page from which the contract was inferred.
  */
 export function describeMapping(
-  entry: unknown,
+  contract: object,
   configured: unknown,
   events: readonly AuditEvent[] = [],
+  sample = events,
+): object {
+  return describeEntry(contract, configured, toSeen(events, sample));
+}
+
+/** @param names Those of the entry: none for the contract. */
+function describeEntry(
+  entry: unknown,
+  configured: unknown,
+  seen: Seen,
   ...names: readonly string[]
 ): object {
-  if (typeof entry === 'function') return describeMapping(entry(), configured, events, ...names);
+  if (typeof entry === 'function') return describeEntry(entry(), configured, seen, ...names);
   if (isObject(entry) && 'style' in entry) {
     const { style, next, more, position, pages } = entry;
     const sources = [next, more, position, pages].flat().filter((source) => source !== null);
-    return { style, ...describeMapping({ at: sources }, Object(configured).style) };
+    return { style, ...describeEntry({ at: sources }, Object(configured).style, seen) };
   }
   const { at, as, split, part } =
     isObject(entry) && 'at' in entry ? entry : { ...NO_FORMAT, at: entry };
   if (isObject(at) && !('header' in at)) {
     const described = pointerMembers(at).map(([name, part]) => {
       const given = Object(configured)[name];
-      return [name, describeMapping(part, given, events, ...names, name)] as const;
+      return [name, describeEntry(part, given, seen, ...names, name)] as const;
     });
     return Object.fromEntries(described);
   }
+  const { events, evidence } = seen;
   const by = configured === undefined ? 'inference' : 'contract';
-  const why = () => whyNull(entry, configured, events, ...names);
-  if (at === null) return { at, by: by === 'contract' ? by : undefined, why: why() };
-  const field = EVENT_ENTRIES.find(({ name }) => `event.${name}` === names.join('.'));
+  const why = () => explainNull(entry, configured, seen, names);
+  const name = nameOfEntry(names);
+  if (at === null) {
+    const candidates = by === 'contract' ? [] : evidence().possibleFor(name);
+    if (candidates.length === 0) return { at, by: by === 'contract' ? by : undefined, why: why() };
+    return { at, why: `${why()}: add it to the contract if it is right`, candidates };
+  }
+  const field = EVENT_ENTRIES.find((one) => one.name === name);
   if (field === undefined || events.length === 0) return { at, as, split, part, by };
   const records = events.map(({ raw }) => raw);
   const [first = at, ...others] = usedPointers(entry, records);
@@ -64,14 +91,20 @@ export function describeMapping(
   return {
     ...{ at: others.length === 0 ? first : [first, ...others], as, split, part, by },
     found: `${found.length} of ${events.length}`,
+    ...(by === 'inference' && evidence().groundsOf(name, String(first))),
     why: found.length < events.length ? why() : undefined,
   };
+}
+
+/** The name of an entry of an event: `actor.name`. Empty for any other part of the contract. */
+function nameOfEntry([section, ...names]: readonly string[]): string {
+  return section === 'event' ? names.join('.') : '';
 }
 
 /**
  * Why a field is null in some of the events, or in all: completes "… is null:". The command `learn` and explain give the
  * same reason.
- * @param names Those of the entry, as in `describeMapping`.
+ * @param names Those of the entry: `event`, `actor`, `name`.
  */
 export function whyNull(
   entry: unknown,
@@ -79,10 +112,21 @@ export function whyNull(
   events: readonly AuditEvent[],
   ...names: readonly string[]
 ): string | undefined {
+  return explainNull(entry, configured, toSeen(events), names);
+}
+
+function explainNull(
+  entry: unknown,
+  configured: unknown,
+  { events, evidence }: Seen,
+  names: readonly string[],
+): string | undefined {
   if (configured === null) return ENTRY_REASONS.none;
   const pointers = readPointers(entry);
   const [, role = '', part] = names;
   if (configured === undefined && pointers.length === 0) {
+    const [best] = evidence().possibleFor(nameOfEntry(names));
+    if (best !== undefined) return describeDoubt(best);
     const isPart = part !== undefined && events.some((event) => Object(event)[role] !== null);
     const keys = isPart ? ['part'] : names;
     return Object.entries(NULL_REASONS).find(([key]) => keys.includes(key))?.[1];
@@ -94,4 +138,9 @@ export function whyNull(
   });
   if (isUnread) return ENTRY_REASONS.unread;
   return configured === undefined ? ENTRY_REASONS.inference : ENTRY_REASONS.contract;
+}
+
+function describeDoubt({ confidence }: PossibleField): string {
+  const doubt = confidence < 0.5 ? 'unlikely' : 'not certain enough';
+  return `the best candidate is ${doubt} (${confidence})`;
 }

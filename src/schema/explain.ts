@@ -112,11 +112,12 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
   /** Reads the pages again. The first with records is described. */
   const describePages = () => {
     const read = pages.map((page) => readPage(service, page, audit));
-    const { completed } = read.find(({ events }) => events.length > 0) ?? read.at(-1) ?? {};
+    const { completed, events: sample } =
+      read.find(({ events }) => events.length > 0) ?? read.at(-1) ?? {};
     if (completed === undefined) return undefined;
     const { records, event, total, paging } = completed;
     const events = read.flatMap((page) => page.events);
-    const mapping = describeMapping({ records, event, total, paging }, audit, events);
+    const mapping = describeMapping({ records, event, total, paging }, audit, events, sample);
     const why = read.flatMap(({ foreignLink }) => foreignLink ?? [])[0];
     if (why === undefined || !('paging' in mapping)) return mapping;
     return { ...mapping, paging: { ...Object(mapping.paging), why } };

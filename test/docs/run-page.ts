@@ -70,7 +70,10 @@ function expectOutput(printed: string, { language, text }: Block): void {
   if (!new RegExp(`^${pattern}$`).test(actual)) expect(actual).toEqual(expected);
 }
 
-/** Replaces what differs from run to run: loopback addresses, times, durations, checkpoints, cursors, tokens and IDs. A page may shorten a checkpoint with `…`. */
+/**
+ * Replaces what differs from run to run: loopback addresses, times, durations, checkpoints, cursors, tokens and IDs; and
+ * confidences, which each new sample changes. A page may shorten a checkpoint with `…`.
+ */
 function mask(text: string): string {
   return text
     .replace(/\b127\.0\.0\.\d+\b/g, '<loopback>') // that of the page, or of its requests
@@ -81,6 +84,8 @@ function mask(text: string): string {
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<time>')
     .replace(/\b\d+(?:\.\d+)? ?m?s\b/g, '<duration>')
     .replace(/(duration_ms|durationMs"?:?) ?[\d.]+/g, '$1 <duration>')
+    .replace(/"confidence": ?0\.\d+/g, '"confidence": 0')
+    .replace(/\(0\.\d\d?\)/g, '(0.5)')
     .replace(/"ms": ?\d+/g, '"ms": 0')
     .replace(/\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/g, '<id>');
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/client/explanation.ts';
+import type { ExplainedEntry, Explanation } from '../../src/client/explanation.ts';
 import {
   AuditDocument,
   DeleteApiKeyDocument,
@@ -342,19 +342,36 @@ describe('no explanation', () => {
   );
 });
 
-type Entry = {
-  readonly at: unknown;
-  readonly by?: string;
-  readonly found?: string;
-  readonly why?: string;
-};
-
 /** All entries of a description, by their names: `actor.name`. */
-function entriesOf(description: object, prefix = ''): readonly (readonly [string, Entry])[] {
+function entriesOf(
+  description: object,
+  prefix = '',
+): readonly (readonly [string, ExplainedEntry])[] {
   return Object.entries(description).flatMap(([name, entry]) =>
     'at' in entry ? [[`${prefix}${name}`, entry] as const] : entriesOf(entry, `${name}.`),
   );
 }
+
+/** An entry that inference chose has a confidence and reasons. One that it did not choose may have candidates. */
+function expectGrounds(name: string, entry: ExplainedEntry): void {
+  const { at, by, why, confidence, because = [], candidates = [] } = entry;
+  const isInferred = by === 'inference';
+  expect([name, because.length >= 1 && because.length <= 3]).toEqual([name, isInferred]);
+  if (confidence === undefined) expect([name, because.length]).toEqual([name, Number(isInferred)]);
+  else expect([name, confidence >= 0.7 && confidence < 1]).toEqual([name, isInferred]);
+  const confidences = candidates.map((candidate) => candidate.confidence);
+  expect(confidences).toEqual(confidences.toSorted((a, b) => b - a).slice(0, 3));
+  const [best] = confidences;
+  expect([name, why?.includes('candidate') ?? false]).toEqual([name, best !== undefined]);
+  if (best === undefined) return;
+  const doubt = best < 0.5 ? 'unlikely' : 'not certain enough';
+  const advice = 'add it to the contract if it is right';
+  expect([name, at, best < 0.7]).toEqual([name, null, true]);
+  expect(why).toBe(`the best candidate is ${doubt} (${best}): ${advice}`);
+}
+
+/** Why inference chose a field. */
+const GROUNDS = { confidence: expect.any(Number), because: expect.any(Array) };
 
 describe('the mapping of every published shape', () => {
   it.each(samplesOf('audit').map((sample) => [sample.name, sample] as const))(
@@ -376,7 +393,9 @@ describe('the mapping of every published shape', () => {
         const { nodes } = data.audit;
         const entries = entriesOf(mapping?.event ?? {});
         expect(entries).toHaveLength(EVENT_ENTRIES.length);
-        for (const [name, { at, by, found, why }] of entries) {
+        for (const [name, entry] of entries) {
+          const { at, by, found, why } = entry;
+          expectGrounds(name, entry);
           const values = nodes.map((node) => interpretPointer(`/${name.replace('.', '/')}`)(node));
           const isNull = (value: unknown) => value === null || value === undefined;
           const count = values.filter((value) => !isNull(value)).length;
@@ -420,7 +439,9 @@ describe('the mapping of every published shape', () => {
         { clientId: 'c', credential },
         { headers: EXPLAIN },
       );
-      const { data, extensions } = JSON.parse(text);
+      const { data, errors, extensions } = JSON.parse(text);
+      if (extensions.explain.mapping === undefined)
+        return expect(errors[0].extensions.reason).toBe('NOT_JSON');
       const { accessToken, refreshToken, expires } = extensions.explain.mapping.login;
       expect(Object.keys(extensions.explain.mapping.login)).toHaveLength(4);
       expect(accessToken.at === null).toBe(data.login === null);
@@ -448,7 +469,8 @@ describe('the mapping of every published shape', () => {
     expect(without.calls[0]).not.toHaveProperty('why');
     body = { records: [], next: 'n', more: true };
     const { mapping } = await explain(gateway, AUDIT);
-    expect(mapping?.event?.action).toEqual({ at: '/action', by: 'inference', found: '2 of 2' });
+    const found = { by: 'inference', found: '2 of 2', ...GROUNDS };
+    expect(mapping?.event?.action).toEqual({ at: '/action', ...found });
     body = large;
     const explained = await explain(gateway, AUDIT);
     expect(explained.calls[0]?.bytes).toBe(JSON.stringify(large).length);
@@ -488,7 +510,8 @@ describe('the mapping of every published shape', () => {
       by: 'contract',
       why: 'the contract says that there is none',
     });
-    expect(actor?.identifier).toEqual({ at: '/actor/id', by: 'inference', found: '2 of 2' });
+    const both = { by: 'inference', found: '2 of 2', ...GROUNDS };
+    expect(actor?.identifier).toEqual({ at: '/actor/id', ...both });
     expect(actor?.name).toEqual({ at: null, why: 'no field next to the others has its name' });
     expect(mapping?.paging).toEqual({ style: 'none', at: [], by: 'inference' });
   });
