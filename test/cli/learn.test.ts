@@ -8,6 +8,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { readAuditPage } from '../../src/mapping/event.ts';
+import { memberAt } from '../../src/mapping/read-entry.ts';
 import { FIELDS, learnContract, withoutDefaults } from '../../src/tools/learn/learn-contract.ts';
 import { formatReport } from '../../src/tools/learn/report.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
@@ -342,6 +343,45 @@ describe('keytrail learn', () => {
     expect(stderr).toContain('\n      0.99  20.11.2026 16:07\n');
     const isText = (line: string) => !line.startsWith('    {');
     expect(stderr.split('\n').filter((line) => line.length > 100 && isText(line))).toEqual([]);
+  });
+
+  it.each(samplesOf('audit'))(
+    'says of $name how certain each line is, and "perhaps" if it is less than 0.5',
+    ({ response }) => {
+      const { contract, kinds } = learnContract([response]);
+      const report = formatReport([{ name: 'x', response }], kinds, contract, {});
+      const isNull = (section: string) => /^[\w.]+ is null/.test(section);
+      const ofEvent = report.slice(
+        report.indexOf('The first records'),
+        report.indexOf('  Not mapped'),
+      );
+      for (const section of ofEvent.split(/^ {2}(?=[\w.]+ is )/m).filter(isNull)) {
+        const confidences = [...section.matchAll(/\}(?: {2,}|\n {6})(0\.\d\d) {2}/g)].map(
+          ([, one]) => Number(one),
+        );
+        const lines = readyLines(section);
+        expect(confidences).toHaveLength(lines.length);
+        expect(confidences).toEqual(confidences.toSorted((a, b) => b - a));
+        const [first = 1] = confidences;
+        expect(/perhaps/i.test(section)).toBe(first < 0.5);
+        const [, name = ''] = /^([\w.]+) is null/.exec(section) ?? [];
+        for (const { audit } of lines) expect(memberAt(audit.event, name)).toBeDefined();
+      }
+      const doubts = [...ofEvent.matchAll(/ is read from \S+ with (0\.\d\d)/g)];
+      for (const [, confidence] of doubts) expect(Number(confidence)).toBeLessThanOrEqual(0.9);
+    },
+  );
+
+  it('suggests a line for each part of a party, also if another part was found', async () => {
+    const { response } = samplesOf('audit').find(({ name }) => name === 'linode') ?? {};
+    const file = await save('parts.json', response?.body);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout).audit.event.target).toEqual({ identifier: '/entity/id' });
+    const lines = readyLines(stderr).map(({ audit }) => audit.event.target);
+    expect(lines).toContainEqual({ name: '/entity/label' });
+    expect(lines).toContainEqual({ type: '/entity/type' });
   });
 
   it('tests a contract: reads by it, completes it, and has no advice for what it configures', async () => {

@@ -5,11 +5,11 @@ const advised = await adviseAll();
 const describe = ({ name, after, contract }: (typeof advised)[number]) =>
   `${name}: ${after.join('; ')} with ${JSON.stringify(contract)}`;
 
-it('a program that follows the advice of learn reads at least 65 % of the samples that are not read without', () => {
+it('a program that follows the advice of learn reads at least 70 % of the samples that are not read without', () => {
   const incomplete = advised.filter(({ before }) => before.length > 0);
   const rest = incomplete.filter(({ after }) => after.length > 0);
   expect(incomplete.length).toBeGreaterThan(0);
-  expect(rest.length / incomplete.length, rest.map(describe).join('\n')).toBeLessThanOrEqual(0.35);
+  expect(rest.length / incomplete.length, rest.map(describe).join('\n')).toBeLessThanOrEqual(0.3);
 });
 
 it('the advice of learn makes no value of a sample worse', () => {

@@ -10,14 +10,15 @@ const DATE = /^(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[-/.]\d\d?[-/.]\d{4}|\d{8})$/;
 const TIME_OF_DAY = /^\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[AaPp]M)?$/;
 
 /**
- * By pointer, suggests in which format a time is, or a date with a time of the day next to it. A time without a zone is
+ * By pointer, suggests in which format a time is that inference does not read, or a date with a time of the day next to it. A time without a zone is
  * assumed to be in UTC.
  */
 export function suggestFormats(
   fields: readonly RecordField[],
 ): ReadonlyMap<string, readonly Reading[]> {
   const clocks = fields.filter(({ values }) => areAll(values, TIME_OF_DAY));
-  const readings = fields.map((date) => {
+  const unread = fields.filter(({ kind }) => kind !== 'time' && kind !== 'epoch');
+  const readings = unread.map((date) => {
     const { pointer, values } = date;
     const [clock] = areAll(values, DATE)
       ? clocks.filter((one) => parentOf(one.pointer) === parentOf(pointer))

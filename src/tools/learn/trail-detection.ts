@@ -7,7 +7,7 @@ import { classesOf } from '../../inference/word-classes.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import { readAuditPage } from '../../mapping/event.ts';
 import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
-import { splitMemberName, wordsOfPointer } from '../../mapping/member-names.ts';
+import { splitMemberName } from '../../mapping/member-names.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
@@ -57,21 +57,30 @@ export function isCertainlyTrail(
   const countOf = (name: 'id' | 'occurredAt' | 'action' | 'outcome') =>
     events.filter((one) => one[name] !== null).length;
   const suggested = suggestFields(raw);
-  const hasTimes =
-    isMost(countOf('occurredAt')) ||
-    suggested.occurredAt.suggestions.some(
-      ({ confidence, fields: [field] }) => confidence >= CLEAR && isMost(field?.values.length ?? 0),
-    );
-  if (!hasTimes) return false;
+  /** The fields of most records, one of which is certainly that of an entry. */
+  const listCertain = (name: 'occurredAt' | 'action') => {
+    const confidences = new Map<string, number>();
+    for (const { confidence, fields } of suggested[name].suggestions)
+      for (const { pointer, values } of fields.slice(0, 1))
+        if (isMost(values.length)) confidences.set(pointer, confidence);
+    const sum = confidences.values().reduce((all, one) => all + one, 0);
+    return sum >= CERTAIN ? [...confidences.keys()] : [];
+  };
+  if (!isMost(countOf('occurredAt')) && listCertain('occurredAt').length === 0) return false;
   const isPlain = profileFields(raw).every(({ values }) => !values.map(String).some(isOpaque));
   if (isPlain && events.length > 1 && countOf('id') > 1 && countOf('outcome') > 0) return true;
-  if (!isMost(countOf('action'))) return false;
-  if (configured.action !== undefined) return true;
-  const actions = usedPointers(event.action, raw);
-  const isNamed = actions.some((pointer) => wordsOfPointer(pointer).split(' ').some(isForAction));
-  const isClear = suggested.action.chosen.some(({ confidence }) => confidence >= CLEAR);
+  const isRead = isMost(countOf('action'));
+  if (isRead && configured.action !== undefined) return true;
+  const certain = listCertain('action');
+  const actions = isRead ? [...usedPointers(event.action, raw), ...certain] : certain;
+  const isNamed = actions.some((pointer) => endOf(pointer).split(' ').some(isForAction));
   const list = wordsOf(records?.replace(/^.*\//, '/') ?? '');
-  return isNamed || (isClear && LIST_NAMES.strong.test(list));
+  return isNamed || (certain.length > 0 && LIST_NAMES.strong.test(list));
+}
+
+/** The words of the last two keys: `action type`. */
+function endOf(pointer: string): string {
+  return wordsOf(pointer.split('/').slice(-2).join('/'));
 }
 
 /** Whether a word names an action, and not how somebody logs in. */
@@ -79,8 +88,8 @@ function isForAction(word: string): boolean {
   return word !== 'method' && classesOf(word).includes('action');
 }
 
-/** From this confidence on, a field is certainly a time or an action. */
-const CLEAR = 0.9;
+/** From this confidence on, together, one of some fields is certainly a time or an action. */
+const CERTAIN = 0.9;
 
 /** Whether a text may be a credential, or a cursor. */
 export function isOpaque(text: string): boolean {

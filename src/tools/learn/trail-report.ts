@@ -1,4 +1,4 @@
-import { MODEL, type RankedField } from '../../inference/choose.ts';
+import { MODEL } from '../../inference/choose.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
@@ -82,11 +82,10 @@ function reportConstants(events: readonly AuditEvent[]): readonly string[] {
 
 /** Reports why a field is null, and contracts that may read it; of one that is read with doubts, what it may be instead. */
 function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] {
-  const { name, chosen, why, unread, suggestions: all } = entry;
+  const { name, why, unread, suggestions: all } = entry;
   const suggestions = show === showLength ? all.filter(hasOnlyWords) : all;
   const [first] = suggestions;
-  if (unread.length === 0 && why === undefined)
-    return first === undefined ? [] : reportDoubt(name, chosen, first, show);
+  if (unread.length === 0 && why === undefined) return reportDoubt(entry, show);
   const shown = unread
     .slice(0, MAX_UNREAD)
     .map(({ pointer, value }) => `${cut(pointer, 40)} ${show(pointer, value, 40)}`);
@@ -132,16 +131,21 @@ function reportUnmappedTexts(
 const CLEAR = 0.9;
 
 function reportDoubt(
-  name: string,
-  [chosen]: readonly RankedField[],
-  { fields: [next], confidence }: Suggestion,
+  { name, chosen, suggestions }: ExplainedEntry,
   show: ShowValue,
 ): readonly string[] {
-  if (chosen === undefined || next === undefined || chosen.confidence >= CLEAR) return [];
-  const { pointer, values } = next;
-  return formatSentence(
-    `  ${name} is read from ${chosen.pointer} with ${formatConfidence(chosen)}. If that is wrong, perhaps it is ${pointer} (${formatConfidence({ confidence })}), such as ${show(pointer, values[0], 40)}.`,
-  );
+  const [first] = chosen;
+  if (first === undefined || first.confidence >= CLEAR) return [];
+  const isChosen = (pointer: string) => chosen.some((one) => one.pointer === pointer);
+  for (const { confidence, fields } of suggestions)
+    for (const { pointer, values } of fields)
+      if (!isChosen(pointer)) {
+        const value = show(pointer, values[0], 40);
+        return formatSentence(
+          `  ${name} is read from ${first.pointer} with ${formatConfidence(first)}. If that is wrong, perhaps it is ${pointer} (${formatConfidence({ confidence })}), such as ${value}.`,
+        );
+      }
+  return [];
 }
 
 /** From this confidence on, a suggestion is more likely right than wrong. */
