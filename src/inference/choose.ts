@@ -129,9 +129,8 @@ function choose(
       raise(field.pointer, confidence);
       if (field === best.field || isSameName(entry, field, best.field)) ofBest += confidence;
     }
-    if (ofBest < certain) continue;
-    chosen.add(best.field.pointer);
     raise(best.field.pointer, ofBest);
+    if (ofBest >= certain) chosen.add(best.field.pointer);
   }
   const ranked = sorted.map(({ field: { pointer } }) => ({
     pointer,

@@ -7,6 +7,7 @@ import type {
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
+import { parentOf } from '../mapping/json-pointer.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import {
   CONTENT_RANGE,
@@ -18,7 +19,6 @@ import {
 import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
-import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
 import {
   BOUND,

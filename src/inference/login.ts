@@ -4,11 +4,11 @@ import {
   fillGaps,
   type LoginContract,
 } from '../mapping/contract.ts';
+import { parentOf } from '../mapping/json-pointer.ts';
 import { decodeJwtClaims, isExpiry } from '../mapping/login.ts';
 import { detectFormat, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { parentOf } from './classify-paths.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
 import { LOGIN_NAMES, PLAIN_TOKEN, QUALIFIED_TOKEN, UNUSABLE_TOKEN } from './vocabulary.ts';
 

@@ -1,10 +1,11 @@
+import { parentOf } from '../mapping/json-pointer.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
-import { parentOf } from './classify-paths.ts';
 import { profileFields } from './profile-fields.ts';
-import { EVENT_NAMES, LIST_NAMES } from './vocabulary.ts';
+import { LIST_NAMES } from './vocabulary.ts';
+import { classesOf, type WordClass } from './word-classes.ts';
 
 /** A node of a response body that may hold the records. */
 type BodyNode = {
@@ -83,8 +84,16 @@ function areGroups(items: readonly unknown[]): boolean {
   const own = members.filter(({ value }) => typeof value !== 'object');
   if (lists.length === 0 || !own.some(({ value, words }) => isTime(value, words)))
     return lists.length > 0;
-  const isAction = ({ words }: BodyNode) => EVENT_NAMES.action.some((name) => name.test(words));
+  const isAction = ({ words }: BodyNode) => {
+    const classes = words.split(' ').flatMap(classesOf);
+    return classes.includes('action') || (!words.includes(' ') && classes.some(isWeakAction));
+  };
   return !own.some(isAction) && lists.some(({ words }) => namesOf(words).has('strong'));
+}
+
+/** Whether a word alone may name an action: `type`, `message`. */
+function isWeakAction(meaning: WordClass): boolean {
+  return meaning === 'type' || meaning === 'name' || meaning === 'text';
 }
 
 /** Whether an object contains an array of objects. `depth` is the maximum number of keys on the path to it. */

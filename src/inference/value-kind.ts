@@ -10,11 +10,13 @@ const ADDRESS = new RegExp(
   'i',
 );
 
+/** Values of a `type` that only mean "audit record". */
+export const GENERIC_TYPE = /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s._-]?){1,4}$/i;
+
 /** Texts by their form. The first one that matches counts. */
 const FORMS = {
   JSON: /^[[{]/,
-  /** Values of a `type` that only mean "audit record". */
-  'record word': /^(?:(?:audit|event|log|record|entry|activity|item)s?[\s._-]?){1,4}$/i,
+  'record word': GENERIC_TYPE,
   word: /^[a-z]+$/,
   Word: /^[A-Z][a-z]+$/,
   CONSTANT: /^[A-Z]+(?:_[A-Z]+)*$/,

@@ -91,6 +91,11 @@ export function compilePointers(pointers: Pointers): PointerReader {
     : () => null;
 }
 
+/** A pointer, or a path, without its last token. Empty if there is no slash. */
+export function parentOf(pointer: string): string {
+  return pointer.slice(0, Math.max(pointer.lastIndexOf('/'), 0));
+}
+
 /** Whether an entry has only pointers: no map, no format, no header. */
 export function isPointers(entry: Pointers | object): entry is Pointers {
   return entry === null || typeof entry === 'string' || Array.isArray(entry);

@@ -8,6 +8,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { readAuditPage } from '../../src/mapping/event.ts';
+import { memberAt } from '../../src/mapping/read-entry.ts';
 import { FIELDS, learnContract, withoutDefaults } from '../../src/tools/learn/learn-contract.ts';
 import { formatReport } from '../../src/tools/learn/report.ts';
 import type { UpstreamResponse } from '../../src/upstream/types.ts';
@@ -172,9 +173,9 @@ describe('keytrail learn', () => {
     });
     const rows = stderr.split('\n').map((line) => line.trim().split(/ {2,}/));
     const time = '2026-11-21T00:00:00.000Z';
-    expect(rows).toContainEqual(['field', 'read from', 'record 1', 'record 2']);
-    expect(rows).toContainEqual(['occurredAt', '/time', time, time]);
-    expect(rows).toContainEqual(['actor.name', '/user/email', '-', 'ann']);
+    expect(rows).toContainEqual(['field', 'read from', 'certain', 'record 1', 'record 2']);
+    expect(rows).toContainEqual(['occurredAt', '/time', '0.99', time, time]);
+    expect(rows).toContainEqual(['actor.name', '/user/email', '0.99', '-', 'ann']);
     expect(stderr).toContain(
       'Check these, which are the same in every record: occurredAt, action.\n',
     );
@@ -258,20 +259,18 @@ describe('keytrail learn', () => {
     expect(readyLines(stderr)).toEqual([]);
   });
 
-  it('lists fields outside of the records that it does not read, escaped', async () => {
+  it('lists fields outside of the records that may be a total, a flag or a cursor, escaped', async () => {
     const records = [{ id: 1, time: '2026-11-20T10:00:00Z', action: 'x' }];
     const file = await save('envelope.json', {
       records,
-      bestand: 57,
-      'a\u001b': 'b\u001b',
-      total: 1,
+      ...{ bestand: 57, 'a\u001b': true, total: 1 },
+      ...{ success: true, motto: 'b\u001b', pageLimit: 100, status: 200, self: '/a?page=100' },
     });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
     const { stderr } = learning.output;
-    expect(stderr).toContain('Outside of the records, not read: /bestand 57,');
+    expect(stderr).toContain('Outside of the records, not read: /bestand 57, /a\\u001b true. If');
     expect(stderr).not.toContain('\u001b');
-    expect(stderr).not.toContain('/total 1');
   });
 
   it('suggests where the access token is, by the lengths of texts, and reads it with that line', async () => {
@@ -321,7 +320,7 @@ describe('keytrail learn', () => {
     expect(JSON.parse(learning.output.stdout).audit.total).toEqual({ header: 'x-total' });
   });
 
-  it('suggests a line for every field that is null, the best first, and none for what is not there', async () => {
+  it('suggests a line with its confidence for a field that is null, and none for what is not there', async () => {
     const file = await save('rows.json', { rows: ROWS });
     await using learning = keytrailInProcess(['learn', '--from', file]);
     expect(await learning.status).toBe(0);
@@ -335,14 +334,54 @@ describe('keytrail learn', () => {
           },
         },
       },
-      { audit: { event: { target: { name: '/On' } } } },
     ]);
-    expect(stderr).toContain('{"audit": {"event": {"id": "/Nr"}}}  8\n');
+    expect(stderr).toContain(
+      'id is null: 0.59, not certain enough. If this is right, add it to the contract:\n    {"audit": {"event": {"id": "/Nr"}}}  0.59  8\n',
+    );
     expect(stderr).toContain('and replace UTC by the zone of the service');
     expect(stderr).toContain('outcome is null: no field');
-    expect(stderr).toContain('\n      20.11.2026 16:07\n');
+    expect(stderr).toContain('\n      0.99  20.11.2026 16:07\n');
     const isText = (line: string) => !line.startsWith('    {');
     expect(stderr.split('\n').filter((line) => line.length > 100 && isText(line))).toEqual([]);
+  });
+
+  it.each(samplesOf('audit'))(
+    'says of $name how certain each line is, and "perhaps" if it is less than 0.5',
+    ({ response }) => {
+      const { contract, kinds } = learnContract([response]);
+      const report = formatReport([{ name: 'x', response }], kinds, contract, {});
+      const isNull = (section: string) => /^[\w.]+ is null/.test(section);
+      const ofEvent = report.slice(
+        report.indexOf('The first records'),
+        report.indexOf('  Not mapped'),
+      );
+      for (const section of ofEvent.split(/^ {2}(?=[\w.]+ is )/m).filter(isNull)) {
+        const confidences = [...section.matchAll(/\}(?: {2,}|\n {6})(0\.\d\d) {2}/g)].map(
+          ([, one]) => Number(one),
+        );
+        const lines = readyLines(section);
+        expect(confidences).toHaveLength(lines.length);
+        expect(confidences).toEqual(confidences.toSorted((a, b) => b - a));
+        const [first = 1] = confidences;
+        expect(/perhaps/i.test(section)).toBe(first < 0.5);
+        const [, name = ''] = /^([\w.]+) is null/.exec(section) ?? [];
+        for (const { audit } of lines) expect(memberAt(audit.event, name)).toBeDefined();
+      }
+      const doubts = [...ofEvent.matchAll(/ is read from \S+ with (0\.\d\d)/g)];
+      for (const [, confidence] of doubts) expect(Number(confidence)).toBeLessThanOrEqual(0.9);
+    },
+  );
+
+  it('suggests a line for each part of a party, also if another part was found', async () => {
+    const { response } = samplesOf('audit').find(({ name }) => name === 'linode') ?? {};
+    const file = await save('parts.json', response?.body);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { stdout, stderr } = learning.output;
+    expect(JSON.parse(stdout).audit.event.target).toEqual({ identifier: '/entity/id' });
+    const lines = readyLines(stderr).map(({ audit }) => audit.event.target);
+    expect(lines).toContainEqual({ name: '/entity/label' });
+    expect(lines).toContainEqual({ type: '/entity/type' });
   });
 
   it('tests a contract: reads by it, completes it, and has no advice for what it configures', async () => {
@@ -357,7 +396,7 @@ describe('keytrail learn', () => {
       records: '/rows',
       event: { id: '/Nr', action: '/Verb', actor: { name: '/Who' }, target: { name: null } },
     });
-    expect(stderr).toMatch(/^ {2}id {2,}\/Nr {2,}8 {2,}7$/m);
+    expect(stderr).toMatch(/^ {2}id {2,}\/Nr {2,}- {2,}8 {2,}7$/m);
     expect(stderr).toContain('target is null: the pointer in the contract leads to no value.\n');
     expect(readyLines(stderr).map((line) => Object.keys(line.audit.event))).toEqual([
       ['occurredAt'],
@@ -400,8 +439,8 @@ describe('keytrail learn', () => {
       .map((line) => line.audit.event.outcome)
       .filter((outcome) => outcome !== undefined);
     expect(outcomes).toEqual([
-      { at: '/failed', map: { false: 'SUCCESS', true: 'FAILURE' } },
       { at: '/result', map: { nok: 'FAILURE' } },
+      { at: '/failed', map: { false: 'SUCCESS', true: 'FAILURE' } },
     ]);
     const contract = await save('outcome.contract.json', {
       audit: { event: { outcome: { at: '/result', map: { ok: 'SUCCESS' } } } },

@@ -963,8 +963,7 @@ describe('C7: learn', () => {
     const { stderr } = await learn({ events: records, found: 57, note: 'by night' });
     for (const shown of ['e1', 'key.delete', 'ann', '/colour      red', '/found 57'])
       expect(stderr).toContain(shown);
-    expect(stderr).toContain('/note (8 characters)');
-    expect(stderr).not.toContain('CANARY');
+    expect(stderr).not.toMatch(/CANARY|by night/);
   });
 
   it('shows the values of the trail that it requests itself', async () => {

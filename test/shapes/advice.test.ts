@@ -1,21 +1,19 @@
 import { expect, it } from 'vitest';
 import { adviseAll } from './advice.ts';
 
-const advised = (await adviseAll()).filter(({ verified }) => verified);
+const advised = await adviseAll();
 const describe = ({ name, after, contract }: (typeof advised)[number]) =>
   `${name}: ${after.join('; ')} with ${JSON.stringify(contract)}`;
 
-it('a program that follows the advice of learn reads at least 40 % of the samples that are not read without', () => {
+it('a program that follows the advice of learn reads at least 70 % of the samples that are not read without', () => {
   const incomplete = advised.filter(({ before }) => before.length > 0);
   const rest = incomplete.filter(({ after }) => after.length > 0);
   expect(incomplete.length).toBeGreaterThan(0);
-  expect(rest.length / incomplete.length, rest.map(describe).join('\n')).toBeLessThanOrEqual(0.6);
+  expect(rest.length / incomplete.length, rest.map(describe).join('\n')).toBeLessThanOrEqual(0.3);
 });
 
-it('the advice of learn breaks at most 5 % of the samples that are read without', () => {
-  const complete = advised.filter(({ before }) => before.length === 0);
-  const broken = complete.filter(({ after }) => after.length > 0);
-  expect(broken.length / complete.length, broken.map(describe).join('\n')).toBeLessThanOrEqual(
-    0.05,
-  );
+it('the advice of learn makes no value of a sample worse', () => {
+  const isNew = (miss: string, before: readonly string[]) => !before.includes(miss);
+  const worse = advised.filter(({ before, after }) => after.some((miss) => isNew(miss, before)));
+  expect(worse.map(describe)).toEqual([]);
 });

@@ -82,12 +82,12 @@ async function followAdvice({ response }: Sample, folder: string): Promise<Confi
   return parsed.contract;
 }
 
-/** The first contract after each line that says that a field is null. Example values follow it in its line. */
+/** The first contract after each line that says that a field is null, unless it says "perhaps". Example values follow it. */
 function firstLines(report: string): readonly object[] {
   const sections = report.split(/^ *[\w.]+ is null/m).slice(1);
   return sections.flatMap((section) => {
-    const line = /^ *(\{".*)$/m.exec(section)?.[1];
-    return line === undefined ? [] : [parseStart(line)];
+    const [, sentence = '', line] = /^([\s\S]*?)^ *(\{".*)$/m.exec(section) ?? [];
+    return line === undefined || /\bperhaps\b/i.test(sentence) ? [] : [parseStart(line)];
   });
 }
 

@@ -1,9 +1,11 @@
+import type { RankedField } from '../../inference/choose.ts';
 import { EVENT_ENTRIES, usedPointers } from '../../inference/event-entries.ts';
 import type { EventContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
 import { WIDTH, wrap } from '../../util/wrap.ts';
 import { cut, type ShowValue } from '../show-value.ts';
+import type { ExplainedEntry } from './explain-entries.ts';
 
 /** Of a line to copy, and of lines that continue another. */
 const INDENT = '    ';
@@ -13,10 +15,10 @@ const MAX_POINTER = 44;
 const VALUE = 24;
 
 /** Suggestions per entry. */
-export const MAX_SUGGESTIONS = 3;
+const MAX_SUGGESTIONS = 3;
 
 /** In fewer columns than this, what a line reads is in the next line. */
-const MIN_DESCRIPTION = 16;
+const MIN_DESCRIPTION = 22;
 
 /** A contract to add. */
 export type ReadyLine = {
@@ -28,6 +30,11 @@ export type ReadyLine = {
 /** Formats a sentence in lines of at most 100 columns. */
 export function formatSentence(text: string, indent = INDENT): readonly string[] {
   return wrap(escapeUnprintable(text), indent);
+}
+
+/** Formats how certain a choice is. Only what is read by a contract is entirely certain. */
+export function formatConfidence({ confidence }: Pick<RankedField, 'confidence'>): string {
+  return Math.min(confidence, 0.99).toFixed(2);
 }
 
 /** Formats where an entry is read from. */
@@ -64,29 +71,34 @@ export function formatContract(contract: unknown): string {
 }
 
 /**
- * Formats the values of the first records: a row per field of an event, with the pointer that it is read from. As many
- * records are shown as fit in 100 columns, three at most.
+ * Formats the values of the first records: a row per field of an event, with the pointers that it is read from, and the
+ * confidence of inference in the first. As many records are shown as fit in 100 columns, three at most.
  */
 export function formatTable(
   events: readonly AuditEvent[],
   contract: EventContract,
+  entries: readonly ExplainedEntry[],
   show: ShowValue,
 ): readonly string[] {
   const records = events.map(({ raw }) => raw);
+  const chosenOf = new Map(entries.map(({ name, chosen }) => [name, chosen]));
   const rows = EVENT_ENTRIES.map(({ name, read, entryOf }) => {
     const pointers = usedPointers(entryOf(contract), records);
     const cells = events.slice(0, 3).map((event) => {
       const value = read(event);
       return value === null ? '-' : show(pointers[0] ?? '', value, VALUE);
     });
-    return [name, cut(pointers.join(', ') || '-', MAX_POINTER), ...cells];
+    const first = chosenOf.get(name)?.find(({ pointer }) => pointer === pointers[0]);
+    const certain = first === undefined ? '-' : formatConfidence(first);
+    return [name, cut(pointers.join(', also ') || '-', MAX_POINTER), certain, ...cells];
   });
-  const lines = [['field', 'read from', 'record 1', 'record 2', 'record 3'], ...rows];
-  const [name = 0, from = 0] = [0, 1].map((column) =>
+  const lines = [['field', 'read from', 'certain', 'record 1', 'record 2', 'record 3'], ...rows];
+  const widths = [0, 1, 2].map((column) =>
     Math.max(...lines.map((cells) => cells[column]?.length ?? 0)),
   );
-  const fitting = Math.floor((WIDTH - 4 - name - from) / (2 + VALUE));
-  const widths = [name, from, ...Array<number>(Math.min(3, events.length, fitting)).fill(VALUE)];
+  const taken = widths.reduce((sum, width) => sum + width + 2, 0);
+  const fitting = Math.floor((WIDTH - taken) / (2 + VALUE));
+  widths.push(...Array<number>(Math.min(3, events.length, fitting)).fill(VALUE));
   return lines.map((cells) =>
     `  ${widths.map((width, column) => cells[column]?.padEnd(width)).join('  ')}`.trimEnd(),
   );

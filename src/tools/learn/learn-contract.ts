@@ -8,6 +8,7 @@ import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
+import { suggestAccessToken } from './suggest-login.ts';
 import { isCertainlyTrail } from './trail-detection.ts';
 
 /** A page of the audit trail, or the response to a login; null if it is neither. */
@@ -57,7 +58,7 @@ type Completed = ReturnType<typeof completeContract>;
 
 /**
  * Detects what a response is. With an access token and a list of objects, it is an audit trail if these have times, and
- * the contract does not specify the token.
+ * the contract does not specify the token. No body is an empty trail, unless a header may be the token.
  */
 function kindOf(
   response: UpstreamResponse,
@@ -67,6 +68,8 @@ function kindOf(
   const hasToken = typeof readSource(login.accessToken, response) === 'string';
   const hasRecords = recordsAt(audit.records, response.body) !== null;
   if (hasToken && (configured.login?.accessToken !== undefined || !hasRecords)) return 'login';
+  const isOfHeaders = response.body === null && suggestAccessToken(response).length > 0;
+  if (isOfHeaders && !hasToken) return null;
   if (hasRecords && (!hasToken || audit.event.occurredAt !== null)) return 'audit';
   return hasToken ? 'login' : null;
 }

@@ -69,7 +69,7 @@ function reportLogin(
     ...row('expires', expires?.at ?? null),
     '',
     ...(refreshToken === null ? advise('refreshToken', suggestRefreshToken(response)) : []),
-    ...(expires === null ? advise('expires', suggestExpiry(response)) : []),
+    ...(expires === null ? adviseExpiry(suggestExpiry(response)) : []),
   ];
 }
 
@@ -106,6 +106,14 @@ const MISSING_HEADER =
 function isMissingHeader(source: Source, { headers }: UpstreamResponse): boolean {
   const isHeader = source !== null && typeof source === 'object' && 'header' in source;
   return isHeader && headers[source.header.toLowerCase()] === undefined;
+}
+
+/** An expiry in the wrong zone is wrong by hours. */
+function adviseExpiry(lines: readonly ReadyLine[]): readonly string[] {
+  const isAssumed = lines.some(({ contract }) => JSON.stringify(contract).includes('"zone"'));
+  if (!isAssumed) return advise('expires', lines);
+  const sentence = `  expires is null. Perhaps one is right: then add it to the contract, and replace UTC by the zone of the service:`;
+  return [...formatSentence(sentence), ...formatReadyLines(lines)];
 }
 
 function advise(

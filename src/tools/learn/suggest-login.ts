@@ -1,6 +1,7 @@
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { LoginContract, Source } from '../../mapping/contract.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
+import { parseTime } from '../../mapping/time.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength } from '../show-value.ts';
 import { formatSource, type ReadyLine } from './format.ts';
@@ -46,7 +47,12 @@ export function suggestAccessToken(response: UpstreamResponse): readonly ReadyLi
 }
 
 function rankOf({ source, words, text }: LoginText): number {
-  if (OTHER_NAMES.test(words) || /\s/.test(text.replace(/^Bearer /i, ''))) return -1;
+  if (
+    OTHER_NAMES.test(words) ||
+    parseTime(text) !== null ||
+    /\s/.test(text.replace(/^Bearer /i, ''))
+  )
+    return -1;
   const name = TOKEN_NAMES.test(words) ? 3 : WEAK_TOKEN_NAMES.test(words) ? 2 : 0;
   if (typeof source === 'object' && name === 0) return -1;
   return name + (JWT.test(text) ? 2 : OPAQUE.test(text) ? 1 : 0);

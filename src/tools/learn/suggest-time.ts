@@ -1,50 +1,43 @@
-import { parentOf } from '../../inference/classify-paths.ts';
+import type { RecordField } from '../../inference/record-fields.ts';
 import type { FormattedTime } from '../../mapping/contract.ts';
+import { parentOf } from '../../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../../mapping/time.ts';
 import { compileTimePattern } from '../../util/time-pattern.ts';
-import { areAll, type Candidate, type Suggestion } from './candidates.ts';
+import type { Reading } from './suggest-fields.ts';
 
 /** A date or a time alone: each is half of an instant. */
 const DATE = /^(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[-/.]\d\d?[-/.]\d{4}|\d{8})$/;
 const TIME_OF_DAY = /^\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[AaPp]M)?$/;
 
 /**
- * Suggests where and in which format the time of the event is: in one field, or in one with the date and one next to it
- * with the time of the day. A time without a zone is assumed to be in UTC. The names decide among several, and times of
- * another event (`updated at`, `expires`) come last.
+ * By pointer, suggests in which format a time is that inference does not read, or a date with a time of the day next to it. A time without a zone is
+ * assumed to be in UTC.
  */
-export function suggestTime(candidates: readonly Candidate[]): readonly Suggestion[] {
-  const single = candidates.map((field) => ({
-    ...{ rank: rankOf(field), fields: [field], values: field.values },
-    source: { at: field.pointer },
-  }));
-  const dates = candidates.filter((field) => areAll(field, DATE));
-  const times = candidates.filter((field) => areAll(field, TIME_OF_DAY));
-  const joined = dates.flatMap((date) =>
-    times
-      .filter(({ pointer }) => parentOf(pointer) === parentOf(date.pointer))
-      .map((time) => ({
-        rank: Math.min(rankOf(date), rankOf(time)) - 1,
-        fields: [date, time],
-        values: date.texts.map((text, index) => `${text} ${time.texts[index]}`),
-        source: { at: [date.pointer, time.pointer], join: ' ' },
-      })),
-  );
-  return [...single, ...joined]
-    .sort((a, b) => a.rank - b.rank)
-    .flatMap(({ fields, values, source }) =>
-      detectFormats(values).map((format) => ({
-        contract: { occurredAt: format === null ? source.at : { ...source, ...format } },
-        fields,
-      })),
+export function suggestFormats(
+  fields: readonly RecordField[],
+): ReadonlyMap<string, readonly Reading[]> {
+  const clocks = fields.filter(({ values }) => areAll(values, TIME_OF_DAY));
+  const unread = fields.filter(({ kind }) => kind !== 'time' && kind !== 'epoch');
+  const readings = unread.map((date) => {
+    const { pointer, values } = date;
+    const [clock] = areAll(values, DATE)
+      ? clocks.filter((one) => parentOf(one.pointer) === parentOf(pointer))
+      : [];
+    const texts = values.map((value, index) => (clock ? `${value} ${clock.values[index]}` : value));
+    const source = clock ? { at: [pointer, clock.pointer], join: ' ' } : { at: pointer };
+    const all = detectFormats(texts).map(
+      (format): Reading => ({
+        entry: format === null ? pointer : { ...source, ...format },
+        fields: clock ? [date, clock] : [date],
+      }),
     );
+    return [pointer, all] as const;
+  });
+  return new Map(readings.filter(([, all]) => all.length > 0));
 }
 
-function rankOf({ meaning, depth }: Candidate): number {
-  const { ranks, isOtherTime, isInParty, isExcluded } = meaning;
-  const named = ranks.occurredAt < 0 ? 10 : ranks.occurredAt;
-  const other = isExcluded || isInParty ? 40 : isOtherTime ? 20 : 0;
-  return named + other + depth / 10;
+function areAll(values: readonly unknown[], pattern: RegExp): boolean {
+  return values.every((value) => pattern.test(String(value)));
 }
 
 const parseIsoInUtc = compileTime({ as: 'iso8601', zone: 'UTC' });

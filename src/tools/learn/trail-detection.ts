@@ -1,16 +1,17 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { usedPointers } from '../../inference/event-entries.ts';
-import { FIRST_WEAK_PATTERN, LIST_NAMES } from '../../inference/vocabulary.ts';
+import { profileFields } from '../../inference/profile-fields.ts';
+import { LIST_NAMES } from '../../inference/vocabulary.ts';
+import { classesOf } from '../../inference/word-classes.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import { readAuditPage } from '../../mapping/event.ts';
 import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
-import { isLocalTime, parseTime } from '../../mapping/time.ts';
+import { parseTime } from '../../mapping/time.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { type Candidate, listCandidates } from './candidates.ts';
-import { VERBS } from './suggest-event.ts';
+import { suggestFields } from './suggest-fields.ts';
 
 /** Words in the names of what surrounds a list in the response to a login. */
 const LOGIN_WORDS =
@@ -52,29 +53,46 @@ export function isCertainlyTrail(
   );
   if (isOfLogin || LOGIN_WORDS.test(wordsOf(records ?? ''))) return false;
   const raw = events.map((one) => one.raw);
-  const fields = listCandidates(raw);
   const isMost = (count: number) => count * 2 >= events.length;
   const countOf = (name: 'id' | 'occurredAt' | 'action' | 'outcome') =>
     events.filter((one) => one[name] !== null).length;
-  const hasTimes =
-    isMost(countOf('occurredAt')) ||
-    fields.some((field) => isTime(field) && isMost(field.texts.length));
-  if (!hasTimes) return false;
-  const isPlain = fields.every(({ texts }) => texts.every((text) => !isOpaque(text)));
+  const suggested = suggestFields(raw);
+  /** The fields of most records, one of which is certainly that of an entry. */
+  const listCertain = (name: 'occurredAt' | 'action') => {
+    const confidences = new Map<string, number>();
+    for (const { confidence, fields } of suggested[name].suggestions)
+      for (const { pointer, values } of fields.slice(0, 1))
+        if (isMost(values.length)) confidences.set(pointer, confidence);
+    const sum = confidences.values().reduce((all, one) => all + one, 0);
+    return sum >= CERTAIN ? [...confidences.keys()] : [];
+  };
+  if (!isMost(countOf('occurredAt')) && listCertain('occurredAt').length === 0) return false;
+  const isPlain = profileFields(raw).every(({ values }) => !values.map(String).some(isOpaque));
   if (isPlain && events.length > 1 && countOf('id') > 1 && countOf('outcome') > 0) return true;
-  if (!isMost(countOf('action'))) return false;
-  if (configured.action !== undefined) return true;
-  const actions = usedPointers(event.action, raw);
-  const isNamed = fields.some(
-    ({ pointer, meaning: { ranks } }) =>
-      actions.includes(pointer) && ranks.action >= 0 && ranks.action < FIRST_WEAK_PATTERN.action,
-  );
-  const verbs = events.filter(({ action }) => VERBS.test(action?.replace(/[_\W]+/g, ' ') ?? ''));
+  const isRead = isMost(countOf('action'));
+  if (isRead && configured.action !== undefined) return true;
+  const certain = listCertain('action');
+  const actions = isRead ? [...usedPointers(event.action, raw), ...certain] : certain;
+  const isNamed = actions.some((pointer) => endOf(pointer).split(' ').some(isForAction));
   const list = wordsOf(records?.replace(/^.*\//, '/') ?? '');
-  return isNamed || (isMost(verbs.length) && LIST_NAMES.strong.test(list));
+  return isNamed || (certain.length > 0 && LIST_NAMES.strong.test(list));
 }
 
-function isOpaque(text: string): boolean {
+/** The words of the last two keys: `action type`. */
+function endOf(pointer: string): string {
+  return wordsOf(pointer.split('/').slice(-2).join('/'));
+}
+
+/** Whether a word names an action, and not how somebody logs in. */
+function isForAction(word: string): boolean {
+  return word !== 'method' && classesOf(word).includes('action');
+}
+
+/** From this confidence on, together, one of some fields is certainly a time or an action. */
+const CERTAIN = 0.9;
+
+/** Whether a text may be a credential, or a cursor. */
+export function isOpaque(text: string): boolean {
   return OPAQUE.test(text) && parseTime(text) === null;
 }
 
@@ -83,10 +101,4 @@ function wordsOf(pointer: string): string {
     .split('/')
     .map((token) => splitMemberName(token).words)
     .join(' ');
-}
-
-function isTime({ meaning, values }: Candidate): boolean {
-  const { ranks, isOtherTime, isExcluded } = meaning;
-  if (ranks.occurredAt < 0 || isOtherTime || isExcluded) return false;
-  return values.every((value) => parseTime(value) !== null || isLocalTime(String(value)));
 }

@@ -1,15 +1,26 @@
+import { MODEL } from '../../inference/choose.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
+import { profileFields } from '../../inference/profile-fields.ts';
 import type { AuditContract, ConfiguredContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent, AuditPage } from '../../mapping/event.ts';
+import { wordsOfPointer } from '../../mapping/member-names.ts';
+import { parseTime } from '../../mapping/time.ts';
+import { isCount, parseOutcome } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { cut, type ShowValue, showLength, showValue } from '../show-value.ts';
-import { listCandidates, type Suggestion } from './candidates.ts';
-import { explainNulls, type NullField } from './explain-nulls.ts';
-import { formatReadyLines, formatSentence, formatSource, formatTable } from './format.ts';
+import { type ExplainedEntry, explainEntries } from './explain-entries.ts';
+import {
+  formatConfidence,
+  formatReadyLines,
+  formatSentence,
+  formatSource,
+  formatTable,
+} from './format.ts';
 import type { NamedResponse } from './report.ts';
-import { isCertainlyTrail, readSample } from './trail-detection.ts';
+import type { Suggestion } from './suggest-fields.ts';
+import { isCertainlyTrail, isOpaque, readSample } from './trail-detection.ts';
 
 /** Fields in the list of those that are not mapped, and values in that of those that are not understood. */
 const MAX_UNMAPPED = 40;
@@ -27,6 +38,7 @@ export function reportTrail(
   const samples = responses.map(({ response }) => readSample(response, audit));
   const pages = samples.map(({ page }) => page);
   const events = samples.flatMap((sample) => sample.events);
+  const entries = explainEntries(events, audit.event, configured);
   const uncertain = responses.find(
     ({ response, isRequested = false }) =>
       !isRequested && !isCertainlyTrail(response, audit, configured),
@@ -39,16 +51,16 @@ export function reportTrail(
           ...(uncertain === undefined ? [] : formatSentence(onlyLengths(uncertain.name), '  ')),
           'The first records, as mapped:',
           '',
-          ...formatTable(events, audit.event, show),
+          ...formatTable(events, audit.event, entries, show),
           '',
           ...reportConstants(events),
-          ...explainNulls(events, audit.event, configured).flatMap((field) =>
-            reportNull(field, show),
-          ),
+          ...entries.flatMap((entry) => reportEntry(entry, show)),
           ...reportUnmapped(events, audit, show),
         ]),
     ...reportList(pages, audit),
-    ...responses.slice(0, 1).flatMap(({ response }) => reportEnvelope(response, audit, show)),
+    ...responses
+      .slice(0, 1)
+      .flatMap(({ response }) => reportEnvelope(response, pages[0]?.length ?? 0, audit, show)),
     ...listNext(pages, audit, responses[0]?.url).flatMap((line) => formatSentence(`  ${line}`)),
   ];
 }
@@ -68,37 +80,76 @@ function reportConstants(events: readonly AuditEvent[]): readonly string[] {
   return formatSentence(`  Check these, which are the same in every record: ${names}.`);
 }
 
-/** Reports why a field is null, and contracts that may read it. */
-function reportNull(
-  { name, why, unread, suggestions: all }: NullField,
-  show: ShowValue,
-): readonly string[] {
+/** Reports why a field is null, and contracts that may read it; of one that is read with doubts, what it may be instead. */
+function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] {
+  const { name, why, unread, suggestions: all } = entry;
+  const suggestions = show === showLength ? all.filter(hasOnlyWords) : all;
+  const [first] = suggestions;
+  if (unread.length === 0 && why === undefined) return reportDoubt(entry, show);
   const shown = unread
     .slice(0, MAX_UNREAD)
     .map(({ pointer, value }) => `${cut(pointer, 40)} ${show(pointer, value, 40)}`);
   const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
-  const sentence =
-    unread.length === 0
-      ? `  ${name} is null: ${why}.`
-      : `  ${name} is null, because these values are not understood: ${shown.join(', ')}${more}.`;
-  const suggestions = show === showLength ? all.filter(hasOnlyWords) : all;
-  const [first] = suggestions;
+  const values = `because these values are not understood: ${shown.join(', ')}${more}`;
+  const isUncertain = first !== undefined && first.confidence < MODEL.certain;
+  const reason = isUncertain ? `${formatConfidence(first)}, not certain enough` : why;
+  const sentence = `  ${name} is null${unread.length > 0 ? `, ${values}` : `: ${reason}`}.`;
   if (first === undefined) return formatSentence(sentence);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
   const assumption = isAssumed ? ', and replace UTC by the zone of the service' : '';
-  const unmapped = first.unmapped?.map((text) => show('', text, 40)).join(', ') ?? '';
+  const one = suggestions.length === 1 ? 'this' : 'one';
+  const isLikely = Number(formatConfidence(first)) >= LIKELY;
+  const start = isLikely ? `If ${one} is right,` : `Perhaps ${one} is right: then`;
   return [
-    ...formatSentence(`${sentence} If one is right, add it to the contract${assumption}:`),
+    ...formatSentence(`${sentence} ${start} add it to the contract${assumption}:`),
     ...formatReadyLines(
-      suggestions.map(({ contract, fields }) => ({
+      suggestions.map(({ contract, fields, confidence }) => ({
         contract: { audit: { event: contract } },
         describe: (width) =>
-          fields.map(({ pointer, values }) => show(pointer, values[0], width)).join(', '),
+          `${formatConfidence({ confidence })}  ${fields.map(({ pointer, values }) => show(pointer, values[0], width)).join(', ')}`,
       })),
     ),
-    ...(unmapped === '' ? [] : formatSentence(`    Not in the map: ${unmapped}.`)),
+    ...reportUnmappedTexts(first, show),
   ];
 }
+
+/** Names the texts that a suggested map does not have. */
+function reportUnmappedTexts(
+  { contract: { outcome }, fields }: Suggestion,
+  show: ShowValue,
+): readonly string[] {
+  const { map } = Object(outcome);
+  const texts = map === undefined ? [] : fields.flatMap(({ values }) => values.map(String));
+  const unmapped = [...new Set(texts)].filter((text) => !Object.hasOwn(map, text));
+  if (unmapped.length === 0) return [];
+  return formatSentence(
+    `    Not in the map: ${unmapped.map((text) => show('', text, 40)).join(', ')}.`,
+  );
+}
+
+/** Names the next candidate of an entry that is read with less confidence than this. */
+const CLEAR = 0.9;
+
+function reportDoubt(
+  { name, chosen, suggestions }: ExplainedEntry,
+  show: ShowValue,
+): readonly string[] {
+  const [first] = chosen;
+  if (first === undefined || first.confidence >= CLEAR) return [];
+  const isChosen = (pointer: string) => chosen.some((one) => one.pointer === pointer);
+  for (const { confidence, fields } of suggestions)
+    for (const { pointer, values } of fields)
+      if (!isChosen(pointer)) {
+        const value = show(pointer, values[0], 40);
+        return formatSentence(
+          `  ${name} is read from ${first.pointer} with ${formatConfidence(first)}. If that is wrong, perhaps it is ${pointer} (${formatConfidence({ confidence })}), such as ${value}.`,
+        );
+      }
+  return [];
+}
+
+/** From this confidence on, a suggestion is more likely right than wrong. */
+const LIKELY = 0.5;
 
 /** Whether the keys of a suggested map are words for an outcome: other values are not shown. */
 function hasOnlyWords({ contract: { outcome } }: Suggestion): boolean {
@@ -114,8 +165,8 @@ function reportUnmapped(
   show: ShowValue,
 ): readonly string[] {
   const mapped = readPointers(event);
-  const unmapped = listCandidates(events.map(({ raw }) => raw))
-    .filter(({ pointer }) => !mapped.includes(pointer))
+  const unmapped = profileFields(events.map(({ raw }) => raw))
+    .filter(({ pointer }) => pointer !== '' && !mapped.includes(pointer))
     .map(({ pointer, values }) => ({ pointer, shown: cut(pointer, 60), value: values[0] }));
   if (unmapped.length === 0) return [];
   const listed = unmapped.slice(0, MAX_UNMAPPED);
@@ -145,17 +196,19 @@ function reportList(
 }
 
 /**
- * Lists fields outside of the records that no entry reads: one may be a total, a flag or a cursor with another name. Of
- * texts only the length, as one of them may be a credential.
+ * Lists fields outside of the records that no entry reads, and that may be a total, a flag or a cursor with another name.
+ * Of texts only the length, as one of them may be a credential.
  */
 function reportEnvelope(
   { body }: UpstreamResponse,
+  length: number,
   { records, total, paging }: AuditContract,
   show: ShowValue,
 ): readonly string[] {
   const read = [total, paging.next, paging.more, paging.position, paging.pages].flat();
   const unread = listEnvelopeFields(body, records)
     .filter(({ pointer, kinds }) => pointer !== '' && kinds.size === 0 && !read.includes(pointer))
+    .filter(({ pointer, value }) => mayBePaging(wordsOfPointer(pointer), value, length))
     .slice(0, MAX_UNREAD)
     .map(({ pointer, value }) => {
       const showOne = typeof value === 'string' ? showLength : show;
@@ -165,6 +218,17 @@ function reportEnvelope(
   return formatSentence(
     `  Outside of the records, not read: ${unread.join(', ')}. If one of these is a total, a flag for more pages or a cursor, set audit.total, audit.paging.more or audit.paging.next.`,
   );
+}
+
+/** Names of what describes the request, the response or another page. */
+const NO_PAGING =
+  /\b(?:id|status|code|version|limit|size|max|self|first|prev|previous|current|request|trace|correlation|etag)\b/;
+
+/** Whether a field may be a total, which is larger than the page; a flag, unless it is one of success; or a cursor. */
+function mayBePaging(words: string, value: unknown, length: number): boolean {
+  if (NO_PAGING.test(words) || parseTime(value) !== null) return false;
+  if (typeof value === 'boolean') return parseOutcome(words) === null;
+  return isCount(value) ? Number(value) > length : isOpaque(String(value));
 }
 
 /** Names what to set if the service has more pages, which Keytrail cannot request or may lose records of. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { classifyField } from '../../inference/classify-paths.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
+import { classesOf } from '../../inference/word-classes.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import { memoize } from '../../util/memoize.ts';
@@ -55,15 +55,10 @@ function hasFormOfData(key: string): boolean {
 
 /** Whether inference knows a word of a key. */
 const isKnown = memoize((key) => {
-  const { pointerToken, words } = splitMemberName(key);
-  const field = { pointer: `/${pointerToken}`, path: words, depth: 1, values: [], records: [] };
-  const { ranks, party, isExcluded, isOtherTime, isOtherAddress } = classifyField(field).meaning;
-  const { ipAddress: _, ...others } = ranks; // any name may be that of an address
-  const isInEvent = party !== null || Object.values(others).some((rank) => rank >= 0);
+  const { words } = splitMemberName(key);
   const [inEnvelope] = listEnvelopeFields({ [key]: true }, '/-');
-  return (
-    isInEvent || isExcluded || isOtherTime || isOtherAddress || (inEnvelope?.kinds.size ?? 0) > 0
-  );
+  const isInEvent = words.split(' ').some((word) => classesOf(word).length > 0);
+  return isInEvent || (inEnvelope?.kinds.size ?? 0) > 0;
 });
 
 function haveSameKeys(members: readonly unknown[]): boolean {

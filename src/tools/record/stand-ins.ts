@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { unescape as decodePercent } from 'node:querystring';
-import { GENERIC_TYPE } from '../../inference/classify-paths.ts';
+import { GENERIC_TYPE } from '../../inference/value-kind.ts';
 import { detectFormat, isLocalTime, parseTime } from '../../mapping/time.ts';
 import { parseHttpStatus, toText } from '../../mapping/values.ts';
 
