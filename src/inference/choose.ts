@@ -1,10 +1,5 @@
 import { isInParty, listFeatures, partyOf } from './features.ts';
-import {
-  listPresences,
-  listRecordFields,
-  presenceMark,
-  type RecordField,
-} from './record-fields.ts';
+import type { RecordField, RecordShape } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
 
@@ -48,13 +43,9 @@ const POSSIBLE = 0.03;
 
 const MAX_FIELDS = 3;
 
-/**
- * Chooses the fields of records for every entry of an event: a softmax over the candidates and "none".
- * @param presences The sets of fields that records have, see `listPresences`.
- */
+/** Chooses the fields of records for every entry of an event: a softmax over the candidates and "none". */
 export function chooseFields(
-  fields: readonly RecordField[],
-  presences: readonly string[],
+  { fields, presences }: RecordShape,
   { weights, certain }: Model = MODEL,
 ): Choices {
   const features = listFeatures(fields);
@@ -62,7 +53,7 @@ export function chooseFields(
     const scoreOf = (names: readonly string[]) =>
       names.reduce((sum, name) => sum + (weights.get(name)?.[column] ?? 0), 0);
     const candidates = fields.flatMap((field, index) =>
-      isCandidate(entry, field) ? [{ field, index, score: scoreOf(features[index] ?? []) }] : [],
+      isCandidate(entry, field) ? [{ field, score: scoreOf(features[index] ?? []) }] : [],
     );
     return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
   });
@@ -90,17 +81,7 @@ function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordF
   };
 }
 
-/** Chooses the fields of records. */
-export function chooseAmong(records: readonly unknown[]): Choices {
-  const fields = listRecordFields(records);
-  return chooseFields(fields, listPresences(fields, records.length));
-}
-
-type Candidate = {
-  readonly field: RecordField;
-  readonly index: number;
-  readonly score: number;
-};
+type Candidate = { readonly field: RecordField; readonly score: number };
 
 /** Chooses for each set of fields that records have. */
 function choose(
@@ -116,9 +97,7 @@ function choose(
     confidences.set(pointer, Math.max(confidences.get(pointer) ?? 0, confidence));
   const chosen = new Set<string>();
   for (const presence of presences) {
-    const present = sorted.filter(
-      ({ field, index }) => field.isInAll || presence.includes(presenceMark(index)),
-    );
+    const present = sorted.filter(({ field }) => field.isInAll || presence.includes(field.mark));
     const [top] = present;
     if (top === undefined) continue;
     const best = present.find(({ field }) => isDisplayName(entry, field, top.field)) ?? top;

@@ -10,17 +10,14 @@ import {
   MODEL,
   type RankedField,
 } from './choose.ts';
-import { listPresences, listRecordFields, type RecordField } from './record-fields.ts';
+import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
 /** Infers from a sample of records which field holds what. */
 export function inferEvent(records: readonly unknown[], model = MODEL): EventContract {
-  const fields = listRecordFields(records);
-  const presences = listPresences(fields, records.length);
+  const shape = examineRecords(records);
   const contract =
-    model === MODEL
-      ? inferByShape(fields, presences)
-      : toContract(fields, chooseFields(fields, presences, model));
-  return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, fields) };
+    model === MODEL ? inferByShape(shape) : toContract(shape.fields, chooseFields(shape, model));
+  return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, shape) };
 }
 
 const NO_PARTY = { identifier: null, name: null, type: null };
@@ -35,32 +32,33 @@ export const NO_EVENT: EventContract = {
 /** Contracts by shape. */
 const BY_SHAPE = new Map<string, EventContract>();
 const MAX_SHAPES = 200;
-const MAX_SHAPE_LENGTH = 20_000;
+const MAX_KEY_LENGTH = 20_000;
 
 /**
  * Infers a contract once per shape: the paths, the kinds of values, their spread and their presence are the same in most
  * pages of a trail. Kept for speed: a new shape takes 0.2 ms, ten times as long as a known one (10 records).
  */
-function inferByShape(fields: readonly RecordField[], presences: readonly string[]): EventContract {
-  const shape = shapeOf(fields, presences);
-  const known = BY_SHAPE.get(shape);
+function inferByShape(shape: RecordShape): EventContract {
+  const key = toKey(shape);
+  const known = BY_SHAPE.get(key);
   if (known !== undefined) return known;
-  const contract = toContract(fields, chooseFields(fields, presences));
-  if (shape.length <= MAX_SHAPE_LENGTH && fields.every(({ mayBeCached }) => mayBeCached)) {
+  const { fields } = shape;
+  const contract = toContract(fields, chooseFields(shape));
+  if (key.length <= MAX_KEY_LENGTH && fields.every(({ mayBeCached }) => mayBeCached)) {
     if (BY_SHAPE.size === MAX_SHAPES) BY_SHAPE.clear();
-    BY_SHAPE.set(shape, contract);
+    BY_SHAPE.set(key, contract);
   }
   return contract;
 }
 
 /** All that a choice depends on, as a text. */
-function shapeOf(fields: readonly RecordField[], presences: readonly string[]): string {
-  let shape = presences.join('\n');
+function toKey({ fields, presences }: RecordShape): string {
+  let key = presences.join('\n');
   for (const { pointer, kind, kinds, spread, isOutcome, isInAll } of fields) {
     const all = kinds.size === 1 ? kind : `${kind} ${[...kinds].sort()}`;
-    shape += `\n${pointer} ${all} ${spread} ${isOutcome} ${isInAll}`;
+    key += `\n${pointer} ${all} ${spread} ${isOutcome} ${isInAll}`;
   }
-  return shape;
+  return key;
 }
 
 function toContract(fields: readonly RecordField[], choices: Choices): EventContract {
@@ -127,13 +125,13 @@ function inferTime(
 /** A time without a zone is in UTC if another field is the same instant in every record that has both. */
 function inferLocalTime(
   records: readonly unknown[],
-  fields: readonly RecordField[],
+  { fields, presences }: RecordShape,
 ): FormattedTime | null {
   if (!fields.some(({ kind }) => kind === 'local time')) return null;
   const asTimes = fields.map(
     (field): RecordField => (field.kind === 'local time' ? { ...field, kind: 'time' } : field),
   );
-  const [found] = chooseFields(asTimes, listPresences(fields, records.length)).occurredAt.chosen;
+  const [found] = chooseFields({ fields: asTimes, presences }).occurredAt.chosen;
   const isSame = fields.some((other) => found && isSameInUtc(records, found.pointer, other));
   return found !== undefined && isSame ? { at: found.pointer, ...IN_UTC } : null;
 }

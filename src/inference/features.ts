@@ -37,7 +37,6 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
       `records=${field.isInAll ? 'all' : 'some'}`,
       ...siblings.map((one) => `beside=${one}`),
       ...(field.isOutcome ? ['outcome'] : []),
-      ...(index === 0 ? ['first'] : []),
     ];
   });
 }
@@ -71,7 +70,7 @@ const readPath = memoize((path): PathFeatures => {
       ...headClasses.map((one) => `head=${one}`),
       ...parentClasses.map((one) => `parent=${one}`),
       ...classesOfAll(ancestors).map((one) => `within=${one}`),
-      ...headClasses.flatMap((head) => lastClasses.map((last) => `head+class=${head} ${last}`)),
+      ...headClasses.flatMap((head) => lastClasses.map((last) => `head+class=${head}, ${last}`)),
       ...lastClasses.map((one) => `role+class=${role} ${one}`),
       `role=${role}`,
       `depth=${Math.min(keys.length, 5)}`,

@@ -1,8 +1,6 @@
 import { CHOSEN_ENTRIES, type ChosenEntry, chooseFields, isHttpStatus, MODEL } from './choose.ts';
 import { listFeatures } from './features.ts';
-import { listPresences, listRecordFields, type RecordField } from './record-fields.ts';
-import type { ValueKind } from './value-kind.ts';
-import type { WordClass } from './word-classes.ts';
+import { examineRecords, type RecordField } from './record-fields.ts';
 
 /** A field that an entry may mean. The confidence is from 0 to 1. */
 export type PossibleField = { readonly at: string; readonly confidence: number };
@@ -20,9 +18,10 @@ export type Evidence = {
 
 /** Examines records again to explain what inference finds in them. The explanation has names of fields, but no value. */
 export function weighRecords(records: readonly unknown[]): Evidence {
-  const fields = listRecordFields(records);
+  const shape = examineRecords(records);
+  const { fields } = shape;
   const features = listFeatures(fields);
-  const choices = chooseFields(fields, listPresences(fields, records.length));
+  const choices = chooseFields(shape);
   /** A field has one meaning. */
   const read = new Set(
     CHOSEN_ENTRIES.flatMap((entry) => choices[entry].chosen).map(({ pointer }) => pointer),
@@ -91,142 +90,43 @@ type Described = { readonly about: string; readonly reason: string };
 
 /** What a feature is about, and what it says in words. Undefined for one without words. */
 export function describeFeature(feature: string): Described | undefined {
-  const [, name = '', value = ''] = /^([^=]*)=?(.*)$/.exec(feature) ?? [];
-  const [about, toReason] = FEATURES[name] ?? [];
-  const reason = SENTENCES[feature] ?? toReason?.(value);
-  return about === undefined || reason === undefined ? undefined : { about, reason };
+  const [, name = '', both = ''] = /^([^=]*)=?(.*)$/.exec(feature) ?? [];
+  const value = /^role\+/.test(name) ? both.slice(both.indexOf(' ') + 1) : both; // the role has a reason of its own
+  const [about, reason] = FEATURES[feature] ?? FEATURES[name] ?? [];
+  if (about === undefined || reason === undefined) return undefined;
+  return { about, reason: reason.replace('…', value === '-' ? 'something unknown' : value) };
 }
 
-/** Reasons by the whole feature, if its value is one of a few. */
-const SENTENCES: Readonly<Record<string, string>> = {
-  outcome: 'a value says that something succeeded or failed',
-  first: 'it is the first field',
-  'head=none': 'its name is one word',
-  'role=actor': 'its path names an actor first',
-  'role=target': 'its path names a target first',
-  'role=-': 'its path names no actor and no target',
-  'spread=single': 'one record has a value',
-  'spread=unique': 'no two records have the same value',
-  'spread=constant': 'all records have the same value',
-  'spread=varied': 'some records have the same value',
-  'records=all': 'every record has a value',
-  'records=some': 'some records have no value',
-  'parent=none': 'it is a field of the record itself',
-  'depth=1': 'it is a field of the record itself',
-  'wrappers=0': 'it is in no object that only wraps fields',
-  'place=beside the time': 'its object has the time',
-  'place=below the time': 'an object around it has the time',
-  'place=elsewhere': 'no object around it has the time',
+/** What features are about and say, by their names or as a whole; `…` is what is after `=`. */
+const FEATURES: Readonly<Record<string, readonly [about: string, reason: string]>> = {
+  last: ['name', 'its name ends with "…"'],
+  start: ['name', 'its name begins with "…"'],
+  pair: ['name', 'its path has the words "…"'],
+  class: ['name', 'its name ends with a word for: …'],
+  head: ['name', 'its name begins with a word for: …'],
+  'head=none': ['name', 'its name is one word'],
+  'head+class': ['name', 'its name has words for: …'],
+  'role+class': ['name', 'its name ends with a word for: …'],
+  'role=actor': ['path', 'its path names an actor first'],
+  'role=target': ['path', 'its path names a target first'],
+  'role=-': ['path', 'its path names no actor and no target'],
+  kind: ['values', 'its values look like: …'],
+  'role+kind': ['values', 'its values look like: …'],
+  outcome: ['values', 'a value says that something succeeded or failed'],
+  'spread=single': ['spread', 'one record has a value'],
+  'spread=unique': ['spread', 'no two records have the same value'],
+  'spread=constant': ['spread', 'all records have the same value'],
+  'spread=varied': ['spread', 'some records have the same value'],
+  'records=all': ['records', 'every record has a value'],
+  'records=some': ['records', 'some records have no value'],
+  beside: ['beside', 'beside it is a field for: …'],
+  inside: ['path', 'an object around it has "…" in its name'],
+  within: ['path', 'an object around it is named after: …'],
+  parent: ['path', 'its object is named after: …'],
+  'parent=none': ['path', 'it is a field of the record itself'],
+  'depth=1': ['path', 'it is a field of the record itself'],
+  depth: ['path', 'it is in an object of the record'],
+  wrapper: ['path', 'it is in "…", which only wraps fields'],
+  wrappers: ['path', 'it is in an object that only wraps fields'],
+  'wrappers=0': ['path', 'it is in no object that only wraps fields'],
 };
-
-/** What features are about and say, by their names before `=`. */
-const FEATURES: Readonly<
-  Record<string, readonly [about: string, toReason?: (value: string) => string | undefined]>
-> = {
-  last: ['name', (word) => `its name ends with "${word}"`],
-  start: ['name', (word) => `its name begins with "${word}"`],
-  pair: ['name', (words) => `its path has "${words}"`],
-  class: ['name', (one) => `its name ends with ${wordFor(one)}`],
-  head: ['name', (one) => `its name has ${wordFor(one)}`],
-  'head+class': ['name', describeClasses],
-  role: ['path'],
-  'role+class': ['name', (both) => `its name ends with ${wordFor(withoutRole(both))}`],
-  kind: ['values', describeKind],
-  'role+kind': ['values', (both) => describeKind(withoutRole(both))],
-  outcome: ['values'],
-  spread: ['spread'],
-  records: ['records'],
-  beside: ['beside', (one) => `${NOUNS.get(one)} is beside it`],
-  inside: ['path', (word) => `an object around it has "${word}" in its name`],
-  within: ['path', (one) => `an object around it has ${wordFor(one)} in its name`],
-  parent: ['path', (one) => `its object has ${wordFor(one)} in its name`],
-  depth: ['path', () => 'it is in an object of the record'],
-  wrapper: ['path', (word) => `it is in "${word}", which only wraps fields`],
-  wrappers: ['path', () => 'it is in an object that only wraps fields'],
-  place: ['path'],
-  first: ['path'],
-};
-
-/** The role has a reason of its own. */
-function withoutRole(both: string): string {
-  return both.slice(both.indexOf(' ') + 1);
-}
-
-function describeClasses(both: string): string {
-  const head = ['none', '-', ...NOUNS.keys()].find((one) => both.startsWith(`${one} `)) ?? '';
-  const last = wordFor(both.slice(head.length + 1));
-  return head === 'none' ? `its name is ${last}` : `its name has ${wordFor(head)}, then ${last}`;
-}
-
-function describeKind(kind: string): string | undefined {
-  const noun = KINDS.get(kind);
-  return noun && `its values are ${noun}`;
-}
-
-function wordFor(meaning: string): string {
-  const noun = NOUNS.get(meaning);
-  return noun === undefined ? 'a word that Keytrail does not know' : `a word for ${noun}`;
-}
-
-const NOUNS = toMap<WordClass>({
-  id: 'an ID',
-  name: 'a name',
-  email: 'an e-mail address',
-  type: 'a type',
-  actor: 'an actor',
-  target: 'a target',
-  time: 'a time',
-  happening: 'something that happened',
-  recording: 'a recording',
-  'other time': 'another time',
-  action: 'an action',
-  text: 'a description',
-  outcome: 'an outcome',
-  failure: 'a failure',
-  address: 'an address',
-  'other address': 'a machine or a version',
-  agent: 'a user agent',
-  record: 'a record',
-  surroundings: 'an organization, a place or a role',
-  request: 'a request',
-  wrapper: 'a container',
-});
-
-/** Complete "its values are …". */
-const KINDS = toMap<ValueKind | 'mixed'>({
-  JSON: 'JSON',
-  'record word': 'words for a record',
-  word: 'words in lower case',
-  Word: 'capitalized words',
-  CONSTANT: 'words in capitals',
-  camelCase: 'words in camel case',
-  snake_case: 'words with hyphens or underscores',
-  'dotted.word': 'words with dots',
-  'colon:word': 'words with colons',
-  time: 'times',
-  UUID: 'UUIDs',
-  address: 'IP addresses',
-  hexadecimal: 'hexadecimal',
-  code: 'codes of letters and digits',
-  'e-mail': 'e-mail addresses',
-  link: 'links',
-  URN: 'URNs',
-  path: 'paths',
-  'user agent': 'names of programs with a version',
-  opaque: 'long codes',
-  words: 'a few words',
-  sentence: 'sentences',
-  flag: 'true or false',
-  epoch: 'times in seconds or milliseconds since 1970',
-  status: 'numbers from 200 to 599',
-  integer: 'integers',
-  decimal: 'decimal numbers',
-  'local time': 'times without a zone',
-  text: 'texts',
-  mixed: 'of several kinds',
-});
-
-/** Has every name, and is asked for any. */
-function toMap<Name extends string>(words: Readonly<Record<Name, string>>) {
-  return new Map<string, string>(Object.entries(words));
-}

@@ -18,22 +18,41 @@ export type RecordField = FieldProfile & {
   readonly mayBeCached: boolean;
   /** Whether every record has a value. */
   readonly isInAll: boolean;
+  /** The character for it in `RecordShape.presences`. */
+  readonly mark: string;
 };
 
-/** Lists the fields of records, without those that never describe the event itself. */
-export function listRecordFields(records: readonly unknown[]): readonly RecordField[] {
+/** What inference knows of records: all that its choices depend on. */
+export type RecordShape = {
+  /** Without those that never describe the event itself. */
+  readonly fields: readonly RecordField[];
+  /** The different sets of fields that records have: a text each, with the mark of every field that not all have. */
+  readonly presences: readonly string[];
+};
+
+/** Marks are letters, never a line break. */
+const FIRST_MARK = 0x100;
+
+/** Examines the fields of records. */
+export function examineRecords(records: readonly unknown[]): RecordShape {
   const fields: RecordField[] = [];
-  for (const field of profileFields(records)) {
-    const name = readName(field.path);
-    if (!name.isExcluded) fields.push(describeField(field, name, records.length));
+  const presences = records.map(() => '');
+  for (const profile of profileFields(records)) {
+    const name = readName(profile.path);
+    if (name.isExcluded) continue;
+    const mark = String.fromCharCode(FIRST_MARK + fields.length);
+    const field = describeField(profile, name, records.length, mark);
+    fields.push(field);
+    if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
   }
-  return fields;
+  return { fields, presences: [...new Set(presences)].sort() };
 }
 
 function describeField(
   { pointer, path, depth, values, records }: FieldProfile,
   { mayBeOutcome, isUtc, mayBeCached }: FieldName,
   count: number,
+  mark: string,
 ): RecordField {
   const kinds = kindsOf(values);
   const [first = 'text'] = kinds;
@@ -46,6 +65,7 @@ function describeField(
     values,
     records,
     mayBeCached,
+    mark,
     kind: kind === 'local time' && isUtc ? 'time' : kind,
     kinds: isUniform ? new Set([first]) : new Set(kinds),
     spread: spreadOf(values),
@@ -58,22 +78,6 @@ function majorityOf(kinds: readonly ValueKind[]): ValueKind | 'mixed' {
   const isMajority = (kind: ValueKind) =>
     2 * kinds.filter((one) => one === kind).length > kinds.length;
   return kinds.find(isMajority) ?? 'mixed';
-}
-
-/**
- * The different sets of fields that records have: each a text with a character per field that not all records have, see
- * `presenceMark`.
- */
-export function listPresences(fields: readonly RecordField[], records: number): readonly string[] {
-  const marks = Array.from({ length: records }, () => '');
-  for (const [index, { isInAll, records: present }] of fields.entries())
-    if (!isInAll) for (const record of present) marks[record] += presenceMark(index);
-  return [...new Set(marks)].sort();
-}
-
-/** The character for a field, by its index. */
-export function presenceMark(index: number): string {
-  return String.fromCharCode(index);
 }
 
 function spreadOf(values: readonly unknown[]): RecordField['spread'] {

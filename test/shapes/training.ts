@@ -1,6 +1,6 @@
 import { CHOSEN_ENTRIES, type ChosenEntry, isCandidate } from '../../src/inference/choose.ts';
 import { listFeatures } from '../../src/inference/features.ts';
-import { listRecordFields } from '../../src/inference/record-fields.ts';
+import { examineRecords } from '../../src/inference/record-fields.ts';
 import { firstOfList } from '../../src/mapping/event.ts';
 import { compilePointer, interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
@@ -53,7 +53,7 @@ export function recordsOf({ response, expect }: Sample): readonly unknown[] {
 /** Lists what there is to learn from a sample. */
 export function listExamples(sample: Sample): readonly Example[] {
   const records = recordsOf(sample);
-  const fields = listRecordFields(records);
+  const { fields } = examineRecords(records);
   const features = listFeatures(fields);
   const labelled = sample.expect.values;
   return CHOSEN_ENTRIES.flatMap((entry, column) => {

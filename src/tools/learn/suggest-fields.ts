@@ -4,11 +4,7 @@ import {
   chooseFields,
   type RankedField,
 } from '../../inference/choose.ts';
-import {
-  listPresences,
-  listRecordFields,
-  type RecordField,
-} from '../../inference/record-fields.ts';
+import { examineRecords, type RecordField } from '../../inference/record-fields.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { isSecret } from '../show-value.ts';
 import { suggestMaps } from './suggest-outcome.ts';
@@ -49,10 +45,10 @@ export type Suggestions = {
 export function suggestFields(
   records: readonly unknown[],
 ): Readonly<Record<ChosenEntry, Suggestions>> {
-  const fields = listRecordFields(records);
-  const presences = listPresences(fields, records.length);
+  const shape = examineRecords(records);
+  const { fields } = shape;
   const byPointer = new Map(fields.map((field) => [field.pointer, field]));
-  const inferred = chooseFields(fields, presences);
+  const inferred = chooseFields(shape);
   const readings: Readonly<Partial<Record<ChosenEntry, Readings>>> = {
     occurredAt: { of: suggestFormats(fields), as: { kind: 'time' } },
     outcome: { of: suggestMaps(fields), as: { isOutcome: true } },
@@ -61,7 +57,7 @@ export function suggestFields(
     const { of, as } = readings[entry] ?? { of: null, as: {} };
     if (of === null) return inferred[entry];
     const readable = fields.map((field) => (of.has(field.pointer) ? { ...field, ...as } : field));
-    return chooseFields(readable, presences)[entry];
+    return chooseFields({ ...shape, fields: readable })[entry];
   };
   const suggest = (entry: ChosenEntry): readonly Suggestion[] => {
     const { chosen, others } = choose(entry);
