@@ -229,14 +229,14 @@ describe('a sandbox with a recording', () => {
         await using sandbox = started;
         const headers = { authorization: `Bearer ${await logIn(sandbox.url)}` };
         const played = await fetch(`${sandbox.url}/api/v1/audit`, { headers });
-        const { text, encoding } = Object(recorded.content);
+        const { text = '', encoding } = Object(recorded.content);
         const body = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text;
         expect(played.status).toBe(recorded.status);
         const hasBody = played.status !== 204 && played.status !== 304;
-        expect(await played.text()).toBe(hasBody ? (body ?? '') : '');
+        expect(await played.text()).toBe(hasBody ? body : '');
         return true;
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[{ status: 200, headers: [], content: { encoding: 'base64' } }]] },
     );
   });
 
