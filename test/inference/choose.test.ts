@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CHOSEN_ENTRIES, type Choices, chooseAmong } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES, type Choices, chooseFields } from '../../src/inference/choose.ts';
 import { inferEvent } from '../../src/inference/event.ts';
-import { listRecordFields } from '../../src/inference/record-fields.ts';
+import { examineRecords } from '../../src/inference/record-fields.ts';
 import { kindsOf } from '../../src/inference/value-kind.ts';
 import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
 import { samplesOf } from '../shapes/shapes.ts';
@@ -13,10 +13,12 @@ const samples = samplesOf('audit').map((sample) => ({
   records: recordsOf(sample),
 }));
 
+const chooseAmong = (records: readonly unknown[]) => chooseFields(examineRecords(records));
+
 const chosen = (choices: Choices) =>
   CHOSEN_ENTRIES.map((entry) => choices[entry].chosen.map(({ pointer }) => pointer));
 
-const firstField = (records: readonly unknown[]) => listRecordFields(records)[0]?.pointer;
+const firstField = (records: readonly unknown[]) => examineRecords(records).fields[0]?.pointer;
 
 /** Ranks texts in an order that the salt decides (FNV-1). */
 const rankBy = (salt: number) => (text: string) =>

@@ -83,12 +83,10 @@ describe('the words of an event', () => {
     [
       'an ID of MongoDB is an ID next to a time of MongoDB',
       (index) => ({
-        doc: {
-          _id: { $oid: `65f0c1ab2d3e4f506172839${index}` },
-          timestamp: { $date: at(index) },
-          action: pick('rotate create rotate', index),
-          user: { id: `u${index}`, name: 'Ann' },
-        },
+        _id: { $oid: `65f0c1ab2d3e4f506172839${index}` },
+        timestamp: { $date: at(index) },
+        action: pick('rotate create rotate', index),
+        user: { id: `u${index}`, name: 'Ann' },
       }),
       { id: '65f0c1ab2d3e4f5061728390', occurredAt, action: 'rotate' },
     ],
