@@ -241,6 +241,10 @@ describe('the target', () => {
 describe('an event', () => {
   /** Adds fields of other things to a record, which is then read as without them. */
   const OTHER_THINGS: readonly (readonly [string, (index: number) => object])[] = [
+    ['an ID of a user', (index) => ({ uid: `u${index}` })],
+    ['a flag of a user', () => ({ is_admin: 0 })],
+    ['a session of a user', () => ({ user_session_id: 's1', last_login: old })],
+    ['an e-mail', () => ({ email: { subject: 'Reset your password' } })],
     ['a session with a start', () => ({ session: { id: 's1', started_at: old } })],
     ['a time of a key', () => ({ key: { created_at: old } })],
     ['a time of a login', (index) => ({ last_login_at: at(index), expires_at: at(index) })],
@@ -275,6 +279,20 @@ describe('an event', () => {
   });
 
   it.each<PageRow>([
+    [
+      'a number of digits of a date is no time',
+      (index) => ({
+        ...plain(index),
+        created_at: undefined,
+        timestamp: 20_261_121_100_000 + index,
+      }),
+      { ...PLAIN, occurredAt: null },
+    ],
+    [
+      'a time with a zone is read under a name that says GMT',
+      (index) => ({ ...plain(index), created_at: undefined, gmt_create: at(index) }),
+      PLAIN,
+    ],
     [
       'a time without a zone is not replaced by that of a user',
       (index) => ({ ...local(index), user: { name: 'Ann', created_at: old } }),
@@ -405,6 +423,7 @@ describe('an event', () => {
 /** Rows of which each belongs to a table above once it is read right. */
 describe('an event, not read right yet:', () => {
   it.fails.each<readonly [string, (index: number) => object]>([
+    ['who created a key', () => ({ key: { created_by: 'bob' } })],
     ['a time of a token', () => ({ token_issued_at: old })],
     ['the status of a key', (index) => ({ key: { status: pick('blocked active failed', index) } })],
     [
@@ -423,6 +442,31 @@ describe('an event, not read right yet:', () => {
   });
 
   it.fails.each<PageRow>([
+    [
+      'the actor of an authentication comes before a user',
+      (index) => ({
+        ...withoutActor(index),
+        user: pick('bob zoe bob', index),
+        auth: { actor: { id: `u${index}`, name: pick('Ann Bob Ann', index) } },
+      }),
+      PLAIN,
+    ],
+    [
+      'a session is no ID of a record',
+      (index) => ({ ...plain(index), id: undefined, sid: pick('s1 s1 s2', index) }),
+      { ...PLAIN, id: null },
+    ],
+    [
+      'another date is not the time of an event',
+      (index) => ({ ...plain(index), created_at: undefined, renewal_date: old }),
+      { ...PLAIN, occurredAt: null },
+    ],
+    [
+      'the value of a change is not the address of the actor',
+      (index) => ({ ...plain(index), action: 'dns.update', value: `10.0.0.${index}` }),
+      { ipAddress: null },
+    ],
+
     [
       'a time without a zone is not replaced by that of a key',
       (index) => ({ ...local(index), key: { created_at: old } }),
