@@ -1,4 +1,11 @@
-import { isInParty, listFeatures, partyOf } from './features.ts';
+import {
+  isInParty,
+  isOfRecord,
+  isRelated,
+  listFeatures,
+  partyOf,
+  withoutWrappers,
+} from './features.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
@@ -159,6 +166,14 @@ const OTHER_TIMES =
 /** What identifies a credential, such as the accessor of a token, or a product, such as the model of a device: no party. */
 const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b/;
 
+/** Addresses that are never the IP address of the actor. */
+const OTHER_ADDRESSES =
+  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
+
+/** Names of the outcome of an event. The `status` of a thing is another one. */
+const OUTCOME =
+  /^(?:(?:\w+[ /])?(?:outcome|result|success|successful|succeeded|response|disposition|decision|resultado|exitoso)|(?:action|event|operation|response|request)?[ /]?(?:status|state|estado|severity))(?:[ /]\w+)?$|\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|audit|attempt) status$/;
+
 /** Names of flags that may be true of a failure. */
 const FAILURE = /\b(?:not|non|no|un\w+|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;
 
@@ -172,16 +187,24 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
   const part = entry.slice(entry.indexOf('.') + 1);
   switch (part) {
     case 'occurredAt':
-      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && !isInParty(path);
+      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && isOfRecord(path);
     case 'outcome':
-      return field.isOutcome && !isInParty(path) && !(kinds.has('flag') && FAILURE.test(path));
+      return (
+        field.isOutcome &&
+        OUTCOME.test(withoutWrappers(path)) &&
+        !isInParty(path) &&
+        !(kinds.has('flag') && FAILURE.test(path))
+      );
     case 'ipAddress':
-      return kinds.has('address') && (kinds.size === 1 || /\bip(?:v[46])?\b/.test(path));
+      if (!kinds.has('address') || OTHER_ADDRESSES.test(path)) return false;
+      return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
     default:
       if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
-      if (part === 'id') return !isInParty(path);
+      if (part === 'id') return !isInParty(path) && !/\bkey$/.test(path);
       if (part !== entry)
-        return !NO_PARTY.test(path) && (part !== 'type' || kind !== 'record word');
+        return (
+          !NO_PARTY.test(path) && !isRelated(path) && (part !== 'type' || kind !== 'record word')
+        );
       if (part === 'action')
         return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
       return true;

@@ -80,6 +80,11 @@ const readPath = memoize((path): PathFeatures => {
   };
 });
 
+/** A path without the objects around it that only wrap the fields of a record. */
+export function withoutWrappers(path: string): string {
+  return readPath(path).keys.join('/');
+}
+
 /** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
 export function partyOf(path: string): string | null {
   const all = path.split('/');
@@ -92,6 +97,33 @@ export function partyOf(path: string): string | null {
         return party;
     }
   return null;
+}
+
+/** Whether a time is one of the record itself, or nested in an object for a time: that of a key is not. */
+export function isOfRecord(path: string): boolean {
+  const { keys } = readPath(path);
+  const [first = ''] = keys;
+  const classes = classesOfAll(first.split(' '));
+  return (
+    keys.length === 1 ||
+    classes.includes('time') ||
+    classes.includes('happening') ||
+    classes.includes('id')
+  );
+}
+
+/**
+ * Whether a field belongs to something that a party has, such as its organization, or to a person who made another thing:
+ * neither is the party.
+ */
+export function isRelated(path: string): boolean {
+  const { keys } = readPath(path);
+  const words = keys.flatMap((key) => key.split(' '));
+  const is = (one: WordClass) => (word: string) => classesOf(word).includes(one);
+  const party = words.findIndex((word) => is('actor')(word) || is('target')(word));
+  const thing = words.findIndex((word, index) => index > party && is('surroundings')(word));
+  if (party >= 0 && thing >= 0 && !words.slice(thing + 1).some(is('actor'))) return true;
+  return keys.length > 1 && party >= (keys[0] ?? '').split(' ').length && words[party] === 'by';
 }
 
 /** Whether a field is nested in an object that is named after a party. */

@@ -28,7 +28,7 @@ const L2 = 0.5;
 const MIN_WEIGHT = 0.05;
 
 /** How much an example counts in which the right fields are missing: then none of the others is right. */
-const WITHOUT = 0.1;
+const WITHOUT = 0.06;
 
 /** The features of a candidate, and whether its value is right in a record. */
 type Option = {
