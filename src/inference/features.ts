@@ -103,13 +103,8 @@ export function partyOf(path: string): string | null {
 export function isOfRecord(path: string): boolean {
   const { keys } = readPath(path);
   const [first = ''] = keys;
-  const classes = classesOfAll(first.split(' '));
-  return (
-    keys.length === 1 ||
-    classes.includes('time') ||
-    classes.includes('happening') ||
-    classes.includes('id')
-  );
+  const isTime = (one: WordClass) => one === 'time' || one === 'happening';
+  return keys.length === 1 || first === 'id' || classesOfAll(first.split(' ')).some(isTime);
 }
 
 /**

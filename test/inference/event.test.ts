@@ -264,6 +264,7 @@ describe('an event', () => {
     ['a change', () => ({ changes: { name: ['a', 'b'], status: ['active', 'failed'] } })],
     ['a flag of failures', (index) => ({ is_error: index === 0, not_successful: index === 0 })],
     ['a code', (index) => ({ error_code: index })],
+
     ['a duration and a MAC address', () => ({ duration: '00:00:05', mac: 'aa:bb:cc:dd:ee:ff' })],
     ['a browser', (index) => ({ browser: pick('Chrome Firefox Chrome', index) })],
     [
@@ -385,6 +386,7 @@ describe('an event', () => {
       (index) => ({ id: `evt_10${index}`, created_at: at(index), event: at(index) }),
       { action: null },
     ],
+
     [
       'a token is not a name',
       (index) => ({
