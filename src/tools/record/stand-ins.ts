@@ -87,8 +87,8 @@ function formOf(word: string): string {
   if (E_MAIL.test(word)) return 'e-mail';
   if (isTime(word)) return 'time';
   if (word.length > MAX_LENGTH) return 'long';
-  const isHex = HEX.test(word);
-  return `${parseHttpStatus(word)} ${word.replace(/./gsu, (one) => alphabetOf(one, isHex)[0] ?? one)}`;
+  const letters = lettersFor(word);
+  return `${parseHttpStatus(word)} ${word.replace(/./gsu, (one) => alphabetOf(one, letters)[0] ?? one)}`;
 }
 
 /** Writes a number in the form of a word: as an address that belongs to nobody, or in its letters and digits. */
@@ -99,10 +99,10 @@ function write(word: string, form: string, count: number): string {
     return isIPv6(word)
       ? `2001:db8::${count.toString(16)}` // RFC 3849
       : `198.${18 + (count >> 16)}.${(count >> 8) & 255}.${count & 255}`; // RFC 2544
-  const isHex = HEX.test(word);
+  const letters = lettersFor(word);
   let rest = count - 1;
   const digits = [...word].toReversed().map((one) => {
-    const alphabet = alphabetOf(one, isHex);
+    const alphabet = alphabetOf(one, letters);
     if (alphabet === '') return one;
     const digit = alphabet.charAt(rest % alphabet.length);
     rest = Math.floor(rest / alphabet.length);
@@ -112,19 +112,25 @@ function write(word: string, form: string, count: number): string {
   return rest === 0 ? digits.toReversed().join('') : write(word + last, form, count);
 }
 
-/** Consonants spell no words. A text of hexadecimal digits remains one. A number of eights is no time and no status. */
+/** Consonants spell no words. */
 const LETTERS = 'bcdghjklmpqrsvwxz';
-const HEX = /^[\da-f-]{16,}$/i;
+const HEX = /^[\da-f-]{12,}$/i;
+
+/** A text of hexadecimal digits remains one, and another long one with digits becomes none. */
+function lettersFor(word: string): string {
+  if (HEX.test(word)) return 'bcd';
+  return /^(?=.*\d).{12}/.test(word) ? LETTERS.replace('bcd', '') : LETTERS;
+}
+
 const GREEK = 'βγδζθκλμνξπρστφχψ';
 
-/** What may replace a character. Of a sign that separates, nothing. */
-function alphabetOf(one: string, isHex: boolean): string {
+/** What may replace a character. Of a sign that separates, nothing. A number of eights is no time and no status. */
+function alphabetOf(one: string, letters: string): string {
   if (/[._@-]/.test(one)) return '';
   if (/\d/.test(one)) return '876543219';
   if (!/[\p{L}\p{N}]/u.test(one)) return '~';
-  const isAscii = /[a-z]/i.test(one);
-  const letters = isAscii ? (isHex ? 'bcd' : LETTERS) : GREEK;
-  return one === one.toLowerCase() ? letters : letters.toUpperCase();
+  const alphabet = /[a-z]/i.test(one) ? letters : GREEK;
+  return one === one.toLowerCase() ? alphabet : alphabet.toUpperCase();
 }
 
 /** The zeros after the seconds of an epoch. */
