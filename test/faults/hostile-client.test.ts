@@ -142,10 +142,15 @@ describe('clients that send a part of their bodies', () => {
 
 describe('clients that never read', () => {
   const LARGE = [{ id: 'x'.repeat(12_000_000) }]; // more than the kernel takes for a socket
+  const contract = { audit: { event: { id: '/id' } } }; // inferred IDs are shorter
   const body = JSON.stringify({ query: '{ audit { nodes { id } } }' });
 
   it('are disconnected after the write timeout', async () => {
-    await using bed = await serve(LARGE, { upstream: { maxBytes: 2 ** 24 }, writeTimeoutMs: 100 });
+    await using bed = await serve(LARGE, {
+      contract,
+      upstream: { maxBytes: 2 ** 24 },
+      writeTimeoutMs: 100,
+    });
     const [socket] = await openSockets(bed.server.url, 1, request(body));
     socket?.pause();
     await expect.poll(() => bed.service.seen.length).toBe(1);
@@ -156,6 +161,7 @@ describe('clients that never read', () => {
 
   it('are disconnected, longest waiting first, when too much waits for them', async () => {
     await using bed = await serve(LARGE, {
+      contract,
       upstream: { maxBytes: 2 ** 24 },
       maxUnreadBytes: 8_000_000,
     });
@@ -178,6 +184,7 @@ describe('clients that never read', () => {
   it('are disconnected before those of another token that hold less, however long these have waited', async () => {
     const twice = [{ id: 'x'.repeat(24_000_000) }]; // the kernel takes less than 6 MB of each
     await using bed = await serve(twice, {
+      contract,
       upstream: { maxBytes: 2 ** 25 },
       maxUnreadBytes: 49_000_000,
     });

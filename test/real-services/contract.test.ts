@@ -494,8 +494,8 @@ describe('C2: two facts in one text', () => {
       clientId: `k${id}`,
     }));
     const records = Array.from({ length: 2000 }, (_, id) => ({
-      who: `user${id}`,
-      on: `thing${id}`,
+      actor: { id: `user${id}` },
+      target: { id: `thing${id}` },
     }));
     await using service = await startService({ body: records });
     await using gateway = gatewayOver(service.url);

@@ -84,7 +84,7 @@ describe('the subgraph', () => {
     const body = Array.from({ length: 200 }, (_, index) => ({
       id: index,
       actor: { id: `key-${index % 50}` },
-      target: `key-${(index + 1) % 50}`,
+      target: { id: `key-${(index + 1) % 50}` },
     }));
     await using service = await startService({ body });
     await using gateway = gatewayOver(service.url);

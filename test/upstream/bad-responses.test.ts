@@ -47,7 +47,7 @@ it.each<readonly [string, string, string, unknown]>([
     'a record with 100,000 keys',
     `[{"id": 1, "time": "${time}", ${Array.from({ length: 1e5 }, (_, n) => `"user${n}": ${n}`)}}]`,
     '',
-    { nodes: [{ id: '1' }] },
+    { nodes: [{ occurredAt: '2026-11-21T00:00:00.000Z' }] },
   ],
   [
     'a key of more than a million letters',
@@ -59,7 +59,7 @@ it.each<readonly [string, string, string, unknown]>([
     'keys that can be split into words in many ways',
     `[{"id": 1, "time": "${time}", ${Array.from({ length: 5000 }, (_, n) => `"${'login'.repeat(15)}q${n}": 1`)}}]`,
     '',
-    { nodes: [{ id: '1' }] },
+    { nodes: [{ occurredAt: '2026-11-21T00:00:00.000Z' }] },
   ],
   [
     'values of seven million letters',
