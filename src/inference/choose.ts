@@ -1,11 +1,4 @@
-import {
-  isInParty,
-  isOfRecord,
-  isRelated,
-  listFeatures,
-  partyOf,
-  withoutWrappers,
-} from './features.ts';
+import { isInParty, isOfRecord, isRelated, listFeatures, partyOf } from './features.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
@@ -77,15 +70,12 @@ function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordF
   const paths = new Map(fields.map(({ pointer, path }) => [pointer, path]));
   const ownerOf = ({ pointer }: RankedField) => partyOf(paths.get(pointer) ?? '');
   const owners = all[`${role}.identifier`].chosen.map(ownerOf).filter((one) => one !== null);
-  const isOfOther = (name: RankedField) => {
+  const isOwn = (name: RankedField) => {
     const owner = ownerOf(name);
-    return owner !== null && owners.length > 0 && !owners.includes(owner);
+    return owner === null || owners.length === 0 || owners.includes(owner);
   };
   const { chosen, others } = all[`${role}.name`];
-  return {
-    chosen: chosen.filter((name) => !isOfOther(name)),
-    others: [...chosen.filter(isOfOther), ...others].slice(0, MAX_FIELDS),
-  };
+  return { chosen: chosen.filter(isOwn), others: others.filter(isOwn) };
 }
 
 type Candidate = { readonly field: RecordField; readonly score: number };
@@ -170,13 +160,6 @@ const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b/;
 const OTHER_ADDRESSES =
   /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
 
-/** Names of the outcome of an event. The `status` of a thing is another one. */
-const OUTCOME =
-  /^(?:(?:\w+[ /])?(?:outcome|result|success|successful|succeeded|response|disposition|decision|resultado|exitoso)|(?:action|event|operation|response|request)?[ /]?(?:status|state|estado|severity))(?:[ /]\w+)?$|\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|audit|attempt) status$/;
-
-/** Names of flags that may be true of a failure. */
-const FAILURE = /\b(?:not|non|no|un\w+|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;
-
 /** Names of an HTTP status. Any other number is a code of the service. */
 const HTTP_STATUS =
   /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
@@ -189,12 +172,7 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
     case 'occurredAt':
       return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && isOfRecord(path);
     case 'outcome':
-      return (
-        field.isOutcome &&
-        OUTCOME.test(withoutWrappers(path)) &&
-        !isInParty(path) &&
-        !(kinds.has('flag') && FAILURE.test(path))
-      );
+      return field.isOutcome && !isInParty(path);
     case 'ipAddress':
       if (!kinds.has('address') || OTHER_ADDRESSES.test(path)) return false;
       return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);

@@ -1,8 +1,8 @@
 import { parseOutcome } from '../mapping/values.ts';
 import { isCacheableKey, memoize } from '../util/memoize.ts';
+import { withoutWrappers } from './features.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
 import { kindsOf, type ValueKind } from './value-kind.ts';
-import { classesOf } from './word-classes.ts';
 
 /** A field of records, with what its values have in common. */
 export type RecordField = FieldProfile & {
@@ -50,7 +50,7 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
 
 function describeField(
   { pointer, path, depth, values, records }: FieldProfile,
-  { mayBeOutcome, isUtc, mayBeCached }: FieldName,
+  { mayBeOutcome, mayBeFailure, isUtc, mayBeCached }: FieldName,
   count: number,
   mark: string,
 ): RecordField {
@@ -69,7 +69,10 @@ function describeField(
     kind: kind === 'local time' && isUtc ? 'time' : kind,
     kinds: isUniform ? new Set([first]) : new Set(kinds),
     spread: spreadOf(values),
-    isOutcome: mayBeOutcome && values.some((value) => parseOutcome(value) !== null),
+    isOutcome:
+      mayBeOutcome &&
+      !(mayBeFailure && kinds.includes('flag')) &&
+      values.some((value) => parseOutcome(value) !== null),
     isInAll: values.length === count,
   };
 }
@@ -94,7 +97,8 @@ const readName = memoize((path) => ({
   /** Whether its keys are certainly names, no data. */
   mayBeCached: isCacheableKey(path),
   isUtc: UTC.test(path),
-  mayBeOutcome: path.split(/[ /]/).some((word) => classesOf(word).some((one) => OUTCOME.has(one))),
+  mayBeOutcome: OUTCOME.test(withoutWrappers(path)),
+  mayBeFailure: FAILURE.test(path),
 }));
 
 /** Paths that never describe the event itself: states before and after a change, links, parents. Not `change type`. */
@@ -104,4 +108,9 @@ const EXCLUDED =
 /** Times that are in UTC even if they have no zone. `gmt` is the last word: `gmt create` is often a local time. */
 const UTC = /\butc\b|\bgmt$/;
 
-const OUTCOME: ReadonlySet<string> = new Set(['outcome', 'failure']);
+/** Names of the outcome of an event. The `status` of a thing is another one. */
+const OUTCOME =
+  /^(?:(?:\w+[ /])?(?:outcome|result|success|successful|succeeded|response|disposition|decision|resultado|exitoso)|(?:action|event|operation|response|request)?[ /]?(?:status|state|estado|severity))(?:[ /]\w+)?$|\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|audit|attempt) status$/;
+
+/** Names of flags that may be true of a failure. */
+const FAILURE = /\b(?:not|non|no|un\w+|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;

@@ -241,7 +241,9 @@ describe('P1: a page without records', () => {
     const pages = {
       '': { body: { events: records(1), next_cursor: 'a' } },
       'at=a': { body: { events: [], next_cursor: 'b' } },
-      'at=b': { body: { events: [{ ...records(2)[0], action: 'key.delete', actor: 'k1' }] } },
+      'at=b': {
+        body: { events: [{ ...records(2)[0], action: 'key.delete', actor: { id: 'k1' } }] },
+      },
     };
     const found = await walk(pages, BY_TOKEN, { filter: { actions: ['key.delete'] } });
     expect([found.ids, found.end]).toEqual([[2], 'complete']);
