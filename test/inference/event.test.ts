@@ -486,6 +486,7 @@ describe('an event', () => {
 describe('an event, not read right yet:', () => {
   it.fails.each<readonly [string, (index: number) => object]>([
     ['a time of a token', () => ({ token_issued_at: old })],
+    ['an ID of a key', (index) => ({ key: { id: `k${index}` } })],
   ])('is read as before with %s beside it', async (_, toOthers) => {
     expect(await readPage((index) => ({ ...plain(index), ...toOthers(index) }))).toMatchObject(
       PLAIN,
@@ -517,7 +518,11 @@ describe('an event, not read right yet:', () => {
       (index) => ({ ...plain(index), action: 'dns.update', value: `10.0.0.${index}` }),
       { ipAddress: null },
     ],
-
+    [
+      'a text that is the target is its name',
+      (index) => ({ ...plain(index), target: pick('portal ci production', index) }),
+      { target: { identifier: null, name: 'portal' } },
+    ],
     [
       'a time without a zone is not replaced by that of a token',
       (index) => ({ ...local(index), token_issued_at: old }),
