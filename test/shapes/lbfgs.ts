@@ -25,7 +25,7 @@ export function minimize(objective: Objective, start: Float64Array, maxSteps = 2
     const nextGradient = new Float64Array(start.length);
     let size = steps.length > 0 ? 1 : 1 / Math.max(1, Math.sqrt(slope));
     let nextValue = 0;
-    for (let tries = 0; tries < 30; tries += 1, size /= 2) {
+    for (let halvings = 0; halvings < 30; halvings += 1, size /= 2) {
       for (let i = 0; i < next.length; i += 1) next[i] = at(point, i) - size * at(direction, i);
       nextValue = objective(next, nextGradient);
       if (nextValue <= value - 1e-4 * size * slope) break;
