@@ -35,8 +35,11 @@ export type Model = {
   readonly certain: number;
 };
 
-/** With 0.5 instead of 0.7, half as many values again are wrong: docs/contracts.md has the figures. */
+/** With 0.5 instead of 0.7, nearly twice as many values are wrong: docs/explain.md has the figures. */
 export const MODEL: Model = { weights: new Map(Object.entries(weights)), certain: 0.7 };
+
+/** From this confidence on, a field is more likely right than wrong. */
+export const LIKELY = 0.5;
 
 /** A field is shown from this confidence on. */
 const POSSIBLE = 0.03;
@@ -60,9 +63,35 @@ export function chooseFields(
   const all = Object.fromEntries(choices) as Choices; // has every entry
   return {
     ...all,
-    'actor.name': nameOf('actor', all, fields),
-    'target.name': nameOf('target', all, fields),
+    ...choosePartyFields('actor', all, fields),
+    ...choosePartyFields('target', all, fields),
   };
+}
+
+/**
+ * Names are those of the party that has the identifier. Without either, a field that is named after the party alone is
+ * one of both, such as `{"actor": "ann"}`: together they are more certain.
+ */
+function choosePartyFields(
+  role: 'actor' | 'target',
+  all: Choices,
+  fields: readonly RecordField[],
+): Partial<Choices> {
+  const name = nameOf(role, all, fields);
+  const identifier = all[`${role}.identifier`];
+  if (identifier.chosen.length + name.chosen.length > 0) return { [`${role}.name`]: name };
+  for (const { path, pointer } of fields) {
+    if (partyOf(path) !== path.replaceAll('/', ' ')) continue;
+    const [asIdentifier, asName] = [identifier, name].map(({ others }) =>
+      others.find((one) => one.pointer === pointer),
+    );
+    const confidence = (asIdentifier?.confidence ?? 0) + (asName?.confidence ?? 0);
+    if (confidence < LIKELY) continue;
+    const isName = (asName?.confidence ?? 0) >= confidence / 2;
+    const chosen = [{ pointer, confidence: Math.min(confidence, 1) }];
+    return { [`${role}.${isName ? 'name' : 'identifier'}`]: { chosen, others: [] } };
+  }
+  return { [`${role}.name`]: name };
 }
 
 /** The choice of a name, without names of another party than the one that has the identifier. A type may be elsewhere. */

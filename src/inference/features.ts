@@ -89,12 +89,12 @@ export function withoutWrappers(path: string): string {
 export function partyOf(path: string): string | null {
   const all = path.split('/');
   const start = startOf(all);
-  let party = '';
+  const words: string[] = [];
   for (const [index, key] of all.entries())
     for (const word of key.split(' ')) {
-      party += ` ${word}`;
+      words.push(word);
       if (index >= start && classesOf(word).some((one) => one === 'actor' || one === 'target'))
-        return party;
+        return words.join(' ');
     }
   return null;
 }

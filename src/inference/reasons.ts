@@ -94,7 +94,8 @@ export function describeFeature(feature: string): Described | undefined {
   const value = /^role\+/.test(name) ? both.slice(both.indexOf(' ') + 1) : both; // the role has a reason of its own
   const [about, reason] = FEATURES[feature] ?? FEATURES[name] ?? [];
   if (about === undefined || reason === undefined) return undefined;
-  return { about, reason: reason.replace('…', value === '-' ? 'something unknown' : value) };
+  const words = value.replace(/^none, /, '').replace(/(?<=^|, )-(?=,|$)/g, 'something unknown');
+  return { about, reason: reason.replace('…', words) };
 }
 
 /** What features are about and say, by their names or as a whole; `…` is what is after `=`. */

@@ -1,4 +1,4 @@
-import { MODEL } from '../../inference/choose.ts';
+import { LIKELY, MODEL } from '../../inference/choose.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
@@ -147,9 +147,6 @@ function reportDoubt(
       }
   return [];
 }
-
-/** From this confidence on, a suggestion is more likely right than wrong. */
-const LIKELY = 0.5;
 
 /** Whether the keys of a suggested map are words for an outcome: other values are not shown. */
 function hasOnlyWords({ contract: { outcome } }: Suggestion): boolean {
