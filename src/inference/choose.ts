@@ -174,7 +174,7 @@ const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
   action: [...NO_WORD, 'epoch', 'hexadecimal'],
   userAgent: [...NO_WORD, ...NUMBERS],
   identifier: [...NO_TEXT, 'sentence'],
-  name: [...NO_TEXT, 'sentence'],
+  name: NO_TEXT,
   type: [...NO_WORD, 'sentence'],
 };
 

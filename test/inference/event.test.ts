@@ -448,6 +448,18 @@ describe('an event', () => {
       { occurredAt: null },
     ],
     [
+      'a name of a target may have more words than another',
+      (index) => ({
+        ...withoutActor(index),
+        target: {
+          id: `key_${1000 + index}`,
+          name: index === 1 ? 'Key of the team "Łódź"' : 'CI',
+          type: 'api_key',
+        },
+      }),
+      { target: { identifier: 'key_1000', name: 'CI', type: 'api_key' } },
+    ],
+    [
       'a token is not a name',
       (index) => ({
         ...withoutActor(index),
