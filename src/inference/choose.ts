@@ -1,4 +1,11 @@
-import { isInParty, isOfRecord, isRelated, listFeatures, partyOf } from './features.ts';
+import {
+  isInObject,
+  isInParty,
+  isNamedTime,
+  isRelated,
+  listFeatures,
+  partyOf,
+} from './features.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
@@ -44,7 +51,8 @@ export const LIKELY = 0.5;
 /** A field is shown from this confidence on. */
 const POSSIBLE = 0.03;
 
-const MAX_FIELDS = 3;
+/** Fields that are read for an entry, as records differ; and others that are shown. */
+export const MAX_FIELDS = 3;
 
 /** Chooses the fields of records for every entry of an event: a softmax over the candidates and "none". */
 export function chooseFields(
@@ -52,19 +60,20 @@ export function chooseFields(
   { weights, certain }: Model = MODEL,
 ): Choices {
   const features = listFeatures(fields);
+  const hasTime = hasOwnTime(fields);
   const choices = CHOSEN_ENTRIES.map((entry, column) => {
     const scoreOf = (names: readonly string[]) =>
       names.reduce((sum, name) => sum + (weights.get(name)?.[column] ?? 0), 0);
     const candidates = fields.flatMap((field, index) =>
-      isCandidate(entry, field) ? [{ field, score: scoreOf(features[index] ?? []) }] : [],
+      isCandidate(entry, field, hasTime) ? [{ field, score: scoreOf(features[index] ?? []) }] : [],
     );
     return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
   });
   const all = Object.fromEntries(choices) as Choices; // has every entry
   return {
     ...all,
-    ...choosePartyFields('actor', all, fields),
-    ...choosePartyFields('target', all, fields),
+    ...choosePartyFields('actor', all, fields, certain),
+    ...choosePartyFields('target', all, fields, certain),
   };
 }
 
@@ -76,6 +85,7 @@ function choosePartyFields(
   role: 'actor' | 'target',
   all: Choices,
   fields: readonly RecordField[],
+  certain: number,
 ): Partial<Choices> {
   const name = nameOf(role, all, fields);
   const identifier = all[`${role}.identifier`];
@@ -86,7 +96,7 @@ function choosePartyFields(
       others.find((one) => one.pointer === pointer),
     );
     const confidence = (asIdentifier?.confidence ?? 0) + (asName?.confidence ?? 0);
-    if (confidence < LIKELY) continue;
+    if (confidence < certain) continue;
     const isName = (asName?.confidence ?? 0) >= confidence / 2;
     const chosen = [{ pointer, confidence: Math.min(confidence, 1) }];
     return { [`${role}.${isName ? 'name' : 'identifier'}`]: { chosen, others: [] } };
@@ -193,13 +203,28 @@ const OTHER_ADDRESSES =
 const HTTP_STATUS =
   /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
 
-/** Whether a field can be what an entry means: what its values must be, and what its name rules out. */
-export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
+/** Whether the record itself has a time, with a zone or without: one that is nested is then that of something else. */
+export function hasOwnTime(fields: readonly RecordField[]): boolean {
+  return fields.some(
+    ({ kind, path }) =>
+      (kind === 'time' || kind === 'epoch' || kind === 'local time') &&
+      !OTHER_TIMES.test(path) &&
+      isNamedTime(path) &&
+      !isInObject(path),
+  );
+}
+
+/**
+ * Whether a field can be what an entry means: what its values must be, and what its name rules out.
+ * @param hasTime See `hasOwnTime`.
+ */
+export function isCandidate(entry: ChosenEntry, field: RecordField, hasTime: boolean): boolean {
   const { kind, kinds, path, pointer } = field;
   const part = entry.slice(entry.indexOf('.') + 1);
   switch (part) {
     case 'occurredAt':
-      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && isOfRecord(path);
+      if ((kind !== 'time' && kind !== 'epoch') || OTHER_TIMES.test(path)) return false;
+      return !isInParty(path) && !(hasTime && isInObject(path));
     case 'outcome':
       return field.isOutcome && !isInParty(path);
     case 'ipAddress':

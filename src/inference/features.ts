@@ -99,12 +99,17 @@ export function partyOf(path: string): string | null {
   return null;
 }
 
-/** Whether a time is one of the record itself, or nested in an object for a time: that of a key is not. */
-export function isOfRecord(path: string): boolean {
+const TIME_CLASSES: ReadonlySet<WordClass> = new Set(['time', 'happening', 'recording']);
+
+/** Whether a name has a word for a time. */
+export function isNamedTime(name: string): boolean {
+  return classesOfAll(name.split(/[ /]/)).some((one) => TIME_CLASSES.has(one));
+}
+
+/** Whether a field is nested in an object that is neither a wrapper nor one for a time. */
+export function isInObject(path: string): boolean {
   const { keys } = readPath(path);
-  const [first = ''] = keys;
-  const isTime = (one: WordClass) => one === 'time' || one === 'happening';
-  return keys.length === 1 || first === 'id' || classesOfAll(first.split(' ')).some(isTime);
+  return keys.length > 1 && !isNamedTime(keys[0] ?? '');
 }
 
 /**

@@ -7,8 +7,6 @@ export type FieldProfile = {
   readonly pointer: string;
   /** The words of each key, the keys separated by slashes: `actor/display name`. */
   readonly path: string;
-  /** Number of tokens in the pointer. */
-  readonly depth: number;
   /** What the profiled values hold, in order, without null and the empty string. */
   readonly values: unknown[];
   /** The index of the profiled value that holds each of them. */
@@ -71,19 +69,19 @@ export function profileFields(
   };
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
-  const addField = ({ pointer, path, depth }: TreeNode): FieldProfile => {
-    const field = fields.get(pointer) ?? { pointer, path, depth, values: [], records: [] };
+  const addField = ({ pointer, path }: TreeNode): FieldProfile => {
+    const field = fields.get(pointer) ?? { pointer, path, values: [], records: [] };
     fields.set(pointer, field);
     return field;
   };
 
-  const root: TreeNode = { pointer: '', path: '', depth: 0, keys: 0, children: null, field: null };
+  const root: TreeNode = { pointer: '', path: '', keys: 0, children: null, field: null };
   for (; record < values.length && !isStopped; record += 1) visit(values[record], root, false);
   return [...fields.values()];
 }
 
 /** A node of the tree of all keys. The profiled values share it, because most have the same keys. */
-type TreeNode = Pick<FieldProfile, 'pointer' | 'path' | 'depth'> & {
+type TreeNode = Pick<FieldProfile, 'pointer' | 'path'> & {
   /** Number of keys in the path. */
   readonly keys: number;
   /** By key, or by index in an array. */
@@ -101,7 +99,6 @@ function childOf(parent: TreeNode, key: string | number): TreeNode {
   const child: TreeNode = {
     pointer: `${parent.pointer}/${pointerToken}`,
     path: isInPath ? path : parent.path,
-    depth: parent.depth + 1,
     keys: parent.keys + (isInPath ? 1 : 0),
     children: null,
     field: null,

@@ -49,7 +49,7 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
 }
 
 function describeField(
-  { pointer, path, depth, values, records }: FieldProfile,
+  { pointer, path, values, records }: FieldProfile,
   { mayBeOutcome, mayBeFailure, isUtc, mayBeCached }: FieldName,
   count: number,
   mark: string,
@@ -61,7 +61,6 @@ function describeField(
   return {
     pointer,
     path,
-    depth,
     values,
     records,
     mayBeCached,
@@ -113,4 +112,5 @@ const OUTCOME =
   /^(?:(?:\w+[ /])?(?:outcome|result|success|successful|succeeded|response|disposition|decision|resultado|exitoso)|(?:action|event|operation|response|request)?[ /]?(?:status|state|estado|severity))(?:[ /]\w+)?$|\b(?:login|auth|authentication|authorization|access|api|call|request|operation|activity|execution|transaction|audit|attempt) status$/;
 
 /** Names of flags that may be true of a failure. */
-const FAILURE = /\b(?:not|non|no|un\w+|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;
+const FAILURE =
+  /\b(?:not|non|no|un(?:successful|authori[sz]ed)|fail\w*|error\w*|denied|denial|blocked|rejected|invalid)\b/;

@@ -358,7 +358,7 @@ function expectGrounds(name: string, entry: ExplainedEntry): void {
   const isInferred = by === 'inference';
   expect([name, because.length >= 1 && because.length <= 3]).toEqual([name, isInferred]);
   if (confidence === undefined) expect([name, because.length]).toEqual([name, Number(isInferred)]);
-  else expect([name, confidence >= 0.5 && confidence <= 1]).toEqual([name, isInferred]);
+  else expect([name, confidence >= 0.7 && confidence <= 1]).toEqual([name, isInferred]);
   const confidences = candidates.map((candidate) => candidate.confidence);
   expect(confidences).toEqual(confidences.toSorted((a, b) => b - a).slice(0, 3));
   const [best] = confidences;
