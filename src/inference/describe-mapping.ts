@@ -4,6 +4,7 @@ import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { isObject } from '../mapping/values.ts';
 import { lazy } from '../util/memoize.ts';
+import { LIKELY } from './choose.ts';
 import { EVENT_ENTRIES, readPointers, usedPointers } from './event-entries.ts';
 import { type Evidence, type PossibleField, weighRecords } from './reasons.ts';
 
@@ -141,6 +142,6 @@ function explainNull(
 }
 
 function describeDoubt({ confidence }: PossibleField): string {
-  const doubt = confidence < 0.5 ? 'unlikely' : 'not certain enough';
+  const doubt = confidence < LIKELY ? 'unlikely' : 'not certain enough';
   return `the best candidate is ${doubt} (${confidence})`;
 }

@@ -7,6 +7,7 @@ import {
   type ChosenEntry,
   chooseFields,
   isHttpStatus,
+  MAX_FIELDS,
   MODEL,
   type RankedField,
 } from './choose.ts';
@@ -20,13 +21,13 @@ export function inferEvent(records: readonly unknown[], model = MODEL): EventCon
   return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, shape) };
 }
 
-const NO_PARTY = { identifier: null, name: null, type: null };
+const EMPTY_PARTY = { identifier: null, name: null, type: null };
 
 /** A contract that reads nothing. A field that is never inferred is read only if the configured one has an entry. */
 export const NO_EVENT: EventContract = {
   ...mapFields(AUDIT_EVENT, () => null),
-  actor: NO_PARTY,
-  target: NO_PARTY,
+  actor: EMPTY_PARTY,
+  target: EMPTY_PARTY,
 };
 
 /** Contracts by shape. */
@@ -81,14 +82,8 @@ function toContract(fields: readonly RecordField[], choices: Choices): EventCont
   };
 }
 
-/** Pointers per entry of a contract, for records that differ. */
-const MAX_ALTERNATIVES = 3;
-
 function toPointers(fields: Iterable<Pick<RecordField, 'pointer'>>): Pointers {
-  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(
-    0,
-    MAX_ALTERNATIVES,
-  );
+  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(0, MAX_FIELDS);
   return pointers.length > 1 ? pointers : (pointers[0] ?? null);
 }
 

@@ -1,5 +1,6 @@
 import type { RankedField } from '../../inference/choose.ts';
 import { EVENT_ENTRIES, usedPointers } from '../../inference/event-entries.ts';
+import { roundConfidence } from '../../inference/reasons.ts';
 import type { EventContract, Source } from '../../mapping/contract.ts';
 import type { AuditEvent } from '../../mapping/event.ts';
 import { escapeUnprintable } from '../../util/escape-unprintable.ts';
@@ -34,7 +35,7 @@ export function formatSentence(text: string, indent = INDENT): readonly string[]
 
 /** Formats how certain a choice is. Only what is read by a contract is entirely certain. */
 export function formatConfidence({ confidence }: Pick<RankedField, 'confidence'>): string {
-  return Math.min(confidence, 0.99).toFixed(2);
+  return Math.min(roundConfidence(confidence), 0.99).toFixed(2);
 }
 
 /** Formats where an entry is read from. */

@@ -10,8 +10,8 @@ const DATE = /^(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[-/.]\d\d?[-/.]\d{4}|\d{8})$/;
 const TIME_OF_DAY = /^\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[AaPp]M)?$/;
 
 /**
- * By pointer, suggests in which format a time is that inference does not read, or a date with a time of the day next to it. A time without a zone is
- * assumed to be in UTC.
+ * By pointer, suggests in which format a time is that inference does not read, or a date with a time of the day next to
+ * it. A time without a zone is assumed to be in UTC.
  */
 export function suggestFormats(
   fields: readonly RecordField[],
