@@ -1,23 +1,13 @@
 import {
-  isInObject,
-  isInParty,
-  isNamedTime,
-  isRelated,
-  listFeatures,
-  partyOf,
-} from './features.ts';
+  CHOSEN_ENTRIES,
+  type ChosenEntry,
+  type Contender,
+  toContender,
+  withoutOutranked,
+} from './candidates.ts';
+import { listFeatures, partyOf, withoutWrappers } from './features.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
-import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
-
-/** The entries of an event that are chosen by evidence, in the order of the columns of the weights. */
-export const CHOSEN_ENTRIES = [
-  ...(['id', 'occurredAt', 'action', 'outcome', 'ipAddress', 'userAgent'] as const),
-  ...(['actor.identifier', 'actor.name', 'actor.type'] as const),
-  ...(['target.identifier', 'target.name', 'target.type'] as const),
-] as const;
-
-export type ChosenEntry = (typeof CHOSEN_ENTRIES)[number];
 
 /** A field, and the probability that it is what an entry means: from 0 to 1. */
 export type RankedField = { readonly pointer: string; readonly confidence: number };
@@ -60,14 +50,14 @@ export function chooseFields(
   { weights, certain }: Model = MODEL,
 ): Choices {
   const features = listFeatures(fields);
-  const hasTime = hasOwnTime(fields);
   const choices = CHOSEN_ENTRIES.map((entry, column) => {
     const scoreOf = (names: readonly string[]) =>
       names.reduce((sum, name) => sum + (weights.get(name)?.[column] ?? 0), 0);
-    const candidates = fields.flatMap((field, index) =>
-      isCandidate(entry, field, hasTime) ? [{ field, score: scoreOf(features[index] ?? []) }] : [],
-    );
-    return [entry, choose(entry, candidates, scoreOf(['none']), presences, certain)] as const;
+    const contenders = fields.map((field, index) => ({
+      ...toContender(entry, field),
+      score: scoreOf(features[index] ?? []),
+    }));
+    return [entry, choose(entry, contenders, scoreOf(['none']), presences, certain)] as const;
   });
   const all = Object.fromEntries(choices) as Choices; // has every entry
   return {
@@ -91,7 +81,7 @@ function choosePartyFields(
   const identifier = all[`${role}.identifier`];
   if (identifier.chosen.length + name.chosen.length > 0) return { [`${role}.name`]: name };
   for (const { path, pointer } of fields) {
-    if (partyOf(path) !== path.replaceAll('/', ' ')) continue;
+    if (partyOf(path) !== withoutWrappers(path).replaceAll('/', ' ')) continue;
     const [asIdentifier, asName] = [identifier, name].map(({ others }) =>
       others.find((one) => one.pointer === pointer),
     );
@@ -117,23 +107,25 @@ function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordF
   return { chosen: chosen.filter(isOwn), others: others.filter(isOwn) };
 }
 
-type Candidate = { readonly field: RecordField; readonly score: number };
+type Scored = Contender & { readonly score: number };
 
 /** Chooses for each set of fields that records have. */
 function choose(
   entry: ChosenEntry,
-  candidates: readonly Candidate[],
+  contenders: readonly Scored[],
   none: number,
   presences: readonly string[],
   certain: number,
 ): Choice {
-  const sorted = candidates.toSorted((a, b) => b.score - a.score);
+  const sorted = contenders.toSorted((a, b) => b.score - a.score);
   const confidences = new Map<string, number>();
   const raise = (pointer: string, confidence: number) =>
     confidences.set(pointer, Math.max(confidences.get(pointer) ?? 0, confidence));
   const chosen = new Set<string>();
   for (const presence of presences) {
-    const present = sorted.filter(({ field }) => field.isInAll || presence.includes(field.mark));
+    const present = withoutOutranked(
+      sorted.filter(({ field }) => field.isInAll || presence.includes(field.mark)),
+    );
     const [top] = present;
     if (top === undefined) continue;
     const best = present.find(({ field }) => isDisplayName(entry, field, top.field)) ?? top;
@@ -173,77 +165,3 @@ function isDisplayName(entry: ChosenEntry, field: RecordField, best: RecordField
 /** At the top, the word for the party is part of the name: `author name`. */
 const DISPLAY_NAME =
   /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;
-
-const NO_TEXT: readonly ValueKind[] = ['flag', 'JSON', 'time', 'local time'];
-const NUMBERS: readonly ValueKind[] = ['integer', 'decimal', 'epoch', 'status'];
-const NO_WORD: readonly ValueKind[] = [...NO_TEXT, 'address', 'UUID', 'e-mail', 'link'];
-
-/** Kinds of values that a part of an event cannot have. */
-const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
-  id: [...NO_TEXT, 'address', 'e-mail'],
-  action: [...NO_WORD, 'epoch', 'hexadecimal'],
-  userAgent: [...NO_WORD, ...NUMBERS],
-  identifier: [...NO_TEXT, 'sentence'],
-  name: NO_TEXT,
-  type: [...NO_WORD, 'sentence'],
-};
-
-/** Times that are never the time of the event. */
-const OTHER_TIMES =
-  /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset)\b/;
-
-/** What identifies a credential, such as the accessor of a token, or a product, such as the model of a device: no party. */
-const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b/;
-
-/** Addresses that are never the IP address of the actor. */
-const OTHER_ADDRESSES =
-  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset)\b/;
-
-/** Names of an HTTP status. Any other number is a code of the service. */
-const HTTP_STATUS =
-  /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
-
-/** Whether the record itself has a time, with a zone or without: one that is nested is then that of something else. */
-export function hasOwnTime(fields: readonly RecordField[]): boolean {
-  return fields.some(
-    ({ kind, path }) =>
-      (kind === 'time' || kind === 'epoch' || kind === 'local time') &&
-      !OTHER_TIMES.test(path) &&
-      isNamedTime(path) &&
-      !isInObject(path),
-  );
-}
-
-/**
- * Whether a field can be what an entry means: what its values must be, and what its name rules out.
- * @param hasTime See `hasOwnTime`.
- */
-export function isCandidate(entry: ChosenEntry, field: RecordField, hasTime: boolean): boolean {
-  const { kind, kinds, path, pointer } = field;
-  const part = entry.slice(entry.indexOf('.') + 1);
-  switch (part) {
-    case 'occurredAt':
-      if ((kind !== 'time' && kind !== 'epoch') || OTHER_TIMES.test(path)) return false;
-      return !isInParty(path) && !(hasTime && isInObject(path));
-    case 'outcome':
-      return field.isOutcome && !isInParty(path);
-    case 'ipAddress':
-      if (!kinds.has('address') || OTHER_ADDRESSES.test(path)) return false;
-      return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
-    default:
-      if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
-      if (part === 'id') return !isInParty(path) && !/\bkey$/.test(path);
-      if (part !== entry)
-        return (
-          !NO_PARTY.test(path) && !isRelated(path) && (part !== 'type' || kind !== 'record word')
-        );
-      if (part === 'action')
-        return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
-      return true;
-  }
-}
-
-/** Whether all values are HTTP statuses, and the name says so. */
-export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
-  return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
-}

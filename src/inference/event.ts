@@ -2,15 +2,8 @@ import type { EventContract, FormattedTime, Pointers } from '../mapping/contract
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
-import {
-  type Choices,
-  type ChosenEntry,
-  chooseFields,
-  isHttpStatus,
-  MAX_FIELDS,
-  MODEL,
-  type RankedField,
-} from './choose.ts';
+import { type ChosenEntry, isHttpStatus } from './candidates.ts';
+import { type Choices, chooseFields, MAX_FIELDS, MODEL, type RankedField } from './choose.ts';
 import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
 /** Infers from a sample of records which field holds what. */

@@ -85,18 +85,13 @@ export function withoutWrappers(path: string): string {
   return readPath(path).keys.join('/');
 }
 
-/** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
+/** The start of a path, without wrappers, up to its first word for a party: `author` in `author name`. Null without one. */
 export function partyOf(path: string): string | null {
-  const all = path.split('/');
-  const start = startOf(all);
-  const words: string[] = [];
-  for (const [index, key] of all.entries())
-    for (const word of key.split(' ')) {
-      words.push(word);
-      if (index >= start && classesOf(word).some((one) => one === 'actor' || one === 'target'))
-        return words.join(' ');
-    }
-  return null;
+  const words = readPath(path).keys.flatMap((key) => key.split(' '));
+  const party = words.findIndex((word) =>
+    classesOf(word).some((one) => one === 'actor' || one === 'target'),
+  );
+  return party === -1 ? null : words.slice(0, party + 1).join(' ');
 }
 
 const TIME_CLASSES: ReadonlySet<WordClass> = new Set(['time', 'happening', 'recording']);
@@ -124,6 +119,11 @@ export function isRelated(path: string): boolean {
   const thing = words.findIndex((word, index) => index > party && is('surroundings')(word));
   if (party >= 0 && thing >= 0 && !words.slice(thing + 1).some(is('actor'))) return true;
   return keys.length > 1 && party >= (keys[0] ?? '').split(' ').length && words[party] === 'by';
+}
+
+/** Whether the last word of a path has one of the meanings. */
+export function endsInClass(path: string, classes: readonly WordClass[]): boolean {
+  return readPath(path).lastClasses.some((one) => one !== '-' && classes.includes(one));
 }
 
 /** Whether a field is nested in an object that is named after a party. */

@@ -1,4 +1,5 @@
-import { CHOSEN_ENTRIES, type ChosenEntry, chooseFields, isHttpStatus, MODEL } from './choose.ts';
+import { CHOSEN_ENTRIES, type ChosenEntry, isHttpStatus } from './candidates.ts';
+import { chooseFields, MODEL } from './choose.ts';
 import { listFeatures } from './features.ts';
 import { examineRecords, type RecordField } from './record-fields.ts';
 

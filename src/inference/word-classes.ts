@@ -7,7 +7,7 @@ const WORDS = {
   actor:
     'actor initiator by originator originating operator performer executor invoker requester requestor caller who author principal admin administrator user login identity member person employee editor accessor creator usuario usuaria benutzer utilisateur autor auteur ator',
   target:
-    'target affected auditable model resource object entity asset item subject record objeto recurso ressource objekt ziel objet entidad entidade cible alvo',
+    'target affected auditable model resource object entity asset item aggregate subject record objeto recurso ressource objekt ziel objet entidad entidade cible alvo',
   time: 'time timestamp date at on when clock instant ts datetime fecha hora data zeit zeitstempel zeitpunkt datum horodatage heure dt',
   happening:
     'occurred occurrence happened event published performed executed issued requested initiated started start created creation create inserted insert added action activity',

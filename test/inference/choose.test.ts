@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CHOSEN_ENTRIES, type Choices, chooseFields } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
+import { type Choices, chooseFields } from '../../src/inference/choose.ts';
 import { inferEvent } from '../../src/inference/event.ts';
 import { examineRecords } from '../../src/inference/record-fields.ts';
 import { kindsOf } from '../../src/inference/value-kind.ts';

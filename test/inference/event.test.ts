@@ -278,6 +278,11 @@ describe('an event', () => {
     ['who created a key', () => ({ key: { created_by: 'bob' } })],
     ['a duration and a MAC address', () => ({ duration: '00:00:05', mac: 'aa:bb:cc:dd:ee:ff' })],
     ['a browser', (index) => ({ browser: pick('Chrome Firefox Chrome', index) })],
+    ['a time of a token', () => ({ token_issued_at: old })],
+    ['an ID of a key', (index) => ({ key: { id: `k${index}` } })],
+    ['an address that is allowed', (index) => ({ allowed_ip: `192.0.2.${index}` })],
+    ['the version of a device', (index) => ({ firmware: `10.0.1.${index}` })],
+    ['a user', (index) => ({ user: { id: `x${index}`, email: `zoe${index}@example.com` } })],
     [
       'the name of a browser',
       (index) => ({ user_agent: { name: pick('Chrome Firefox Chrome', index) } }),
@@ -467,45 +472,6 @@ describe('an event', () => {
       }),
       { actor: { identifier: 'u0', name: null } },
     ],
-  ])('%s', async (_, toRecord, expected) => {
-    expect(await readPage(toRecord)).toMatchObject(expected);
-  });
-
-  it('has no other person in a record without its actor', async () => {
-    const people = (index: number) => ({
-      ...withoutActor(index),
-      actor: index === 1 ? null : { id: `a${index}`, name: 'Ann' },
-      approver: { id: `b${index}`, name: 'Bob' },
-      target_user: { id: `c${index}`, name: 'Zoe' },
-    });
-    const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
-    expect(actors).toEqual(['Ann', null, 'Ann']);
-  });
-
-  it('has the actor of each of two kinds of records', async () => {
-    const people = (index: number) => ({
-      ...withoutActor(index),
-      ...(index === 1
-        ? { user: { id: 'u1', name: 'Bob' } }
-        : { actor: { id: `a${index}`, name: 'Ann' } }),
-    });
-    const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
-    expect(actors).toEqual(['Ann', 'Bob', 'Ann']);
-  });
-});
-
-/** Rows of which each belongs to a table above once it is read right. */
-describe('an event, not read right yet:', () => {
-  it.fails.each<readonly [string, (index: number) => object]>([
-    ['a time of a token', () => ({ token_issued_at: old })],
-    ['an ID of a key', (index) => ({ key: { id: `k${index}` } })],
-  ])('is read as before with %s beside it', async (_, toOthers) => {
-    expect(await readPage((index) => ({ ...plain(index), ...toOthers(index) }))).toMatchObject(
-      PLAIN,
-    );
-  });
-
-  it.fails.each<PageRow>([
     [
       'the actor of an authentication comes before a user',
       (index) => ({
@@ -529,11 +495,6 @@ describe('an event, not read right yet:', () => {
       'the value of a change is not the address of the actor',
       (index) => ({ ...plain(index), action: 'dns.update', value: `10.0.0.${index}` }),
       { ipAddress: null },
-    ],
-    [
-      'a text that is the target is its name',
-      (index) => ({ ...plain(index), target: pick('portal ci production', index) }),
-      { target: { identifier: null, name: 'portal' } },
     ],
     [
       'a time without a zone is not replaced by that of a token',
@@ -568,16 +529,46 @@ describe('an event, not read right yet:', () => {
       { actor: { identifier: null, name: 'zoe' } },
     ],
     [
-      'a subject beside a named target is not its ID',
-      (index) => ({
-        ...plain(index),
-        target: { name: 'Production' },
-        subject: { id: `s${index}` },
-      }),
-      { target: { identifier: null, name: 'Production' } },
+      'a text that is the target may be its name or its type',
+      (index) => ({ ...plain(index), target: pick('portal ci production', index) }),
+      { target: null },
     ],
   ])('%s', async (_, toRecord, expected) => {
     expect(await readPage(toRecord)).toMatchObject(expected);
+  });
+
+  it('has no other person in a record without its actor', async () => {
+    const people = (index: number) => ({
+      ...withoutActor(index),
+      actor: index === 1 ? null : { id: `a${index}`, name: 'Ann' },
+      approver: { id: `b${index}`, name: 'Bob' },
+      target_user: { id: `c${index}`, name: 'Zoe' },
+    });
+    const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
+    expect(actors).toEqual(['Ann', null, 'Ann']);
+  });
+
+  it('has the actor of each of two kinds of records', async () => {
+    const people = (index: number) => ({
+      ...withoutActor(index),
+      ...(index === 1
+        ? { user: { id: 'u1', name: 'Bob' } }
+        : { actor: { id: `a${index}`, name: 'Ann' } }),
+    });
+    const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
+    expect(actors).toEqual(['Ann', 'Bob', 'Ann']);
+  });
+});
+
+/** It belongs to a table above once it is read right. */
+it.fails('an event, not read right yet: a subject beside a named target is not its ID', async () => {
+  const toRecord = (index: number) => ({
+    ...plain(index),
+    target: { name: 'Production' },
+    subject: { id: `s${index}` },
+  });
+  expect(await readPage(toRecord)).toMatchObject({
+    target: { identifier: null, name: 'Production' },
   });
 });
 

@@ -1,4 +1,5 @@
-import { CHOSEN_ENTRIES, MODEL, type Model } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
+import { MODEL, type Model } from '../../src/inference/choose.ts';
 import { inferEvent } from '../../src/inference/event.ts';
 import { readPointers } from '../../src/inference/event-entries.ts';
 import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';

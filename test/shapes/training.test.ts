@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CHOSEN_ENTRIES, MODEL } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
+import { MODEL } from '../../src/inference/choose.ts';
 import { leaveVendorsOut, listChangedReadings } from './evaluate.ts';
 import { type Sample, samplesOf } from './shapes.ts';
 import { sumOf } from './table.ts';

@@ -1,9 +1,4 @@
-import {
-  CHOSEN_ENTRIES,
-  type ChosenEntry,
-  hasOwnTime,
-  isCandidate,
-} from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES, type ChosenEntry, isCandidate } from '../../src/inference/candidates.ts';
 import { listFeatures } from '../../src/inference/features.ts';
 import { examineRecords } from '../../src/inference/record-fields.ts';
 import { firstOfList } from '../../src/mapping/event.ts';
@@ -60,11 +55,10 @@ export function listExamples(sample: Sample): readonly Example[] {
   const records = recordsOf(sample);
   const { fields } = examineRecords(records);
   const features = listFeatures(fields);
-  const hasTime = hasOwnTime(fields);
   const labelled = sample.expect.values;
   return CHOSEN_ENTRIES.flatMap((entry, column) => {
     const candidates = fields.flatMap((field, index) =>
-      isCandidate(entry, field, hasTime) ? [{ field, features: features[index] ?? [] }] : [],
+      isCandidate(entry, field) ? [{ field, features: features[index] ?? [] }] : [],
     );
     return labelled.flatMap((_, index): Example[] => {
       const accepted = acceptedValues(sample, LABELS[entry], index);

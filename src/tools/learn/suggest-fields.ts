@@ -1,9 +1,5 @@
-import {
-  CHOSEN_ENTRIES,
-  type ChosenEntry,
-  chooseFields,
-  type RankedField,
-} from '../../inference/choose.ts';
+import { CHOSEN_ENTRIES, type ChosenEntry } from '../../inference/candidates.ts';
+import { chooseFields, type RankedField } from '../../inference/choose.ts';
 import { examineRecords, type RecordField } from '../../inference/record-fields.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { isSecret } from '../show-value.ts';

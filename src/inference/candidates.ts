@@ -1,0 +1,156 @@
+import {
+  endsInClass,
+  isInObject,
+  isInParty,
+  isNamedTime,
+  isRelated,
+  partyOf,
+  withoutWrappers,
+} from './features.ts';
+import type { RecordField } from './record-fields.ts';
+import type { ValueKind } from './value-kind.ts';
+
+/** The entries of an event that are chosen by evidence, in the order of the columns of the weights. */
+export const CHOSEN_ENTRIES = [
+  ...(['id', 'occurredAt', 'action', 'outcome', 'ipAddress', 'userAgent'] as const),
+  ...(['actor.identifier', 'actor.name', 'actor.type'] as const),
+  ...(['target.identifier', 'target.name', 'target.type'] as const),
+] as const;
+
+export type ChosenEntry = (typeof CHOSEN_ENTRIES)[number];
+
+const NO_TEXT: readonly ValueKind[] = ['flag', 'JSON', 'time', 'local time'];
+const NUMBERS: readonly ValueKind[] = ['integer', 'decimal', 'epoch', 'status'];
+const NO_WORD: readonly ValueKind[] = [...NO_TEXT, 'address', 'UUID', 'e-mail', 'link'];
+
+/** Kinds of values that a part of an event cannot have. */
+const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
+  id: [...NO_TEXT, 'address', 'e-mail'],
+  action: [...NO_WORD, 'epoch', 'hexadecimal'],
+  userAgent: [...NO_WORD, ...NUMBERS],
+  identifier: [...NO_TEXT, 'sentence'],
+  name: NO_TEXT,
+  type: [...NO_WORD, 'sentence'],
+};
+
+/** Times that are never the time of the event. */
+const OTHER_TIMES =
+  /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset|renew\w*|token)\b/;
+
+/** What identifies a credential, such as the accessor of a token, or a product, such as a device or a browser: no party. */
+const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b|\buser agent\b/;
+
+/** Addresses that are never the IP address of the actor. */
+const OTHER_ADDRESSES =
+  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset|value|allowed|denied|blocked|firmware)\b/;
+
+/** Names of an HTTP status. Any other number is a code of the service. */
+const HTTP_STATUS =
+  /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
+
+/** Whether a field can be what an entry means: what its values must be, and what its name rules out. */
+export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
+  const { kind, kinds, path, pointer } = field;
+  const part = entry.slice(entry.indexOf('.') + 1);
+  switch (part) {
+    case 'occurredAt':
+      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && !isInParty(path);
+    case 'outcome':
+      return field.isOutcome && !isInParty(path);
+    case 'ipAddress':
+      if (!kinds.has('address') || OTHER_ADDRESSES.test(path)) return false;
+      return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
+    default:
+      if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
+      if (part === 'id') return !isInParty(path) && !/\bkey$/.test(path);
+      if (part !== entry)
+        return (
+          !NO_PARTY.test(path) && !isRelated(path) && (part !== 'type' || kind !== 'record word')
+        );
+      if (part === 'action')
+        return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
+      return true;
+  }
+}
+
+/** Whether all values are HTTP statuses, and the name says so. */
+export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
+  return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
+}
+
+/** A field that could be what an entry means, among the others of a record. */
+export type Contender = {
+  readonly field: RecordField;
+  readonly isCandidate: boolean;
+  /** A record's `own` field rules out every `other` one: an ID, a time, a party of something else. */
+  readonly rank: 'own' | 'other' | null;
+};
+
+/**
+ * Whether a field may be read for an entry, and how it ranks. Training asks `isCandidate` alone: the fields that are ruled
+ * out here teach what is wrong.
+ */
+export function toContender(entry: ChosenEntry, field: RecordField): Contender {
+  const isRuledOut =
+    entry === 'id' ? isRepeated(field) : entry.startsWith('actor') && IN_REQUEST.test(field.path);
+  return {
+    field,
+    isCandidate: !isRuledOut && isCandidate(entry, field),
+    rank: rankOf(entry, field),
+  };
+}
+
+/** What a request contains: it says what the actor wants, not who that is. */
+const IN_REQUEST = /\brequest[ /](?:data|body|payload|params?|parameters?|input)\b/;
+
+/** Whether a value occurs twice: then it is no ID of a record. */
+function isRepeated({ spread }: RecordField): boolean {
+  return spread === 'constant' || spread === 'varied';
+}
+
+/** Those of a record's fields that may be read. */
+export function withoutOutranked<T extends Contender>(fields: readonly T[]): readonly T[] {
+  const hasOwn = fields.some(({ rank }) => rank === 'own');
+  return fields.filter(({ isCandidate, rank }) => isCandidate && !(hasOwn && rank === 'other'));
+}
+
+/** Names of an ID of the record itself. */
+const OWN_ID = /^(?:(?:event|audit|log|entry|record|activity) )*(?:id|uuid)$/;
+
+/** Names of the party of an event, and the parts that say which one it is; and names that may be those of another one. */
+const PARTIES = {
+  actor: {
+    own: /\b(?:actor|initiator|performer|author|caller|requester|requestor|originator|operator|(?:performed|initiated|executed|triggered) by)\b/,
+    parts: ['id', 'name', 'email', 'actor'],
+    other: /\b(?:user|identity|member|person|employee)$/,
+  },
+  target: {
+    own: /\btarget\b/,
+    parts: ['id'],
+    other: /\b(?:subject|object|resource|entity|item|asset)$/,
+  },
+} as const;
+
+function rankOf(entry: ChosenEntry, field: RecordField): Contender['rank'] {
+  const { kind, path } = field;
+  const [role, part] = entry.split('.');
+  switch (role) {
+    case 'occurredAt': {
+      if (isInObject(path)) return 'other';
+      const isTime = kind === 'time' || kind === 'epoch' || kind === 'local time';
+      return isTime && !OTHER_TIMES.test(path) && isNamedTime(path) ? 'own' : null;
+    }
+    case 'id':
+      if (isInObject(path)) return 'other';
+      return OWN_ID.test(withoutWrappers(path)) && !isRepeated(field) ? 'own' : null;
+    case 'actor':
+    case 'target': {
+      const { own, parts, other } = PARTIES[role];
+      if (part === 'type') return null; // often outside the party
+      if (own.test(path)) return endsInClass(path, parts) ? 'own' : null;
+      return other.test(partyOf(path) ?? '') ? 'other' : null;
+    }
+    default:
+      return null;
+  }
+}
