@@ -1,12 +1,4 @@
-import {
-  endsInClass,
-  isInObject,
-  isInParty,
-  isNamedTime,
-  isRelated,
-  partyOf,
-  withoutWrappers,
-} from './features.ts';
+import { endsInClass, isInObject, isInParty, isNamedTime, isRelated, partyOf } from './features.ts';
 import type { RecordField } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 
@@ -35,7 +27,7 @@ const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
 
 /** Times that are never the time of the event. */
 const OTHER_TIMES =
-  /\b(?:updated|update|modified|modification|changed|expir\w*|expires|expiry|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset|renew\w*|token)\b/;
+  /\b(?:updated|update|modified|modification|changed|expir\w*|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset|renew\w*|token)\b/;
 
 /** What identifies a credential, such as the accessor of a token, or a product, such as a device or a browser: no party. */
 const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b|\buser agent\b/;
@@ -92,7 +84,7 @@ export type Contender = {
  */
 export function toContender(entry: ChosenEntry, field: RecordField): Contender {
   const isRuledOut =
-    entry === 'id' ? isRepeated(field) : entry.startsWith('actor') && IN_REQUEST.test(field.path);
+    entry === 'id' ? isShared(field) : entry.startsWith('actor') && IN_REQUEST.test(field.path);
   return {
     field,
     isCandidate: !isRuledOut && isCandidate(entry, field),
@@ -103,9 +95,14 @@ export function toContender(entry: ChosenEntry, field: RecordField): Contender {
 /** What a request contains: it says what the actor wants, not who that is. */
 const IN_REQUEST = /\brequest[ /](?:data|body|payload|params?|parameters?|input)\b/;
 
-/** Whether a value occurs twice: then it is no ID of a record. */
-function isRepeated({ spread }: RecordField): boolean {
-  return spread === 'constant' || spread === 'varied';
+/** Names of an ID of the record itself, even if a page has a record twice. */
+const OWN_ID = /^(?:(?:audit|log|entry|record|event|activity) )*(?:id|uuid)$/;
+
+/** Whether records share a value: as they share a session, or the number of a kind of event. */
+function isShared({ path, spread, kind }: RecordField): boolean {
+  if (spread === 'unique' || spread === 'single') return false;
+  const isNumber = kind === 'integer' || kind === 'status';
+  return !OWN_ID.test(path) || (isNumber && path.includes('event'));
 }
 
 /** Those of a record's fields that may be read. */
@@ -113,9 +110,6 @@ export function withoutOutranked<T extends Contender>(fields: readonly T[]): rea
   const hasOwn = fields.some(({ rank }) => rank === 'own');
   return fields.filter(({ isCandidate, rank }) => isCandidate && !(hasOwn && rank === 'other'));
 }
-
-/** Names of an ID of the record itself. */
-const OWN_ID = /^(?:(?:event|audit|log|entry|record|activity) )*(?:id|uuid)$/;
 
 /** Names of the party of an event, and the parts that say which one it is; and names that may be those of another one. */
 const PARTIES = {
@@ -142,7 +136,7 @@ function rankOf(entry: ChosenEntry, field: RecordField): Contender['rank'] {
     }
     case 'id':
       if (isInObject(path)) return 'other';
-      return OWN_ID.test(withoutWrappers(path)) && !isRepeated(field) ? 'own' : null;
+      return OWN_ID.test(path) ? 'own' : null;
     case 'actor':
     case 'target': {
       const { own, parts, other } = PARTIES[role];

@@ -487,6 +487,16 @@ describe('an event', () => {
       { ...PLAIN, id: null },
     ],
     [
+      'an ID of a record may occur twice in a page',
+      (index) => ({ ...plain(index), id: pick('e0 e1 e1', index) }),
+      { ...PLAIN, id: 'e0' },
+    ],
+    [
+      'an ID of a kind of event is no ID of a record',
+      (index) => ({ ...plain(index), id: undefined, event_id: pick('4624 4625 4624', index) }),
+      { ...PLAIN, id: null },
+    ],
+    [
       'another date is not the time of an event',
       (index) => ({ ...plain(index), created_at: undefined, renewal_date: old }),
       { ...PLAIN, occurredAt: null },
