@@ -38,7 +38,7 @@ async function expectProblem(
   expect(await command.status).toBe(2);
   for (const text of [String(error), command.output.stderr]) {
     for (const problem of problems) expect(text).toMatch(problem);
-    expect(text).not.toContain('c2');
+    expect(text).not.toContain('canary-cursor');
   }
 }
 
@@ -141,7 +141,10 @@ describe('a sandbox with a recording', () => {
   ])('is not started with an unusable %s, and names the entry', async (member, values, problem) => {
     await using folder = await createFolder();
     for (const value of values) {
-      const har = toHar({ [`${BASE}/api/v1/audit`]: [], [`${BASE}/api/v1/audit?cursor=c2`]: [] });
+      const har = toHar({
+        [`${BASE}/api/v1/audit`]: [],
+        [`${BASE}/api/v1/audit?cursor=canary-cursor`]: [],
+      });
       Object.assign(har.log.entries[1]?.response ?? {}, { [member]: value });
       const entry = /log\.entries\[1\], GET \/base\/api\/v1\/audit: .* Correct it, or remove/;
       await expectProblem(folder, har, entry, problem);
@@ -157,7 +160,10 @@ describe('a sandbox with a recording', () => {
     ),
   ])('is not started with %j in an entry, and names it', async (member) => {
     await using folder = await createFolder();
-    const har = toHar({ [`${BASE}/api/v1/audit`]: [], [`${BASE}/api/v1/audit?cursor=c2`]: [] });
+    const har = toHar({
+      [`${BASE}/api/v1/audit`]: [],
+      [`${BASE}/api/v1/audit?cursor=canary-cursor`]: [],
+    });
     Object.assign(har.log.entries[1] ?? {}, member);
     await expectProblem(folder, har, /log\.entries\[1\][:,]/, /request/);
   });
