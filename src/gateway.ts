@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
-import { readClientIp } from './http/client-ip.ts';
 import { toRequest } from './http/fetch-input.ts';
 import type { Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
+import { type ClientOptions, createClientReader } from './http/request-client.ts';
 import {
   createRoutes,
   type Endpoint,
@@ -46,11 +46,12 @@ import {
   MAX_BYTES_PER_REQUEST,
   type RestClientOptions,
 } from './upstream/http-client.ts';
-import { NO_TRACE } from './upstream/types.ts';
+import { NO_TRACE, type RequestClient } from './upstream/types.ts';
 import { identifyCaller } from './util/fair-share.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &
+  ClientOptions &
   SendLimits &
   Partial<ResultLimits> & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
@@ -60,8 +61,6 @@ export type GatewayDependencies = BodyLimits &
     readonly rateLimitRedisUrl?: LoginRateLimitOptions['redisUrl'];
     /** Receives events, for metrics. */
     readonly observer?: Partial<GatewayObserver> | undefined;
-    /** Number of reverse proxies that append to X-Forwarded-For; with 0, logins are limited by the socket's address. */
-    readonly trustedProxies: number;
     /** Path of the GraphQL endpoint. */
     readonly path: string;
     readonly introspection: boolean;
@@ -97,7 +96,7 @@ export type GatewayDependencies = BodyLimits &
 
 /** Creates a gateway. It connects to the service when the first request needs it. */
 export function assembleGateway(options: GatewayDependencies): Gateway {
-  const { path, trustedProxies, contract, playground, corsOrigins } = options;
+  const { path, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
   const shutdown = new AbortController();
   const endStreams = () => shutdown.abort();
@@ -146,15 +145,14 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     contract: { configured: contract, now, reportDrift: reporter.drift },
     admitLogin: loginRateLimiter.admit,
   };
-  const addressOf = (peer: string | undefined, forwardedFor: string | null) => () =>
-    readClientIp({ peer, forwardedFor, trustedProxies });
+  const readClient = createClientReader(options);
   const contextOf = (
     request: Pick<Request, 'signal'> & { readonly headers: Pick<Headers, 'get'> },
-    address: () => string | null,
+    requestClient: RequestClient,
     report: OngoingRequest | undefined,
   ) => {
     const trace = report?.trace ?? NO_TRACE;
-    const own = { headers: request.headers, signal: request.signal, address, trace };
+    const own = { headers: request.headers, signal: request.signal, client: requestClient, trace };
     if (!options.explain || request.headers.get(EXPLAIN_HEADER) !== '1')
       return createContext(services, own);
     const explanation = createExplanation(client, contract);
@@ -169,13 +167,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const schema = createSchema(openStream);
   const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
-    begin: ({ headers, address }, response) => {
+    begin: ({ headers, client: requestClient }, response) => {
       const signal = watchDisconnect(response);
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
       const report = reporter.begin({ requestId, headers, isGraphql: true });
       return {
         requestId,
-        context: contextOf({ headers, signal }, address, report),
+        context: contextOf({ headers, signal }, requestClient, report),
         report,
         signal,
       };
@@ -185,10 +183,10 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     send,
     headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
   });
-  const yoga = createYoga<{ address: () => string | null; report?: OngoingRequest }>({
+  const yoga = createYoga<{ client: RequestClient; report?: OngoingRequest }>({
     schema,
-    context: ({ request: { headers, signal }, address, report }) =>
-      contextOf({ headers, signal }, address, report),
+    context: ({ request: { headers, signal }, client: requestClient, report }) =>
+      contextOf({ headers, signal }, requestClient, report),
     graphqlEndpoint: path,
     // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
@@ -225,14 +223,15 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const { signal, url, method, headers, body: stream } = toRequest(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
-      const address = addressOf(init?.remoteAddress, headers.get('x-forwarded-for'));
+      const requestClient = readClient(init?.remoteAddress, headers);
+      const { address } = requestClient;
       const caller = identifyCaller(headers.get('authorization'), address);
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
       const response = await loadShedder.respond(admission, async (body) => {
         const members = { method, headers, signal, body: body ?? null };
-        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { address });
+        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { client: requestClient });
       });
       if (response !== null) return response;
       signal.throwIfAborted();
@@ -247,7 +246,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const isWanted = !invalid && isOperation(endpoint, path);
       const headers = { get: (name: string) => request.headers[name]?.toString() ?? null };
       const { remoteAddress } = request.socket; // undefined once the client has disconnected
-      const address = addressOf(remoteAddress, headers.get('x-forwarded-for'));
+      const requestClient = readClient(remoteAddress, headers);
+      const { address } = requestClient;
       const caller = identifyCaller(headers.get('authorization'), address);
       const readBody = isWanted ? () => bodies.ofNode(request, address) : undefined;
       const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
@@ -255,7 +255,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         if (
           body &&
           target === path &&
-          (await fastPath.respond({ headers, address }, response, body))
+          (await fastPath.respond({ headers, client: requestClient }, response, body))
         )
           return null;
         // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
@@ -266,7 +266,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
             body: body ?? null,
             signal: watchDisconnect(response),
           }),
-          { address },
+          { client: requestClient },
         );
       });
       if (result === null) return;

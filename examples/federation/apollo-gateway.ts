@@ -1,22 +1,27 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { GraphQLError } from 'graphql';
+import { FORWARDED_HEADERS } from './forwarded-headers.ts';
 import { type RouterOptions, type Running, readLocal, runRouter } from './serve.ts';
 import { unreachable } from './subgraph-errors.ts';
 
-type Context = { readonly authorization?: string | undefined };
+type Context = { readonly headers?: IncomingHttpHeaders };
 
-/** Serves a supergraph with Apollo Gateway. Forwards the client's Authorization to Keytrail only. */
+/** Serves a supergraph with Apollo Gateway. Forwards headers of the client to Keytrail only. */
 export async function startApolloGateway({ supergraphSdl, port }: RouterOptions): Promise<Running> {
   const gateway = new ApolloGateway({
     supergraphSdl,
     buildService: ({ name, url = '' }) =>
       new RemoteGraphQLDataSource<Context>({
         url,
-        willSendRequest: ({ request, context: { authorization } }) => {
-          if (name === 'keytrail' && authorization !== undefined)
-            request.http?.headers.set('authorization', authorization);
+        willSendRequest: ({ request, context: { headers = {} } }) => {
+          if (name !== 'keytrail') return;
+          for (const forwarded of FORWARDED_HEADERS) {
+            const value = headers[forwarded]?.toString();
+            if (value !== undefined) request.http?.headers.set(forwarded, value);
+          }
         },
         errorFromResponse: readSubgraphError,
         didEncounterError: hideAddress,
@@ -29,7 +34,7 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
   });
   const { url } = await startStandaloneServer(server, {
     listen: { host: '127.0.0.1', port },
-    context: async ({ req }) => ({ authorization: req.headers.authorization }),
+    context: async ({ req: { headers } }) => ({ headers }),
   });
   return { url, [Symbol.asyncDispose]: () => server.stop() };
 }

@@ -1,9 +1,10 @@
 import { getStitchedSchemaFromSupergraphSdl } from '@graphql-tools/federation';
 import { createYoga } from 'graphql-yoga';
+import { readForwardedHeaders } from './forwarded-headers.ts';
 import { type RouterOptions, type Running, readLocal, runRouter, serve } from './serve.ts';
 import { hideRequests } from './subgraph-errors.ts';
 
-/** Serves a schema that is stitched from a supergraph. Forwards the client's Authorization to Keytrail only. */
+/** Serves a schema that is stitched from a supergraph. Forwards headers of the client to Keytrail only. */
 export async function startStitchedSchema({
   supergraphSdl,
   port,
@@ -13,9 +14,9 @@ export async function startStitchedSchema({
     batch: true, // one request per subgraph for all root fields of a query, as other routers send it
     httpExecutorOpts: ({ name }) => ({
       headers: (request) => {
-        const authorization: unknown = request?.context?.request.headers.get('authorization');
+        const headers = request?.context?.request.headers;
         // The names are those in the supergraph's enum `join__Graph`.
-        return name === 'KEYTRAIL' && typeof authorization === 'string' ? { authorization } : {};
+        return name === 'KEYTRAIL' && headers !== undefined ? readForwardedHeaders(headers) : {};
       },
     }),
     onSubschemaConfig: (config) => {

@@ -103,6 +103,15 @@ export const SETTINGS = {
     description: "path of a contract file: where each field is in the service's responses",
     option: 'contract',
   },
+  FORWARD_CLIENT: {
+    group: 'Service',
+    ...flag,
+    default: true,
+    defaultText: 'on',
+    description:
+      "whether the service learns the client's IP address, as X-Forwarded-For, and its user agent",
+    option: 'forwardClient',
+  },
   HOST: {
     group: 'Listening',
     ...hostName,

@@ -11,16 +11,32 @@ export type ClientIpSources = {
 };
 
 /**
- * Returns the IP address for the login rate limit; null if it is unknown. IPv6 addresses are truncated to their /64,
- * the smallest prefix that a site gets (RFC 6177, section 2); IPv4-mapped ones are returned as IPv4. Of X-Forwarded-For
- * only the entry of the outermost trusted proxy counts, because a client can forge those before it. If that entry is
- * missing or not an IP address, the socket's address is used.
+ * Returns the client's IP address; null if it is unknown. IPv4-mapped addresses are returned as IPv4, others without a
+ * zone. Of X-Forwarded-For only the entry of the outermost trusted proxy counts, because a client can forge those before
+ * it. If that entry is missing or not an IP address, the socket's address is used.
  */
 export function readClientIp(sources: ClientIpSources): string | null {
   const { peer, forwardedFor, trustedProxies } = sources;
   const entries = forwardedFor?.split(',') ?? [];
   const entry = trustedProxies > 0 ? entries.at(-trustedProxies) : undefined;
   return normalize(withoutPort(entry?.trim() ?? '')) ?? normalize(peer ?? '');
+}
+
+/**
+ * Truncates an IPv6 address to its /64, the smallest prefix that a site gets (RFC 6177, section 2): limits count its
+ * addresses as one. An IPv4 address is returned as it is.
+ */
+export function toPrefix(ip: string): string {
+  if (isIP(ip) === 4) return ip;
+  // Eight groups have seven colons: `::` stands for the zeros that are missing.
+  const zeros = '0:'.repeat(9 - ip.split(':').length);
+  const groups = ip.replace('::', `:${zeros}`).split(':').slice(0, 4);
+  return `${groups.map((group) => group || '0').join(':')}::/64`;
+}
+
+/** Whether an address is this host's own. */
+export function isLoopback(ip: string): boolean {
+  return ip === '::1' || ip.startsWith('127.');
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
@@ -35,9 +51,5 @@ function normalize(address: string): string | null {
   // In lower case and without leading zeros (RFC 5952).
   const ipv6 = new SocketAddress({ address: ip, family: 'ipv6' }).address;
   const ipv4 = ipv6.replace('::ffff:', '');
-  if (isIP(ipv4) === 4) return ipv4;
-  // Eight groups have seven colons: `::` stands for the zeros that are missing.
-  const zeros = '0:'.repeat(9 - ipv6.split(':').length);
-  const groups = ipv6.replace('::', `:${zeros}`).split(':').slice(0, 4);
-  return `${groups.map((group) => group || '0').join(':')}::/64`;
+  return isIP(ipv4) === 4 ? ipv4 : ipv6;
 }

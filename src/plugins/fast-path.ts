@@ -29,10 +29,10 @@ export type FastPathOptions = ResultLimits & {
   readonly send: Send;
 };
 
-/** The headers of a request, and the address of its client. */
+/** The headers of a request, and its client. */
 export type RequestHead = {
   readonly headers: Pick<Headers, 'get'>;
-  readonly address: () => string | null;
+  readonly client: RequestClient;
 };
 
 type BegunRequest = {

@@ -50,7 +50,10 @@ export function respond(
   ipAddress: string | null,
   recording?: Recording,
 ): RestResponse {
-  const client: ClientInfo = { ipAddress, userAgent: request.headers['user-agent'] ?? null };
+  const client: ClientInfo = {
+    ipAddress: request.headers['x-forwarded-for']?.toString() ?? ipAddress,
+    userAgent: request.headers['user-agent'] ?? null,
+  };
 
   if (matchRoute('POST /api/v1/auth/login', request)) return login(store, request.body, client);
 

@@ -6,7 +6,7 @@ import type { EventFilter, FilterParameter } from '../pagination/select-events.t
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
 import type { Calls, RestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
-import type { Route, Trace } from '../upstream/types.ts';
+import type { RequestClient, Route, Trace } from '../upstream/types.ts';
 import { type Caller, callerOf } from '../util/fair-share.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { MAX_FIELDS } from './selection.ts';
@@ -35,8 +35,7 @@ export type ContextRequest = {
   readonly headers: { get(name: string): string | null };
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The IP address of its client; null if unknown. */
-  readonly address: () => string | null;
+  readonly client: RequestClient;
   readonly trace: Trace;
 };
 
@@ -48,12 +47,12 @@ export function createContext(
   { client, admitLogin, contract }: SharedServices,
   request: ContextRequest,
 ) {
-  const { authorized, unauthenticated, bytesRead } = client.of(request.trace, request.address);
+  const { authorized, unauthenticated, bytesRead } = client.of(request.trace, request.client);
   return {
     calls: createCalls(client, { authorized, unauthenticated }, request),
     limits: {
       /** Counts a login. Throws RATE_LIMITED if there were too many of this client or from this IP address. */
-      admitLogin: (clientId: string) => admitLogin(clientId, request.address()),
+      admitLogin: (clientId: string) => admitLogin(clientId, request.client.address()),
       ...createLimits(bytesRead),
     },
     contract: { ...contract, readPointer: createPointerReader() },
@@ -64,7 +63,7 @@ export function createContext(
 function createCalls(
   client: RestClient,
   own: Omit<Calls, 'bytesRead'>,
-  { headers, signal, trace }: ContextRequest,
+  { headers, signal, trace, client: requestClient }: ContextRequest,
 ) {
   const authorization = headers.get('authorization');
   const authorized = () => own.authorized(parseBearer(authorization));
@@ -85,7 +84,7 @@ function createCalls(
     release: () => loader?.release(),
     /** Creates a page loader that gives the circuit breaker a verdict of its own, and has its own bound of bytes. */
     createPageLoader: (signal: AbortSignal): PageLoader => {
-      const ofLoader = client.of(trace);
+      const ofLoader = client.of(trace, requestClient);
       const authorize = () => ofLoader.authorized(parseBearer(authorization));
       return createPageLoader(client, authorize, signal);
     },

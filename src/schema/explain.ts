@@ -59,13 +59,13 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
   });
   const client: RestClient = {
     ...service,
-    of: (trace, address) => {
-      if (isClosed) return service.of(trace, address);
+    of: (trace, requestClient) => {
+      if (isClosed) return service.of(trace, requestClient);
       // A poll of a subscription: what earlier ones found is not in the payload that this one may lead to.
       for (const list of [calls, pages]) list.splice(0);
       const { authorized, unauthenticated, bytesRead } = service.of(
         collectAttempts(trace),
-        address,
+        requestClient,
       );
       return {
         bytesRead,

@@ -12,7 +12,7 @@ import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
-import type { Route, Trace, UpstreamResponse } from './types.ts';
+import { NO_CLIENT, type RequestClient, type Route, type Trace, type UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
@@ -70,8 +70,8 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace. `address`: of its client, null if unknown. */
-  of(trace: Trace, address?: () => string | null): Calls;
+  /** The calls of one GraphQL request, recorded in its trace and sent in the name of its client. */
+  of(trace: Trace, client?: RequestClient): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
@@ -149,7 +149,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
-    of: (trace, address = () => null) => {
+    of: (trace, client = NO_CLIENT) => {
       const group = {
         hasVerdict: false,
         hasResponse: false,
@@ -161,15 +161,15 @@ export function createRestClient(options: RestClientOptions): RestClient {
         bytesRead: () => group.bytesRead,
         unauthenticated: {
           post: (route, path, object, accepted) => {
-            const headers = { 'content-type': 'application/json' };
-            const caller = identifyCaller(null, address) ?? 'address unknown';
+            const headers = { ...client.headers(), 'content-type': 'application/json' };
+            const caller = identifyCaller(null, client.address) ?? 'address unknown';
             const request = { ...shared, method: 'POST', route, caller, headers } as const;
             return call(path, { ...request, body: JSON.stringify(object) }, accepted);
           },
         },
         authorized: (authorization) => {
           const caller = callerOf(authorization);
-          const ofCaller = { ...shared, caller, headers: { authorization } };
+          const ofCaller = { ...shared, caller, headers: { ...client.headers(), authorization } };
           return {
             get: (route, path, { signal, prefix } = {}) =>
               call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list'),

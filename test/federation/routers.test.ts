@@ -261,6 +261,36 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     expect(owners).toEqual([expect.not.stringMatching(/authorization|AZaz09/i)]);
   });
 
+  it('tells Keytrail the address and the user agent of a client, and no other subgraph', async () => {
+    await using graph = await startGraph(start, { body: TRAIL }, { trustedProxies: 1 });
+    const headers = { 'x-forwarded-for': '203.0.113.7', 'user-agent': 'audit-console/2.1' };
+    await graph.ask(JOIN, { ...TOKEN, headers });
+    await graph.ask(DELETE, { ...TOKEN, headers });
+    const told = ['x-forwarded-for', 'user-agent', 'via'].map((name) =>
+      graph.service.seen.map((seen) => wireValues(seen.rawHeaders, name)),
+    );
+    const each = (value: string) => [[value], [value]];
+    expect(told).toEqual([
+      ...[each('203.0.113.7'), each('audit-console/2.1'), each('1.1 keytrail')],
+    ]);
+    const owners = graph.ownersQueries().map(({ rawHeaders }) => rawHeaders.join());
+    expect(owners).toEqual([expect.not.stringMatching(/203\.0\.113|audit-console/)]);
+  });
+
+  it('lets 14 clients log in within a minute', async () => {
+    const overrides = { trustedProxies: 1, loginRateLimit: 10 };
+    await using graph = await startGraph(start, { body: { access_token: 'a' } }, overrides);
+    const variables = { credential: { clientSecret: 's' } };
+    const query = (id: number) => LOGIN.replace('key-6', `client-${id}`);
+    const ids = Array.from({ length: 14 }, (_, index) => index + 1);
+    const results = await Promise.all(
+      ids.map((id) =>
+        graph.ask(query(id), { variables, headers: { 'x-forwarded-for': `203.0.113.${id}` } }),
+      ),
+    );
+    expect(results.map(({ errors }) => errors)).toEqual(ids.map(() => undefined));
+  });
+
   it('returns each client its own trail when two send the same query at once', async () => {
     const { promise: both, resolve: release } = Promise.withResolvers<void>();
     const arrived = new Set<string | undefined>();

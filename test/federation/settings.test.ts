@@ -27,14 +27,27 @@ describe('the settings of the routers that do not run here', () => {
     });
   });
 
-  it('forward Authorization to Keytrail, and to no other subgraph', () => {
+  it('forward the token, the address and the user agent to Keytrail, and to no other subgraph', () => {
     expect(read('apollo-router.yaml')['headers']).toEqual({
       subgraphs: {
-        keytrail: { request: { operations: [{ propagate: { named: 'authorization' } }] } },
+        keytrail: {
+          request: {
+            operations: ['authorization', 'x-forwarded-for', 'user-agent'].map((named) => ({
+              propagate: { named },
+            })),
+          },
+        },
       },
     });
     expect(read('cosmo/config.yaml')['headers']).toEqual({
-      subgraphs: { keytrail: { request: [{ op: 'propagate', named: 'Authorization' }] } },
+      subgraphs: {
+        keytrail: {
+          request: ['Authorization', 'X-Forwarded-For', 'User-Agent'].map((named) => ({
+            op: 'propagate',
+            named,
+          })),
+        },
+      },
     });
   });
 

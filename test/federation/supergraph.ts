@@ -111,18 +111,19 @@ export async function startGraph(
 export type RequestOptions = {
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly authorization?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** Sends a query to a server. */
 export async function ask<Data>(
   url: string,
   query: string,
-  { variables = {}, authorization }: RequestOptions = {},
+  { variables = {}, authorization, headers = {} }: RequestOptions = {},
 ): Promise<Result<Data>> {
   return post(
     url,
     JSON.stringify({ query, variables }),
-    authorization === undefined ? {} : { authorization },
+    authorization === undefined ? headers : { ...headers, authorization },
   );
 }
 

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readClientIp } from '../../src/http/client-ip.ts';
+import { type ClientIpSources, isLoopback, readClientIp, toPrefix } from '../../src/http/client-ip.ts';
 
 const PEER = '198.51.100.9';
+
+/** What the limits count. */
+const readPrefix = (sources: ClientIpSources) => {
+  const ip = readClientIp(sources);
+  return ip === null ? null : toPrefix(ip);
+};
 
 describe('the IP address of a client', () => {
   it.each([
@@ -18,7 +24,7 @@ describe('the IP address of a client', () => {
     ['', null],
     ['/run/keytrail.sock', null],
   ])('is that of the socket %s: %s', (peer, expected) => {
-    expect(readClientIp({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(expected);
+    expect(readPrefix({ peer, forwardedFor: '203.0.113.1', trustedProxies: 0 })).toBe(expected);
   });
 
   it.each<[number, string | null, string]>([
@@ -40,7 +46,7 @@ describe('the IP address of a client', () => {
     [1, '"203.0.113.1"', PEER],
     [1, '203.0.113.256', PEER],
   ])('with %d proxies and X-Forwarded-For %j is %s', (trustedProxies, forwardedFor, expected) => {
-    expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(expected);
+    expect(readPrefix({ peer: PEER, forwardedFor, trustedProxies })).toBe(expected);
   });
 
   it.each<[number, string | null, string | null]>([
@@ -52,7 +58,7 @@ describe('the IP address of a client', () => {
   ])(
     'without a socket, with %d proxies and X-Forwarded-For %j is %s',
     (trustedProxies, forwardedFor, expected) => {
-      expect(readClientIp({ peer: undefined, forwardedFor, trustedProxies })).toBe(expected);
+      expect(readPrefix({ peer: undefined, forwardedFor, trustedProxies })).toBe(expected);
     },
   );
 
@@ -67,7 +73,7 @@ describe('the IP address of a client', () => {
           // Each proxy appends the address of its client; the innermost proxy is the peer of the socket.
           const forwardedFor = [...(forged === null ? [] : [forged]), client, ...inner].join(', ');
           const trustedProxies = inner.length + 1;
-          expect(readClientIp({ peer: PEER, forwardedFor, trustedProxies })).toBe(client);
+          expect(readPrefix({ peer: PEER, forwardedFor, trustedProxies })).toBe(client);
         },
       ),
     );
@@ -81,10 +87,32 @@ describe('the IP address of a client', () => {
         const long = [...site, ...host].map((each) => each.toString(16).padStart(4, '0'));
         const short = site.map((each) => each.toString(16)).join(':');
         const read = (peer: string) =>
-          readClientIp({ peer, forwardedFor: null, trustedProxies: 0 });
+          readPrefix({ peer, forwardedFor: null, trustedProxies: 0 });
         expect(read(long.join(':').toUpperCase())).toBe(`${short}::/64`);
         expect(read(`${short}::`)).toBe(`${short}::/64`);
       }),
     );
+  });
+});
+
+describe('the whole IP address', () => {
+  it.each([
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:0DB8:0001:0002::0:5', '2001:db8:1:2::5'],
+    ['fe80::1%eth0', 'fe80::1'],
+  ])('of the socket %s is %s', (peer, expected) => {
+    expect(readClientIp({ peer, forwardedFor: null, trustedProxies: 0 })).toBe(expected);
+  });
+
+  it.each([
+    ['127.0.0.1', true],
+    ['127.8.9.1', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['12.7.0.1', false],
+    ['2001:db8::1', false],
+  ])('%s is loopback: %s', (peer, expected) => {
+    const ip = readClientIp({ peer, forwardedFor: null, trustedProxies: 0 });
+    expect(isLoopback(ip ?? '')).toBe(expected);
   });
 });

@@ -15,6 +15,7 @@ const OWN_HEADERS = [
   'content-length',
   'host',
   'user-agent',
+  'via',
   'x-request-id',
 ];
 
