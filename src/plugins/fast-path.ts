@@ -8,10 +8,12 @@ import {
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
+import { EVENT_STREAM } from '../http/request-head.ts';
 import type { Send } from '../http/send-response.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest } from '../observability/reporter.ts';
 import type { Context } from '../schema/context.ts';
+import type { RequestClient } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
 import { type CompiledOperation, compileOperation } from './compile-operation.ts';
 import { parseBody } from './use-json-requests.ts';
@@ -107,7 +109,7 @@ export function createFastPath(schema: GraphQLSchema, options: FastPathOptions) 
       const contentType = response.headers.get('content-type');
       const cached = cache.get(query);
       if (!cached || !contentType || method !== 'POST' || response.status !== 200) return;
-      if (!executed || executed.operation === 'subscription') return; // would be executed as a query
+      if (!executed || contentType === EVENT_STREAM) return; // a subscription would be executed as a query
       const accept = headers.get('accept') ?? '';
       const operation = getOperationAST(cached.document, operationName);
       if (!operation || findOperation(cached, operationName, accept)) return;

@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events';
-import { GraphQLError } from 'graphql';
+import { GraphQLError, getOperationAST } from 'graphql';
 import {
   type GraphQLParams,
   getSSEProcessor,
@@ -16,9 +16,11 @@ import type { RequestLogContext } from './use-request-report.ts';
 type EventsContext = RequestLogContext & { isSentAsEvents?: true };
 
 /**
- * Accepts GET, and POST of JSON, from clients that accept JSON or, for a subscription, server-sent events. Rejects forms
- * and plain text, which browsers send to other origins without a preflight. Any failure to read a request is BAD_REQUEST,
- * and its message quotes no input. `shutdown` ends the pings of streams.
+ * Accepts GET, and POST of JSON, from clients that accept JSON or server-sent events. A client that accepts only events
+ * gets every result and error as one, with status 200, as the GraphQL over SSE protocol requires; but no mutation, since
+ * its client repeats an operation whose connection was lost. Rejects forms and plain text, which browsers send to other
+ * origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input. `shutdown`
+ * ends the pings of streams.
  */
 export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, EventsContext> {
   const sendEvents = createEventSender(shutdown);
@@ -44,9 +46,10 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
     onParams({ params: { query, extensions } }) {
       if (query == null && Object(extensions).persistedQuery != null) throw notPersisted();
     },
-    onExecute({ args: { contextValue }, setResultAndStopExecution }) {
-      if (preferredType(contextValue.request) === undefined)
-        setResultAndStopExecution({ errors: [badRequest(NOT_ACCEPTABLE, 406)] });
+    onExecute({ args: { contextValue, document, operationName }, setResultAndStopExecution }) {
+      const operation = getOperationAST(document, operationName)?.operation;
+      if (operation === 'mutation' && acceptsEventsOnly(contextValue.request))
+        setResultAndStopExecution({ errors: [badRequest(NO_MUTATION)] });
     },
     onSubscribe({ args: { contextValue }, setResultAndStopExecution }) {
       if (acceptsEvents(contextValue.request)) contextValue.isSentAsEvents = true;
@@ -54,7 +57,8 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
     },
     onResultProcess({ request, result, serverContext, setResultProcessor }) {
       // Yoga's choice ignores quality values. A subscription that was rejected is sent as an event, too: its client reads events.
-      if (isAsyncIterable(result) || serverContext.isSentAsEvents) {
+      const isSentAsEvents = serverContext.isSentAsEvents || acceptsEventsOnly(request);
+      if (isAsyncIterable(result) || isSentAsEvents) {
         setResultProcessor(sendEvents, EVENT_STREAM);
       } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
     },
@@ -107,11 +111,18 @@ function toAscii(value: unknown): string {
 
 const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
 
+const NO_MUTATION =
+  'A mutation is not sent as server-sent events: clients of events repeat an operation whose connection was lost. Send it with `accept: application/json`.';
+
 const EVENTS_ONLY =
   'A subscription is sent as server-sent events: send `accept: text/event-stream`.';
 
 function acceptsEvents({ headers }: Pick<Request, 'headers'>): boolean {
   return preferMediaType(headers.get('accept'), [EVENT_STREAM]) !== undefined;
+}
+
+function acceptsEventsOnly(request: Pick<Request, 'headers'>): boolean {
+  return preferredType(request) === undefined && acceptsEvents(request);
 }
 
 function preferredType({ headers }: Pick<Request, 'headers'>) {

@@ -125,7 +125,6 @@ describe('a request that is not GraphQL over HTTP', () => {
 
   it.each([
     'text/html',
-    'text/event-stream',
     'application/xml, image/*',
     'json',
     'application/json; charset=utf-16',

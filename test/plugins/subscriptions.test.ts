@@ -92,11 +92,15 @@ describe('the response to a subscription', () => {
     ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
     ['an unknown field', 'subscription { nope }', 'GRAPHQL_VALIDATION_FAILED'],
     ['no stream at all', 'subscription { __typename }', 'GRAPHQL_VALIDATION_FAILED'],
-  ])('to a document with %s is an error as JSON', async (_, query, code) => {
+  ])('to a document with %s is an error as JSON, or an event for a client that accepts nothing else', async (_, query, code) => {
     await using live = await startLiveTrail();
     const headers = { accept: 'text/event-stream, application/json' };
     const { errors } = await ask(live.gateway, query, {}, { headers });
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
+    await using stream = await subscribe(live.gateway, {}, { query });
+    expect(stream.response.status).toBe(200);
+    const payloads = await stream.rest();
+    expect(payloads.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([code]);
   });
 
   it.each([
@@ -171,16 +175,50 @@ describe('the response to a subscription', () => {
 });
 
 describe('a query or a mutation', () => {
-  it.each([DELETION, LOGIN, '{ audit { totalCount } }'])(
-    'is 406 for a client that accepts only events, and nothing is sent: %s',
+  it.each([DELETION, LOGIN])(
+    'is refused as an event for a client that accepts only events, and nothing is sent: %s',
     async (query) => {
       await using live = await startLiveTrail();
-      const headers = { accept: 'text/event-stream' };
-      const { status, errors } = await ask(live.gateway, query, {}, { token: 't', headers });
-      expect([status, errors?.[0]?.extensions.code]).toEqual([406, 'BAD_REQUEST']);
+      for (const _ of [1, 2, 3]) {
+        await using stream = await subscribe(live.gateway, {}, { query });
+        expect(stream.response.status).toBe(200);
+        expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
+        const payloads = await stream.rest();
+        const errors = payloads.flatMap((payload) => payload.errors ?? []);
+        expect(errors.map(({ extensions }) => extensions.code)).toEqual(['BAD_REQUEST']);
+        expect(errors[0]?.message).toContain('application/json');
+      }
       expect(live.service.seen).toEqual([]);
     },
   );
+
+  it('that reads is one event for a client that accepts only events, however often', async () => {
+    await using live = await startLiveTrail();
+    await using server = await onPort(live.gateway);
+    live.list(1, 2);
+    const query = '{ audit { totalCount } }';
+    for (const _ of [1, 2, 3]) {
+      await using stream = await subscribe({ fetch }, {}, { query, url: `${server.url}/graphql` });
+      expect(await stream.rest()).toEqual([{ data: { audit: { totalCount: 2 } } }]);
+      const body = JSON.stringify({ query });
+      const json = await post(live.gateway, body, { authorization: 'Bearer t' });
+      expect(json.headers.get('content-type')).toMatch(/^application\/json/);
+    }
+  });
+
+  it.each([
+    ['no token', null, {}, 'UNAUTHENTICATED'],
+    ['a token that the service rejects', 't', { status: 401 }, 'UNAUTHENTICATED'],
+    ['a service that fails', 't', { status: 500 }, 'UPSTREAM_UNAVAILABLE'],
+  ] as const)('with %s is one event with the reason', async (_, token, response, code) => {
+    await using live = await startLiveTrail();
+    live.respond(response);
+    const query = '{ audit { totalCount } }';
+    await using stream = await subscribe(live.gateway, {}, { query, token });
+    expect(stream.response.status).toBe(200);
+    const payloads = await stream.rest();
+    expect(payloads.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([code]);
+  });
 
   it('is JSON for a client that prefers events', async () => {
     await using live = await startLiveTrail();
