@@ -1,13 +1,31 @@
-import { ApolloClient, ApolloLink, gql, HttpLink, type TypedDocumentNode } from '@apollo/client';
+import {
+  ApolloClient,
+  ApolloLink,
+  gql,
+  HttpLink,
+  Observable,
+  type TypedDocumentNode,
+} from '@apollo/client';
 import { RetryLink } from '@apollo/client/link/retry';
+import { print } from '@apollo/client/utilities';
 import {
   DeleteApiKeyDocument,
   type DeleteApiKeyMutation,
   type DeleteApiKeyMutationVariables,
 } from 'keytrail-client';
 import { createCache } from './apollo-cache.ts';
+import { createEventClient, type EventClient, toSink } from './events.ts';
 
-/** Creates a client that repeats a query if its connection was lost. */
+/** Creates a link that sends operations by server-sent events: only subscriptions and queries, since they may be repeated. */
+export const createEventLink = (events: EventClient) =>
+  new ApolloLink(
+    ({ query, variables }) =>
+      new Observable((observer) =>
+        events.subscribe({ query: print(query), variables }, toSink(observer)),
+      ),
+  );
+
+/** Creates a client that repeats a query if its connection was lost. Subscriptions are server-sent events. */
 export function createClient(uri: string, token: string): ApolloClient {
   // By default, RetryLink repeats mutations too: logins and deletions that may have been carried out.
   const retry = new RetryLink({
@@ -15,7 +33,13 @@ export function createClient(uri: string, token: string): ApolloClient {
     delay: { initial: 100 },
   });
   const http = new HttpLink({ uri, headers: { authorization: `Bearer ${token}` } });
-  return new ApolloClient({ link: ApolloLink.from([retry, http]), cache: createCache() });
+  const events = createEventLink(createEventClient(uri, token));
+  const link = ApolloLink.split(
+    ({ operationType }) => operationType === 'subscription',
+    events,
+    ApolloLink.from([retry, http]),
+  );
+  return new ApolloClient({ link, cache: createCache() });
 }
 
 // Apollo Client takes parsed documents.

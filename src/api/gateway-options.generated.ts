@@ -2,6 +2,8 @@
 
 /** The options of a gateway that are settings. */
 export type GatewaySettings = {
+  /** Whether the service learns the client's IP address, as X-Forwarded-For, and its user agent. @default true */
+  readonly forwardClient?: boolean | undefined;
   /** Whether clients may query the schema. @default false */
   readonly introspection?: boolean | undefined;
   /** Whether browsers get GraphiQL at the GraphQL endpoint. @default false */

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ClientIpSources, isLoopback, readClientIp, toPrefix } from '../../src/http/client-ip.ts';
+import {
+  type ClientIpSources,
+  isLoopback,
+  readClientIp,
+  toPrefix,
+} from '../../src/http/client-ip.ts';
 
 const PEER = '198.51.100.9';
 
@@ -86,8 +91,7 @@ describe('the IP address of a client', () => {
       fc.property(groups(4), groups(4), (site, host) => {
         const long = [...site, ...host].map((each) => each.toString(16).padStart(4, '0'));
         const short = site.map((each) => each.toString(16)).join(':');
-        const read = (peer: string) =>
-          readPrefix({ peer, forwardedFor: null, trustedProxies: 0 });
+        const read = (peer: string) => readPrefix({ peer, forwardedFor: null, trustedProxies: 0 });
         expect(read(long.join(':').toUpperCase())).toBe(`${short}::/64`);
         expect(read(`${short}::`)).toBe(`${short}::/64`);
       }),

@@ -123,21 +123,19 @@ describe('a request that is not GraphQL over HTTP', () => {
     expect(text).not.toContain(SECRET);
   });
 
-  it.each([
-    'text/html',
-    'application/xml, image/*',
-    'json',
-    'application/json; charset=utf-16',
-  ])('that accepts only %s is rejected with 406, and nothing is sent', async (accept) => {
-    await using service = await startService({ body: { access_token: 'a' } });
-    await using gateway = gatewayOver(service.url);
-    const query =
-      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
-    const result = await ask(gateway, query, {}, { headers: { accept } });
-    expect(result.status).toBe(406);
-    expect(codeOf(result)).toBe('BAD_REQUEST');
-    expect(service.seen).toHaveLength(0);
-  });
+  it.each(['text/html', 'application/xml, image/*', 'json', 'application/json; charset=utf-16'])(
+    'that accepts only %s is rejected with 406, and nothing is sent',
+    async (accept) => {
+      await using service = await startService({ body: { access_token: 'a' } });
+      await using gateway = gatewayOver(service.url);
+      const query =
+        'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+      const result = await ask(gateway, query, {}, { headers: { accept } });
+      expect(result.status).toBe(406);
+      expect(codeOf(result)).toBe('BAD_REQUEST');
+      expect(service.seen).toHaveLength(0);
+    },
+  );
 
   it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('by %s is rejected with 405', async (method) => {
     await using gateway = gatewayOver(NOWHERE);

@@ -29,7 +29,7 @@ const CASES: readonly (readonly [accept: string, type: string | undefined])[] = 
   ['*/*;q=0', undefined],
   [`${JSON_TYPE};q=0`, undefined],
   [`${JSON_TYPE};Q=0.000, text/html`, undefined],
-  [`application/*;q=0, text/*`, undefined],
+  [`application/*;q=0, text/html`, undefined],
   [`${JSON_TYPE}; charset=utf-16`, undefined],
   [`${JSON_TYPE};q=high`, undefined],
 ];

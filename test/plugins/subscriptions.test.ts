@@ -92,16 +92,19 @@ describe('the response to a subscription', () => {
     ['a syntax error', 'subscription {', 'GRAPHQL_PARSE_FAILED'],
     ['an unknown field', 'subscription { nope }', 'GRAPHQL_VALIDATION_FAILED'],
     ['no stream at all', 'subscription { __typename }', 'GRAPHQL_VALIDATION_FAILED'],
-  ])('to a document with %s is an error as JSON, or an event for a client that accepts nothing else', async (_, query, code) => {
-    await using live = await startLiveTrail();
-    const headers = { accept: 'text/event-stream, application/json' };
-    const { errors } = await ask(live.gateway, query, {}, { headers });
-    expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
-    await using stream = await subscribe(live.gateway, {}, { query });
-    expect(stream.response.status).toBe(200);
-    const payloads = await stream.rest();
-    expect(payloads.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([code]);
-  });
+  ])(
+    'to a document with %s is an error as JSON, or an event for a client that accepts nothing else',
+    async (_, query, code) => {
+      await using live = await startLiveTrail();
+      const headers = { accept: 'text/event-stream, application/json' };
+      const { errors } = await ask(live.gateway, query, {}, { headers });
+      expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
+      await using stream = await subscribe(live.gateway, {}, { query });
+      expect(stream.response.status).toBe(200);
+      const payloads = await stream.rest();
+      expect(payloads.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([code]);
+    },
+  );
 
   it.each([
     ['a literal', 'subscription { auditEvents @skip(if: true) { checkpoint } }'],
@@ -209,7 +212,7 @@ describe('a query or a mutation', () => {
   it.each([
     ['no token', null, {}, 'UNAUTHENTICATED'],
     ['a token that the service rejects', 't', { status: 401 }, 'UNAUTHENTICATED'],
-    ['a service that fails', 't', { status: 500 }, 'UPSTREAM_UNAVAILABLE'],
+    ['a service that fails', 't', { status: 500 }, 'UPSTREAM_ERROR'],
   ] as const)('with %s is one event with the reason', async (_, token, response, code) => {
     await using live = await startLiveTrail();
     live.respond(response);

@@ -47,14 +47,18 @@ describe('T1: every call names its client', () => {
     ['a read', AUDIT],
     ['a deletion', DELETE],
     ['a login', LOGIN],
-  ])('%s has the user agent of the caller, and that of this version if it is off', async (_, query) => {
-    await using service = await startService({ body: [] });
-    await using gateway = gatewayOver(service.url);
-    await using silent = gatewayOver(service.url, { forwardClient: false });
-    const headers = { 'user-agent': 'curl/8' };
-    for (const each of [gateway, silent]) await ask(each, query, undefined, { token: 't', headers });
-    expect(service.seen.map((seen) => seen.headers['user-agent'])).toEqual(['curl/8', NAME]);
-  });
+  ])(
+    '%s has the user agent of the caller, and that of this version if it is off',
+    async (_, query) => {
+      await using service = await startService({ body: [] });
+      await using gateway = gatewayOver(service.url);
+      await using silent = gatewayOver(service.url, { forwardClient: false });
+      const headers = { 'user-agent': 'curl/8' };
+      for (const each of [gateway, silent])
+        await ask(each, query, undefined, { token: 't', headers });
+      expect(service.seen.map((seen) => seen.headers['user-agent'])).toEqual(['curl/8', NAME]);
+    },
+  );
 
   it('so has each poll of a subscription, a gateway in a program, and the command', async () => {
     await using service = await startService({ body: { events: RECORDS } });
