@@ -6,8 +6,8 @@ import { toRequest } from './http/fetch-input.ts';
 import type { Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
+import { type ClientOptions, createClientReader } from './http/read-client.ts';
 import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
-import { type ClientOptions, createClientReader } from './http/request-client.ts';
 import {
   createRoutes,
   type Endpoint,
@@ -46,8 +46,9 @@ import {
   MAX_BYTES_PER_REQUEST,
   type RestClientOptions,
 } from './upstream/http-client.ts';
-import { NO_TRACE, type RequestClient } from './upstream/types.ts';
+import { NO_TRACE } from './upstream/types.ts';
 import { identifyCaller } from './util/fair-share.ts';
+import type { RequestClient } from './util/request-client.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &

@@ -6,8 +6,9 @@ import type { EventFilter, FilterParameter } from '../pagination/select-events.t
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
 import type { Calls, RestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
-import type { RequestClient, Route, Trace } from '../upstream/types.ts';
+import type { Route, Trace } from '../upstream/types.ts';
 import { type Caller, callerOf } from '../util/fair-share.ts';
+import type { RequestClient } from '../util/request-client.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { MAX_FIELDS } from './selection.ts';
 

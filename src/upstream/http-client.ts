@@ -4,6 +4,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import { digest } from '../util/digest.ts';
 import { createTickBarrier, createTurns } from '../util/event-loop.ts';
 import { callerOf, identifyCaller } from '../util/fair-share.ts';
+import { NO_CLIENT, type RequestClient } from '../util/request-client.ts';
 import type { Bearer } from './bearer.ts';
 import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';
@@ -12,7 +13,7 @@ import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
-import { NO_CLIENT, type RequestClient, type Route, type Trace, type UpstreamResponse } from './types.ts';
+import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &

@@ -266,11 +266,11 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     const headers = { 'x-forwarded-for': '203.0.113.7', 'user-agent': 'audit-console/2.1' };
     await graph.ask(JOIN, { ...TOKEN, headers });
     await graph.ask(DELETE, { ...TOKEN, headers });
-    const told = ['x-forwarded-for', 'user-agent', 'via'].map((name) =>
+    const learned = ['x-forwarded-for', 'user-agent', 'via'].map((name) =>
       graph.service.seen.map((seen) => wireValues(seen.rawHeaders, name)),
     );
     const each = (value: string) => [[value], [value]];
-    expect(told).toEqual([
+    expect(learned).toEqual([
       ...[each('203.0.113.7'), each('audit-console/2.1'), each('1.1 keytrail')],
     ]);
     const owners = graph.ownersQueries().map(({ rawHeaders }) => rawHeaders.join());

@@ -1,7 +1,7 @@
-import type { ClientHeaders, RequestClient } from '../upstream/types.ts';
+import type { ClientHeaders, RequestClient } from '../util/request-client.ts';
 import { isLoopback, readClientIp, toPrefix } from './client-ip.ts';
 
-/** What a gateway trusts, and tells the service. */
+/** What a gateway trusts, and what it forwards. */
 export type ClientOptions = {
   /** Number of reverse proxies that append to X-Forwarded-For. */
   readonly trustedProxies: number;

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
-import { createClientReader } from '../../src/http/request-client.ts';
+import { createClientReader } from '../../src/http/read-client.ts';
 import { ask, gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
 import { startLiveTrail } from '../helpers/live-trail.ts';
 import { type ReceivedRequest, startService } from '../helpers/service.ts';
 import { subscribe } from '../helpers/subscribe.ts';
 
 const NAME = `keytrail/${manifest.version}`;
-const TOLD = ['user-agent', 'x-forwarded-for', 'via'] as const;
+const LEARNED = ['user-agent', 'x-forwarded-for', 'via'] as const;
 
 const AUDIT = '{ audit { nodes { id } } }';
 const OPERATIONS: readonly (readonly [string, string])[] = [
@@ -23,10 +23,10 @@ const OPERATIONS: readonly (readonly [string, string])[] = [
   ],
 ];
 
-const told = ({ headers }: ReceivedRequest) => TOLD.map((name) => headers[name]);
+const learned = ({ headers }: ReceivedRequest) => LEARNED.map((name) => headers[name]);
 
-/** Sends each operation twice over a port, since the second takes the fast path; returns what the service was told. */
-async function tell(headers: Readonly<Record<string, string>>, overrides: Overrides = {}) {
+/** Sends each operation twice over a port, since the second takes the fast path; returns what the service learned. */
+async function learn(headers: Readonly<Record<string, string>>, overrides: Overrides = {}) {
   await using service = await startService({ body: { access_token: 'a', events: [] } });
   await using gateway = gatewayOver(service.url, overrides);
   await using port = await onPort(gateway);
@@ -38,32 +38,32 @@ async function tell(headers: Readonly<Record<string, string>>, overrides: Overri
         body: JSON.stringify({ query }),
       });
   expect(service.seen).toHaveLength(3 * OPERATIONS.length);
-  return [...new Set(service.seen.map((seen) => JSON.stringify(told(seen))))].map((text) =>
+  return [...new Set(service.seen.map((seen) => JSON.stringify(learned(seen))))].map((text) =>
     JSON.parse(text),
   );
 }
 
-describe('what the service is told of a client', () => {
+describe('what the service learns of a client', () => {
   it('is its agent and its address, through two trusted proxies, with every operation', async () => {
     const headers = {
       'x-forwarded-for': '203.0.113.99, 203.0.113.7, 10.0.0.1',
       'user-agent': 'audit-console/2.1 (X11)',
     };
-    expect(await tell(headers, { trustedProxies: 2 })).toEqual([
+    expect(await learn(headers, { trustedProxies: 2 })).toEqual([
       ['audit-console/2.1 (X11)', '203.0.113.7', '1.1 keytrail'],
     ]);
   });
 
   it('is the whole IPv6 address', async () => {
     const headers = { 'x-forwarded-for': '2001:0db8::7', 'user-agent': 'a' };
-    expect(await tell(headers, { trustedProxies: 1 })).toEqual([
+    expect(await learn(headers, { trustedProxies: 1 })).toEqual([
       ['a', '2001:db8::7', '1.1 keytrail'],
     ]);
   });
 
   it('is no address that the client claims, and none on loopback', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.99', 'user-agent': 'a' };
-    expect(await tell(headers)).toEqual([['a', null, '1.1 keytrail']]);
+    expect(await learn(headers)).toEqual([['a', null, '1.1 keytrail']]);
   });
 
   it.each([
@@ -71,13 +71,13 @@ describe('what the service is told of a client', () => {
     ['longer than 256 characters', 'a'.repeat(257)],
     ['not ASCII', 'caf\u00e9'],
   ])('is the version of Keytrail if the agent is %s', async (_, agent) => {
-    expect(await tell({ 'user-agent': agent })).toEqual([[NAME, null, '1.1 keytrail']]);
+    expect(await learn({ 'user-agent': agent })).toEqual([[NAME, null, '1.1 keytrail']]);
   });
 
   it('is neither if that is off', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', 'user-agent': 'a' };
     const overrides = { trustedProxies: 1, forwardClient: false };
-    expect(await tell(headers, overrides)).toEqual([[NAME, null, '1.1 keytrail']]);
+    expect(await learn(headers, overrides)).toEqual([[NAME, null, '1.1 keytrail']]);
   });
 
   it('is the same in every poll of a subscription', async () => {
@@ -87,7 +87,7 @@ describe('what the service is told of a client', () => {
     await stream.nextBatch();
     await live.poll();
     await live.poll();
-    const all = live.service.seen.map((seen) => told(seen).join());
+    const all = live.service.seen.map((seen) => learned(seen).join());
     expect(all.length).toBeGreaterThan(2);
     expect(new Set(all)).toEqual(new Set(['console/1,203.0.113.7,1.1 keytrail']));
   });
@@ -110,7 +110,7 @@ describe('what the service is told of a client', () => {
     await using service = await startService({ body: { events: [] } });
     await using gateway = gatewayOver(service.url);
     await ask(gateway, AuditDocument, {}, { token: 't' });
-    expect(service.seen.map(told)).toEqual([[NAME, undefined, '1.1 keytrail']]);
+    expect(service.seen.map(learned)).toEqual([[NAME, undefined, '1.1 keytrail']]);
   });
 
   it('is never a header that HTTP forbids, nor another address than one', () => {
