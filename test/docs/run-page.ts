@@ -82,6 +82,7 @@ function mask(text: string): string {
     .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, '<token>') // may begin or end with -
     .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, '<instant>')
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<time>')
+    .replace(/\bcurl\/[\d.]+/g, '<curl>') // of this machine
     .replace(/\b\d+(?:\.\d+)? ?m?s\b/g, '<duration>')
     .replace(/(duration_ms|durationMs"?:?) ?[\d.]+/g, '$1 <duration>')
     .replace(/"confidence": ?0\.\d+/g, '"confidence": 0')
