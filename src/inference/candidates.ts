@@ -1,4 +1,12 @@
-import { endsInClass, isInObject, isInParty, isNamedTime, isRelated, partyOf } from './features.ts';
+import {
+  endsInClass,
+  isInObject,
+  isInParty,
+  isNamedTime,
+  isRelated,
+  partyOf,
+  withoutWrappers,
+} from './features.ts';
 import type { RecordField } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 
@@ -70,7 +78,7 @@ export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
   return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
 }
 
-/** A field that could be what an entry means, among the others of a record. */
+/** A field among the others of a record. */
 export type Contender = {
   readonly field: RecordField;
   readonly isCandidate: boolean;
@@ -85,11 +93,11 @@ export type Contender = {
 export function toContender(entry: ChosenEntry, field: RecordField): Contender {
   const isRuledOut =
     entry === 'id' ? isShared(field) : entry.startsWith('actor') && IN_REQUEST.test(field.path);
-  return {
-    field,
-    isCandidate: !isRuledOut && isCandidate(entry, field),
-    rank: rankOf(entry, field),
-  };
+  const mayBeRead = !isRuledOut && isCandidate(entry, field);
+  const rank = rankOf(entry, field);
+  // What may not be read rules out nothing, but for the time of a record without its zone.
+  const counts = rank !== 'own' || mayBeRead || entry === 'occurredAt';
+  return { field, isCandidate: mayBeRead, rank: counts ? rank : null };
 }
 
 /** What a request contains: it says what the actor wants, not who that is. */
@@ -102,7 +110,7 @@ const OWN_ID = /^(?:(?:audit|log|entry|record|event|activity) )*(?:id|uuid)$/;
 function isShared({ path, spread, kind }: RecordField): boolean {
   if (spread === 'unique' || spread === 'single') return false;
   const isNumber = kind === 'integer' || kind === 'status';
-  return !OWN_ID.test(path) || (isNumber && path.includes('event'));
+  return !OWN_ID.test(withoutWrappers(path)) || (isNumber && path.includes('event'));
 }
 
 /** Those of a record's fields that may be read. */
@@ -111,10 +119,11 @@ export function withoutOutranked<T extends Contender>(fields: readonly T[]): rea
   return fields.filter(({ isCandidate, rank }) => isCandidate && !(hasOwn && rank === 'other'));
 }
 
-/** Names of the party of an event, and the parts that say which one it is; and names that may be those of another one. */
+/** Names of the party of an event, the last words of what identifies it, and names that may be those of another party. */
 const PARTIES = {
   actor: {
-    own: /\b(?:actor|initiator|performer|author|caller|requester|requestor|originator|operator|(?:performed|initiated|executed|triggered) by)\b/,
+    // At the start: the author of a document, or the operator of a condition, is another one.
+    own: /^(?:(?:auth|authentication|action|event)[ /])?(?:actor|initiator|performer|author|caller|requester|requestor|(?:performed|initiated|executed|triggered) by)\b/,
     parts: ['id', 'name', 'email', 'actor'],
     other: /\b(?:user|identity|member|person|employee)$/,
   },
@@ -136,13 +145,14 @@ function rankOf(entry: ChosenEntry, field: RecordField): Contender['rank'] {
     }
     case 'id':
       if (isInObject(path)) return 'other';
-      return OWN_ID.test(path) ? 'own' : null;
+      return OWN_ID.test(withoutWrappers(path)) ? 'own' : null;
     case 'actor':
     case 'target': {
       const { own, parts, other } = PARTIES[role];
       if (part === 'type') return null; // often outside the party
-      if (own.test(path)) return endsInClass(path, parts) ? 'own' : null;
-      return other.test(partyOf(path) ?? '') ? 'other' : null;
+      const ownPath = withoutWrappers(path);
+      if (own.test(ownPath)) return endsInClass(path, parts) ? 'own' : null;
+      return other.test(partyOf(ownPath) ?? '') ? 'other' : null;
     }
     default:
       return null;

@@ -81,7 +81,8 @@ function choosePartyFields(
   const identifier = all[`${role}.identifier`];
   if (identifier.chosen.length + name.chosen.length > 0) return { [`${role}.name`]: name };
   for (const { path, pointer } of fields) {
-    if (partyOf(path) !== withoutWrappers(path).replaceAll('/', ' ')) continue;
+    const own = withoutWrappers(path);
+    if (partyOf(own) !== own.replaceAll('/', ' ')) continue;
     const [asIdentifier, asName] = [identifier, name].map(({ others }) =>
       others.find((one) => one.pointer === pointer),
     );
@@ -94,14 +95,23 @@ function choosePartyFields(
   return { [`${role}.name`]: name };
 }
 
-/** The choice of a name, without names of another party than the one that has the identifier. A type may be elsewhere. */
+/**
+ * The choice of a name, without names of another party than the one that has the identifier. One of the two may be in a
+ * wrapper, such as `author_id` and `details.author_name`. A type may be elsewhere.
+ */
 function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordField[]): Choice {
   const paths = new Map(fields.map(({ pointer, path }) => [pointer, path]));
-  const ownerOf = ({ pointer }: RankedField) => partyOf(paths.get(pointer) ?? '');
-  const owners = all[`${role}.identifier`].chosen.map(ownerOf).filter((one) => one !== null);
+  const ownerOf = ({ pointer }: RankedField) => {
+    const path = paths.get(pointer) ?? '';
+    return { all: partyOf(path), own: partyOf(withoutWrappers(path)) };
+  };
+  const owners = all[`${role}.identifier`].chosen.map(ownerOf).filter(({ own }) => own !== null);
   const isOwn = (name: RankedField) => {
     const owner = ownerOf(name);
-    return owner === null || owners.length === 0 || owners.includes(owner);
+    const isSame = (other: typeof owner) =>
+      owner.all === other.all ||
+      (owner.own === other.own && (owner.all === owner.own || other.all === other.own));
+    return owner.own === null || owners.length === 0 || owners.some(isSame);
   };
   const { chosen, others } = all[`${role}.name`];
   return { chosen: chosen.filter(isOwn), others: others.filter(isOwn) };
@@ -146,8 +156,15 @@ function choose(
   const others = ranked.filter(
     ({ pointer, confidence }) => !chosen.has(pointer) && confidence >= POSSIBLE,
   );
+  // A record with both has a value of each: that of its own field comes first.
+  const own = new Set(
+    contenders.flatMap(({ field, rank }) => (rank === 'own' ? field.pointer : [])),
+  );
   return {
-    chosen: ranked.filter(({ pointer }) => chosen.has(pointer)).slice(0, MAX_FIELDS),
+    chosen: ranked
+      .filter(({ pointer }) => chosen.has(pointer))
+      .toSorted((a, b) => Number(own.has(b.pointer)) - Number(own.has(a.pointer)))
+      .slice(0, MAX_FIELDS),
     others: others.toSorted((a, b) => b.confidence - a.confidence).slice(0, MAX_FIELDS),
   };
 }

@@ -85,13 +85,18 @@ export function withoutWrappers(path: string): string {
   return readPath(path).keys.join('/');
 }
 
-/** The start of a path, without wrappers, up to its first word for a party: `author` in `author name`. Null without one. */
+/** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
 export function partyOf(path: string): string | null {
-  const words = readPath(path).keys.flatMap((key) => key.split(' '));
-  const party = words.findIndex((word) =>
-    classesOf(word).some((one) => one === 'actor' || one === 'target'),
-  );
-  return party === -1 ? null : words.slice(0, party + 1).join(' ');
+  const all = path.split('/');
+  const start = startOf(all);
+  const words: string[] = [];
+  for (const [index, key] of all.entries())
+    for (const word of key.split(' ')) {
+      words.push(word);
+      if (index >= start && classesOf(word).some((one) => one === 'actor' || one === 'target'))
+        return words.join(' ');
+    }
+  return null;
 }
 
 const TIME_CLASSES: ReadonlySet<WordClass> = new Set(['time', 'happening', 'recording']);

@@ -486,6 +486,39 @@ describe('an event', () => {
       (index) => ({ ...plain(index), id: undefined, sid: pick('s1 s1 s2', index) }),
       { ...PLAIN, id: null },
     ],
+    ...[
+      { condition: { operator: 'eq' } },
+      { actor_session_id: 's1' },
+      { requestParameters: { comparisonOperator: 'eq' } },
+    ].map(
+      (others): PageRow => [
+        `a user is the actor beside ${JSON.stringify(others)}`,
+        (index) => ({
+          ...withoutActor(index),
+          user: { id: `u${index}`, name: pick('Ann Bob Ann', index) },
+          ...others,
+        }),
+        { actor: { identifier: 'u0', name: 'Ann' } },
+      ],
+    ),
+    [
+      'users in two wrappers are two people',
+      (index) => ({
+        ...withoutActor(index),
+        context: { user: { name: pick('Ann Bob Ann', index) } },
+        details: { user: { name: pick('Zoe Max Zoe', index) } },
+      }),
+      { actor: null },
+    ],
+    [
+      'an ID in a wrapper may occur twice in a page',
+      (index) => ({
+        ...plain(index),
+        id: undefined,
+        event: { id: pick('e0 e1 e1', index), key: { id: `k${index}` } },
+      }),
+      { id: 'e0' },
+    ],
     [
       'an ID of a record may occur twice in a page',
       (index) => ({ ...plain(index), id: pick('e0 e1 e1', index) }),
@@ -556,6 +589,16 @@ describe('an event', () => {
     });
     const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
     expect(actors).toEqual(['Ann', null, 'Ann']);
+  });
+
+  it('has the actor, not the user, of the records that have both', async () => {
+    const people = (index: number) => ({
+      ...withoutActor(index),
+      user: { id: `u${index}`, name: 'Bob' },
+      ...(index === 1 && { initiator: { id: 'a1', name: 'Ann' } }),
+    });
+    const actors = (await read([0, 1, 2].map(people)))?.map(({ actor }) => actor?.name ?? null);
+    expect(actors).toEqual(['Bob', 'Ann', 'Bob']);
   });
 
   it('has the actor of each of two kinds of records', async () => {
