@@ -16,7 +16,7 @@ import {
 import { createCache } from './apollo-cache.ts';
 import { createEventClient, type EventClient, toSink } from './events.ts';
 
-/** Creates a link that sends operations by server-sent events: only subscriptions and queries, since they may be repeated. */
+/** Creates a link that sends operations by server-sent events: only subscriptions and queries, since Keytrail refuses mutations by events. */
 export const createEventLink = (events: EventClient) =>
   new ApolloLink(
     ({ query, variables }) =>

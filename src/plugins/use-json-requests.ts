@@ -17,7 +17,7 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
 
 /**
  * Accepts GET, and POST of JSON, from clients that accept JSON or server-sent events. A client that accepts only events
- * gets every result and error as one, with status 200, as the GraphQL over SSE protocol requires; but no mutation, since
+ * gets every GraphQL result as one, with status 200, as the GraphQL over SSE protocol requires; but no mutation, since
  * its client repeats an operation whose connection was lost. Rejects forms and plain text, which browsers send to other
  * origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input. `shutdown`
  * ends the pings of streams.
@@ -109,7 +109,8 @@ function toAscii(value: unknown): string {
   );
 }
 
-const NOT_ACCEPTABLE = 'Responses are JSON: send `accept: application/json`.';
+const NOT_ACCEPTABLE =
+  'Send `accept: application/json`, or `accept: text/event-stream` for events.';
 
 const NO_MUTATION =
   'A mutation is not sent as server-sent events: clients of events repeat an operation whose connection was lost. Send it with `accept: application/json`.';

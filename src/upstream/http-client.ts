@@ -71,7 +71,7 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace and sent in the name of its client. */
+  /** The calls of one GraphQL request, recorded in its trace, with the headers that name its client. */
   of(trace: Trace, client?: RequestClient): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;

@@ -118,7 +118,7 @@ const EMPTY = Buffer.alloc(0);
 const HEADERS = {
   accept: 'application/json',
   'accept-encoding': 'identity',
-  'user-agent': `keytrail/${VERSION}`, // of a client without one: firewalls reject requests that have none
+  'user-agent': `keytrail/${VERSION}`, // unless that of the client is forwarded; firewalls reject requests without one
 };
 
 function exhausted(): GatewayError {
