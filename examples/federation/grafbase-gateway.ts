@@ -31,13 +31,23 @@ export type GrafbaseOptions = {
  * @throws Error if Grafbase is not installed, or exits instead of serving.
  */
 export async function startGrafbaseGateway({ config, port }: GrafbaseOptions): Promise<Running> {
+  if (port !== 0) return start(config, port);
+  for (let left = 2; ; left -= 1)
+    try {
+      return await start(config, await findFreePort()); // given 0, Grafbase does not print the port
+    } catch (error) {
+      if (left === 0) throw error; // otherwise another program may have taken the port in between
+    }
+}
+
+async function start(config: string, port: number): Promise<Running> {
   if (GRAFBASE === undefined)
     throw new Error(
       'Grafbase is not installed: its npm package has a program for Linux on x86-64 only.',
     );
   const folder = await mkdtemp(join(tmpdir(), 'keytrail-grafbase-'));
   await writeFile(join(folder, 'grafbase.toml'), config);
-  const origin = `127.0.0.1:${port === 0 ? await findFreePort() : port}`; // given 0, Grafbase does not print the port
+  const origin = `127.0.0.1:${port}`;
   const child = spawn(GRAFBASE, ['dev', '--listen-address', origin], {
     cwd: folder,
     env: { HOME: folder }, // it unpacks the files of its user interface there
