@@ -1,5 +1,5 @@
+import { isIP, SocketAddress } from 'node:net';
 import type { ClientHeaders, RequestClient } from '../util/request-client.ts';
-import { isLoopback, readClientIp, toPrefix } from './client-ip.ts';
 
 /** What a gateway trusts, and what it forwards. */
 export type ClientOptions = {
@@ -18,11 +18,18 @@ const USER_AGENT = /^[\x21-\x7e][\x20-\x7e]{0,255}$/;
 /**
  * Creates a function that reads who sent a request, from the address of its socket and its headers. Nothing is computed
  * before it is needed. A loopback address is not forwarded, because some services trust it.
+ *
+ * Of X-Forwarded-For only the entry of the outermost trusted proxy counts, because a client can forge those before it. If
+ * that entry is missing or not an IP address, the address of the socket is used.
  */
 export function createClientReader({ trustedProxies, forwardClient }: ClientOptions) {
   return (peer: string | undefined, headers: Pick<Headers, 'get'>): RequestClient => {
-    const readIp = () =>
-      readClientIp({ peer, forwardedFor: headers.get('x-forwarded-for'), trustedProxies });
+    const readIp = () => {
+      const forwardedFor = trustedProxies > 0 ? headers.get('x-forwarded-for') : null;
+      const entry = forwardedFor?.split(',').at(-trustedProxies);
+      const forwarded = entry === undefined ? null : normalize(withoutPort(entry.trim()));
+      return forwarded ?? normalize(peer ?? '');
+    };
     return {
       address: () => {
         const ip = readIp();
@@ -40,4 +47,37 @@ export function createClientReader({ trustedProxies, forwardClient }: ClientOpti
       },
     };
   };
+}
+
+/**
+ * Truncates an IPv6 address to its /64, the smallest prefix that a site gets (RFC 6177, section 2): limits count its
+ * addresses as one. An IPv4 address is returned as it is.
+ */
+function toPrefix(ip: string): string {
+  if (isIP(ip) === 4) return ip;
+  // Eight groups have seven colons: `::` stands for the zeros that are missing.
+  const zeros = '0:'.repeat(9 - ip.split(':').length);
+  const groups = ip.replace('::', `:${zeros}`).split(':').slice(0, 4);
+  return `${groups.map((group) => group || '0').join(':')}::/64`;
+}
+
+/** Whether an address is this host's own. */
+function isLoopback(ip: string): boolean {
+  return ip === '::1' || ip.startsWith('127.');
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  return entry.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+}
+
+/** IPv4-mapped addresses become IPv4, others lose their zone. Null if it is no IP address. */
+function normalize(address: string): string | null {
+  if (isIP(address) === 4) return address;
+  const [ip = ''] = address.split('%'); // drops the zone, as in fe80::1%eth0
+  if (isIP(ip) !== 6) return null;
+  // In lower case and without leading zeros (RFC 5952).
+  const ipv6 = new SocketAddress({ address: ip, family: 'ipv6' }).address;
+  const ipv4 = ipv6.replace('::ffff:', '');
+  return isIP(ipv4) === 4 ? ipv4 : ipv6;
 }

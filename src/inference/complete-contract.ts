@@ -57,10 +57,12 @@ export function completeAudit(
 
 /** Infers the entries of an event that are not configured. With a complete contract the records are not examined. */
 function completeEvent(
-  configured: DeepPartial<EventContract> = {},
+  configured: DeepPartial<EventContract> | undefined,
   records: readonly unknown[],
 ): EventContract {
-  const isComplete = EVENT_ENTRIES.every(({ name }) => memberAt(configured, name) !== undefined);
+  const isComplete =
+    configured !== undefined &&
+    EVENT_ENTRIES.every(({ name }) => memberAt(configured, name) !== undefined);
   return fillGaps<EventContract>(configured, isComplete ? NO_EVENT : inferEvent(records));
 }
 

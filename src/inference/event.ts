@@ -45,12 +45,12 @@ function inferByShape(shape: RecordShape): EventContract {
   return contract;
 }
 
-/** All that a choice depends on, as a text. */
+/** All that a choice depends on, as a text. Short, because its hash takes time with every page. */
 function toKey({ fields, presences }: RecordShape): string {
-  let key = presences.join('\n');
-  for (const { pointer, kind, kinds, spread, isOutcome, isInAll } of fields) {
+  let key = presences.join('\n'); // says of each field whether all records have it
+  for (const { pointer, kind, kinds, spread, isOutcome } of fields) {
     const all = kinds.size === 1 ? kind : `${kind} ${[...kinds].sort()}`;
-    key += `\n${pointer} ${all} ${spread} ${isOutcome} ${isInAll}`;
+    key += `\n${pointer} ${all} ${spread.charAt(0)}${isOutcome ? '!' : ''}`;
   }
   return key;
 }

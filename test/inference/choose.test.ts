@@ -44,7 +44,7 @@ function toOtherText(text: string): string {
   const isOutcome = [text, other].some(
     (one) => parseOutcome(one) !== null || parseHttpStatus(one) !== null,
   );
-  const isSameForm = new Set(kindsOf([text]).concat(kindsOf([other]))).size === 1;
+  const isSameForm = kindsOf([text]).kind === kindsOf([other]).kind;
   return isSameForm && !isOutcome ? other : text;
 }
 
