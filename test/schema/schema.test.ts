@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { Kind, parse, print, visit } from 'graphql';
+import { Kind, parse, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/create-schema.ts';
 import { printSubgraph } from '../../src/schema/federation.ts';
@@ -50,6 +50,7 @@ describe('schema.graphql', () => {
     expect(FILE).toContain('type ApiKey @key(fields: "clientId")');
     expect(FILE).toContain('type PageInfo @shareable');
     expect(FILE).toContain('input LoginCredential @oneOf');
+    expect(FILE).toContain('\n\ndirective @oneOf on INPUT_OBJECT\n'); // Apollo's composer rejects it otherwise
     expect(FILE).not.toMatch(/_service|_entities|_Any|_Entity/);
   });
 });
@@ -111,16 +112,10 @@ describe('DateTime', () => {
 });
 
 describe('the subgraph', () => {
-  it('serves the same schema to composers, with @oneOf defined', async () => {
+  it('serves the same schema to composers', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
-    const { data } = await ask<{ _service: { sdl: string } }, object>(
-      gateway,
-      '{ _service { sdl } }',
-    );
-    const sdl = data?._service.sdl ?? '';
-    expect(sdl).toContain('directive @oneOf on INPUT_OBJECT');
-    expect(sdl.startsWith(FILE)).toBe(true);
-    expect(print(parse(sdl))).toContain('type ApiKey @key');
+    const { data } = await ask(gateway, '{ _service { sdl } }');
+    expect(data).toEqual({ _service: { sdl: FILE } });
   });
 
   const ENTITIES = `query ($keys: [_Any!]!) {
