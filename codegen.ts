@@ -54,7 +54,9 @@ const TYPES: Readonly<Record<string, string>> = {
 const { contract: _contract, ...gateway } = byOption('', SETTINGS);
 const { url: _url, ...upstream } = byOption('upstream.', SETTINGS);
 const generated = {
-  [OUTPUT]: output.replace('@graphql-typed-document-node/core', './typed-document.ts'),
+  [OUTPUT]: output
+    .replace('@graphql-typed-document-node/core', './typed-document.ts')
+    .replaceAll('Record<string, any>', 'Record<string, unknown>'),
   [OPTIONS]: `// Generated from src/config/settings.ts by npm run codegen.
 
 /** The options of a gateway that are settings. */

@@ -13,6 +13,7 @@ import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
+import { suppressInstrumentation } from './suppress-instrumentation.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
@@ -119,7 +120,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
   const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
-  const dispatcher = createFairDispatcher(pools, connections);
+  const dispatcher = createFairDispatcher(
+    {
+      ordinary: suppressInstrumentation(pools.ordinary),
+      login: suppressInstrumentation(pools.login),
+    },
+    connections,
+  );
   const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
