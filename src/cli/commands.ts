@@ -96,6 +96,9 @@ const LIVE_SERVICE = {
     'UPSTREAM_CERT_FILE',
     'UPSTREAM_KEY_FILE',
     'UPSTREAM_ALLOW_HTTP',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
   ],
   defaults: { UPSTREAM_URL: '' }, // there is no sandbox
   variables: {

@@ -36,6 +36,9 @@ export function connect(
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     connections: 1,
     maxBytes: config.UPSTREAM_MAX_BYTES,
+    httpsProxy: config.HTTPS_PROXY,
+    httpProxy: config.HTTP_PROXY,
+    noProxy: config.NO_PROXY,
     tls,
     now: () => runtime.now().getTime(),
   });

@@ -54,14 +54,19 @@ export function loadSettings<Name extends SettingName>(
     Object.fromEntries(
       settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
     );
-  const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
+  const variableOf = (name: string): string => {
+    const alias = ALIASES.get(name) ?? '';
+    return environment[alias]?.trim() ? alias : name;
+  };
+  const variables = settings.map((name) => [name, environment[variableOf(name)]] as const);
+  const set = pick({ ...defaults, ...pick(Object.fromEntries(variables)), ...pick(flags) });
   const isProduction = set['NODE_ENV'] === 'production';
   const development = Object.entries<Setting>(SETTINGS).map(([name, row]) => [
     name,
     row.development,
   ]);
   const texts = isProduction ? set : { ...Object.fromEntries(development), ...set };
-  const given = { texts, label: (name: string) => nameAsGiven(name, flags) };
+  const given = { texts, label: (name: string) => nameAsGiven(name, flags, variableOf(name)) };
   const found = [...problems];
   const config = readValues(SETTINGS, settings, given, found);
   found.push(...findConflicts(given));
@@ -72,9 +77,13 @@ export function loadSettings<Name extends SettingName>(
   return { config, ...files };
 }
 
+const ALIASES = new Map(
+  Object.entries<Setting>(SETTINGS).map(([name, { alias }]) => [name, alias]),
+);
+
 /** The name of a setting as the user gave it: the option, or the environment variable. */
-export function nameAsGiven(name: string, flags: Environment): string {
-  return flags[name] === undefined ? name : toCommandOption(name);
+export function nameAsGiven(name: string, flags: Environment, variable = name): string {
+  return flags[name] === undefined ? variable : toCommandOption(name);
 }
 
 /** Reads and checks the files. Adds to `problems`. */
