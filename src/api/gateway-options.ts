@@ -8,6 +8,8 @@ export type UpstreamOptions = UpstreamSettings & {
   readonly url: string | URL;
   /** PEM texts: authorities to trust instead of Node's built-in list, and a client certificate with its private key. */
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
+  /** Headers of every call to the service, such as the key of an API manager. None that Keytrail sends itself. @default {} */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** The time of calls to the service. Default: real time. */

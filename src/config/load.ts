@@ -2,6 +2,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
 import { SETTINGS, type Setting, type SettingName, toCommandOption } from './settings.ts';
+import { parseHeaders, type UpstreamHeaders } from './upstream-headers.ts';
 import {
   type GivenTexts,
   isPlainHttp,
@@ -40,6 +41,7 @@ export type Settings<Name extends SettingName> = {
   readonly config: Pick<Config, Name>;
   readonly contract: ConfiguredContract;
   readonly tls: TlsTexts;
+  readonly headers: UpstreamHeaders;
 };
 
 /**
@@ -91,7 +93,7 @@ function readFiles(
   { texts, label }: GivenTexts,
   readFile: (path: string) => string,
   problems: string[],
-): Pick<Settings<never>, 'contract' | 'tls'> {
+): Omit<Settings<never>, 'config'> {
   const read = (name: SettingName, isValid: (text: string) => boolean) => {
     const path = texts[name];
     if (path === undefined) return undefined;
@@ -117,10 +119,14 @@ function readFiles(
       `${label('UPSTREAM_KEY_FILE')} must hold the key of ${label('UPSTREAM_CERT_FILE')}.`,
     );
   }
+  const { headers, ...found } = parseHeaders(read('UPSTREAM_HEADERS_FILE', () => true) ?? '');
+  problems.push(
+    ...found.problems.map((problem) => `${label('UPSTREAM_HEADERS_FILE')} ${problem}.`),
+  );
   const parsed = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
-  if ('contract' in parsed) return { contract: parsed.contract, tls };
+  if ('contract' in parsed) return { contract: parsed.contract, tls, headers };
   problems.push(...parsed.problems.map((problem) => `${label('KEYTRAIL_CONTRACT')}: ${problem}`));
-  return { contract: {}, tls };
+  return { contract: {}, tls, headers };
 }
 
 /** Removes the byte order mark of a file that was read as UTF-8. Null for a file in UTF-16: then it has NUL characters. */

@@ -29,6 +29,8 @@ const port = { ...integer(0, 65_535), form: 'a port number, 0 to 65535 (0 picks 
 const pemFile = filePath('PEM');
 /** Not quotable: the variable may hold the key instead of its path. */
 const keyFile = text(pemFile.form);
+/** Nor is this: the variable may hold a header. */
+const headersFile = text(filePath('text').form);
 const isHost = (host: string) => /^[\w.:-]+$/.test(host);
 const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
 const developmentFlag = {
@@ -90,6 +92,14 @@ export const SETTINGS = {
     defaultText: 'none',
     description: 'private key of the client certificate',
     option: 'upstream.tls.key',
+  },
+  UPSTREAM_HEADERS_FILE: {
+    group: 'Service',
+    ...headersFile,
+    defaultText: 'none',
+    description:
+      'headers of every call to the service, such as the key of an API manager: one per line, as `name: value`',
+    option: 'upstream.headers',
   },
   UPSTREAM_ALLOW_HTTP: {
     group: 'Service',

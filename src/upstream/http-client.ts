@@ -25,6 +25,8 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
     readonly maxBytes: number;
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
     readonly maxBytesPerRequest?: number;
+    /** Headers of every call, such as the key of an API manager. None that calls have anyway. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
   };
 
 /** What the responses of all calls of a client's request may have together, in bytes; the first may exceed it. */
@@ -72,6 +74,8 @@ export type RestClient = AsyncDisposable & {
   of(trace: Trace, client?: RequestClient): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
+  /** The names of the headers that every call has by the settings. */
+  readonly headerNames: readonly string[];
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
   follow(link: string, from: Path): Path | null;
 };
@@ -85,7 +89,7 @@ const MAX_BATCHED_BYTES = 65_536;
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, connections, maxBytes, now } = options;
-  const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
+  const { maxBytesPerRequest = Number.POSITIVE_INFINITY, headers: fixed = {} } = options;
   const createPool = createPoolFactory(options);
   const pools = { ordinary: createPool(connections), login: createPool(LOGIN_CONNECTIONS) };
   const all = Object.values(pools);
@@ -132,6 +136,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
+    headerNames: Object.keys(fixed),
     of: (trace, client = NO_CLIENT) => {
       const group = {
         hasVerdict: false,
@@ -144,7 +149,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
         bytesRead: () => group.bytesRead,
         unauthenticated: {
           post: (route, path, object, accepted) => {
-            const headers = { ...client.headers(), 'content-type': 'application/json' };
+            const headers = {
+              ...{ ...fixed, ...client.headers() },
+              'content-type': 'application/json',
+            };
             const caller = identifyCaller(null, client.address) ?? 'address unknown';
             const request = { ...shared, method: 'POST', route, caller, headers } as const;
             return call(path, { ...request, body: JSON.stringify(object) }, accepted);
@@ -152,7 +160,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
         },
         authorized: (authorization) => {
           const caller = callerOf(authorization);
-          const ofCaller = { ...shared, caller, headers: { ...client.headers(), authorization } };
+          const headers = { ...fixed, ...client.headers(), authorization };
+          const ofCaller = { ...shared, caller, headers };
           return {
             get: (route, path, { signal, prefix } = {}) =>
               call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list'),
