@@ -9,7 +9,7 @@ import { byOption, SETTINGS, type Setting, type SettingName } from '../config/se
 import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway } from '../gateway.ts';
-import type { Gateway } from '../http/gateway-type.ts';
+import type { Authorize, Gateway } from '../http/gateway-type.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
@@ -115,6 +115,12 @@ const optionsSchema = z.strictObject(
         'must have the functions `info`, `warn` and `error`, as `console` has',
       )
       .default(SILENT),
+    authorization: z
+      .custom<Authorize>(
+        isFunction,
+        'must be a function that returns the Authorization header of a request',
+      )
+      .optional(),
     now: z
       .custom<() => Date>(isFunction, 'must be a function that returns a Date')
       .default(() => () => new Date()),
