@@ -127,6 +127,9 @@ describe('the documentation', () => {
     expect(fileOf('docs/library.md', 'gateway.ts')).toBe(read('examples/library.ts'));
     for (const name of ['express.ts', 'fastify.ts', 'hono.ts', 'koa.ts'])
       expect(fileOf('docs/frameworks.md', name)).toBe(read(`examples/frameworks/${name}`));
+    expect(fileOf('docs/own-login.md', 'own-login.ts')).toBe(
+      read('examples/frameworks/own-login.ts'),
+    );
     const route = 'app/graphql/route.ts';
     expect(fileOf('docs/frameworks.md', route)).toBe(read(`examples/next/${route}`));
     for (const name of [
