@@ -1,9 +1,12 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerOptions } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { context } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { describe, expect, it } from 'vitest';
 import {
   AuditDocument,
@@ -110,6 +113,32 @@ describe('a service with https behind HTTPS_PROXY', () => {
     await readAll();
     expect(service.seen.length).toBeGreaterThanOrEqual(60);
     expect(service.connections()).toBeLessThanOrEqual(6);
+  });
+
+  it('gets tokens through the tunnel only, also beside an instrumentation of undici', async () => {
+    await using service = await startTlsService();
+    await using proxy = await startProxy({ ports: { 'service.example:443': service.port } });
+    await using gateway = through(proxy.url, { upstream: { connections: 2 } });
+    const observe = () => {};
+    subscribe('undici:request:create', observe);
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        const reads = Array.from({ length: 8 }, () =>
+          ask(gateway, AuditDocument, {}, { token: 'canary' }),
+        );
+        for (const { errors } of await Promise.all(reads)) expect(errors).toBeUndefined();
+        service.closeConnections();
+      }
+    } finally {
+      unsubscribe('undici:request:create', observe);
+      context.disable();
+    }
+    expect(new Set(service.seen.map(({ authorization }) => authorization))).toEqual(
+      new Set(['Bearer canary']),
+    );
+    expect(proxy.seen.length).toBeGreaterThan(2);
+    expect(JSON.stringify(proxy.seen)).not.toContain('canary');
   });
 
   it('does not get the credentials of the proxy, which gets them with each tunnel', async () => {
