@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
 import { createContractJsonSchema } from './src/config/contract-json-schema.ts';
@@ -23,12 +23,32 @@ function toStart([, ...source]: SourceMapSegment): SourceMapSegment {
   return [0, ...source] as SourceMapSegment; // same number of elements
 }
 
+/** The packages in node_modules, by their folders. */
+const LOCKED: Readonly<Record<string, { readonly dev?: boolean }>> = JSON.parse(
+  readFileSync('package-lock.json', 'utf8'),
+).packages;
+
 /** Adds the licenses of what is copied from packages that are not installed with this one. */
 const addLicenses: Plugin = {
   name: 'add-licenses',
-  generateBundle() {
-    const source = readFileSync('node_modules/@opentelemetry/api/LICENSE', 'utf8');
-    this.emitFile({ type: 'asset', fileName: 'LICENSE.opentelemetry-api', source });
+  generateBundle(_, bundle) {
+    const modules = Object.values(bundle).flatMap((output) =>
+      output.type === 'chunk' ? output.moduleIds : [],
+    );
+    const folders = modules.flatMap(
+      (id) => /node_modules\/(?:.*\/)?(?<=node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(id) ?? [],
+    );
+    const names = new Map<string, string[]>(); // by the text of their license
+    for (const folder of new Set(folders)) {
+      const name = folder.split('node_modules/').at(-1) ?? '';
+      if (name !== '@opentelemetry/api' && !LOCKED[folder]?.dev) continue;
+      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+      if (file === undefined) throw new Error(`${folder} has no license`);
+      const text = readFileSync(`${folder}/${file}`, 'utf8');
+      names.set(text, [...(names.get(text) ?? []), name]);
+    }
+    const parts = [...names].map(([text, of]) => `${of.join(', ')}:\n\n${text}`);
+    this.emitFile({ type: 'asset', fileName: 'LICENSES', source: parts.join('\n') });
   },
 };
 
@@ -112,14 +132,14 @@ export default defineConfig([
     },
     // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, an optional peer. An SDK
     // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
-    external: /^[a-z@](?!oxc-project\/|opentelemetry\/)/,
+    external: /^[a-z@](?!oxc-project\/|opentelemetry\/api$)/,
     plugins: [mapLines, addLicenses, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },
   {
     // The command for an image, with its dependencies: most of a cold start is reading their 900 files.
-    // External: what production may never load.
+    // External: what production may never load. OpenTelemetry's SDK is a chunk of its own, for OTEL_EXPORTER_OTLP_ENDPOINT.
     ...shared,
     input: { main: 'src/main.ts' },
     external: /^(?:@graphql-yoga\/render-graphiql\/graphiql|ioredis)$/,

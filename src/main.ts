@@ -38,6 +38,7 @@ process.on('uncaughtException', (bug: unknown) => {
 // Keep serving if the process that reads the log exits (EPIPE).
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
+let isHeld = false;
 const status = await run({
   arguments: process.argv.slice(2),
   environment: process.env,
@@ -51,10 +52,18 @@ const status = await run({
   random: Math.random,
   createId: randomUUID,
   createToken: () => randomBytes(32).toString('base64url'),
-  tracer: trace.getTracer('keytrail', VERSION),
+  loadSdk: () => {
+    // The SDK reads it, and would also send the command line, which may hold the password of Redis.
+    process.env['OTEL_NODE_RESOURCE_DETECTORS'] ||= 'env,host';
+    return import('@opentelemetry/sdk-node');
+  },
+  getTracer: () => trace.getTracer('keytrail', VERSION),
   stopping: stopping.signal,
+  exit: () => {
+    isHeld = true;
+  },
 });
 process.exitCode ??= status;
-// If the process that reads the log has stopped reading, wait at most a second for it.
+// What does not respond gets a second at most: the reader of the log, or the collector of spans.
 if (stopping.signal.aborted)
-  setTimeout(() => process.stdout.writableLength > 0 && process.exit(), 1000).unref();
+  setTimeout(() => (isHeld || process.stdout.writableLength > 0) && process.exit(), 1000).unref();

@@ -113,6 +113,10 @@ export const COMMANDS = {
     summary: 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service',
     options: ['data', 'strict-login'],
     settings: SETTING_NAMES,
+    variables: {
+      OTEL_EXPORTER_OTLP_ENDPOINT:
+        "URL of an OpenTelemetry collector that gets the spans; the SDK reads OpenTelemetry's other variables too",
+    },
   },
   sandbox: {
     summary: 'start only the sandbox service, on port 4001 unless PORT is set',

@@ -34,10 +34,14 @@ export type Runtime = {
   readonly createId: () => string;
   /** Creates an unguessable token. */
   readonly createToken: () => string;
-  /** Creates spans. They are recorded only if the process has an OpenTelemetry SDK. */
-  readonly tracer: Tracer;
+  /** Loads OpenTelemetry's SDK, which reads the environment itself. Rejects if it is not installed. */
+  readonly loadSdk: () => Promise<Pick<typeof import('@opentelemetry/sdk-node'), 'NodeSDK'>>;
+  /** Returns what creates spans. They are recorded only if the process has an SDK by then. */
+  readonly getTracer: () => Tracer;
   /** Aborted when the process should shut down. */
   readonly stopping: AbortSignal;
+  /** Lets the process exit a second after the command has ended, although something that does not respond keeps it alive. */
+  readonly exit: () => void;
 };
 
 /** Resolves when the process should shut down. */

@@ -9,6 +9,7 @@ import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
+import { exportSpans } from './export-spans.ts';
 import { createLogger } from './logger.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
@@ -33,6 +34,8 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
       forSandbox.map((option) => `${option} is for the sandbox: remove it, or ${upstreamUrl}.`),
     );
   }
+  // Disposed last: the spans of the other parts are sent too.
+  await using _spans = await exportSpans(runtime);
   await using sandbox =
     config.UPSTREAM_URL === undefined
       ? await (await import('../sandbox/server.ts')).startSandbox({
@@ -54,7 +57,8 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
         );
   const draining = new AbortController();
   await using gateway = assembleGateway({
-    ...runtime, // the time, random numbers and the tracer
+    ...runtime, // the time and random numbers
+    tracer: runtime.getTracer(),
     ...byOption('', config),
     upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls, headers },
     contract,

@@ -1,15 +1,17 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { access, cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { startService } from '../helpers/service.ts';
 
 const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -184,27 +186,51 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
     await expect(exec(process.execPath, check, { env: { PORT: port } })).rejects.toThrow();
   });
 
-  it('is traced by an OpenTelemetry SDK that is loaded with --import', async () => {
-    const sdk = join(ROOT, 'test/helpers/print-spans.ts');
-    const child = spawn(process.execPath, ['--import', sdk, join(image, 'app/dist/main.js')], {
-      env: { NODE_ENV: 'production', PORT: '0', UPSTREAM_URL: 'http://127.0.0.1:1' },
+  /** Starts the image with more Node options and variables, sends a query, and stops the process. */
+  async function query(options: readonly string[], variables: Readonly<Record<string, string>>) {
+    const child = spawn(process.execPath, [...options, join(image, 'app/dist/main.js')], {
+      env: {
+        NODE_ENV: 'production',
+        PORT: '0',
+        UPSTREAM_URL: 'http://127.0.0.1:1',
+        ...variables,
+      },
       cwd: ROOT,
     });
     const exited = once(child, 'close');
+    const stdout = text(child.stdout);
     let stderr = '';
     for await (const chunk of child.stderr) {
       stderr += chunk;
       if (stderr.includes('Forwards')) break;
     }
     const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(stderr) ?? [];
-    const printed = once(child.stdout.setEncoding('utf8'), 'data');
     await fetch(url, {
       method: 'POST',
       headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
       body: '{"query": "{ audit { totalCount } }"}',
     });
-    expect(String(await printed)).toMatch(/CLIENT GET \/api\/v1\/audit /);
     child.kill('SIGTERM');
-    await exited;
+    expect(await exited).toEqual([0, null]);
+    return { stdout: await stdout, stderr };
+  }
+
+  it('is traced by an OpenTelemetry SDK that is loaded with --import', async () => {
+    const sdk = join(ROOT, 'test/helpers/print-spans.ts');
+    const { stdout } = await query(['--import', sdk], {});
+    expect(stdout).toMatch(/CLIENT GET \/api\/v1\/audit /);
+  });
+
+  it('sends spans to OTEL_EXPORTER_OTLP_ENDPOINT', async () => {
+    await using collector = await startService({});
+    await query([], { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    expect(collector.seen.map(({ url }) => url)).toEqual(['/v1/traces']);
+    expect(collector.seen[0]?.body).toContain('GET /api/v1/audit');
+  });
+
+  it('has the licenses of what is copied into its bundle from packages that it lacks', async () => {
+    const licenses = await readFile(join(image, 'app/dist/LICENSES'), 'utf8');
+    for (const name of ['@opentelemetry/sdk-node', '@grpc/grpc-js', 'protobufjs'])
+      expect(licenses).toMatch(new RegExp(`^(?:.*, )?${name}(?:, .*)?:$`, 'm'));
   });
 });

@@ -86,8 +86,10 @@ export function keytrailInProcess(
     random: Math.random,
     createId: randomUUID,
     createToken: () => randomBytes(32).toString('base64url'),
-    tracer: trace.getTracer('keytrail'),
+    loadSdk: () => Promise.reject({ code: 'ERR_MODULE_NOT_FOUND' }), // it would read the variables of this process
+    getTracer: () => trace.getTracer('keytrail'),
     stopping: stopping.signal,
+    exit: () => {},
   });
   return {
     ...output.watch(status),

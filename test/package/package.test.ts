@@ -231,25 +231,37 @@ describe('the package', () => {
     expect(stdout).toContain(await readFile(join(ROOT, 'schema.graphql'), 'utf8'));
   });
 
-  it.each([
-    ['1.9', '0.223.0'],
-    ['1.10', '0.301.0'],
-  ])(
-    'exports spans with an SDK of API %s, as docs/observability sets it up',
-    async (_, version) => {
-      await cp(join(ROOT, 'examples/tracing.js'), join(folder, 'tracing.js'));
-      const sdk = `@opentelemetry/sdk-node@${version}`;
-      await run(folder, 'npm', 'uninstall', '--no-audit', '--no-fund', '@opentelemetry/sdk-node');
-      await run(folder, 'npm', 'install', '--no-audit', '--no-fund', sdk);
+  it('says which package to install if OTEL_EXPORTER_OTLP_ENDPOINT is set without the SDK', async () => {
+    const variables = { PORT: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+    await using keytrail = startInstalled(folder, 'node_modules/.bin/keytrail', variables);
+    await keytrail.until(/Forwards to/);
+    expect(keytrail.output.stderr).toContain('npm install @opentelemetry/sdk-node\n');
+  });
+
+  describe.each([
+    ['1.9', '0.223.0', '0.33.0'],
+    ['1.10', '0.301.0', '0.34.0'],
+  ])('with an SDK of API %s', (_, version, instrumentation) => {
+    beforeAll(async () => {
+      const packages = ['sdk-node', 'instrumentation-undici'].map(
+        (name) => `@opentelemetry/${name}`,
+      );
+      const versions = [version, instrumentation];
+      const exact = packages.map((name, index) => `${name}@${versions[index]}`);
+      await run(folder, 'npm', 'uninstall', '--no-audit', '--no-fund', ...packages);
+      await run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...exact);
+    }, 120_000);
+
+    /** Sends a deletion to the installed command, and stops it. Returns what the collector received. */
+    async function deleteTraced(variables: Readonly<Record<string, string>>) {
+      await using service = await startService({});
       await using collector = await startService({ body: {} });
       await using keytrail = startInstalled(folder, 'node_modules/.bin/keytrail', {
         PORT: '0',
-        NODE_OPTIONS: '--import ./tracing.js',
-        OTEL_SERVICE_NAME: 'keytrail',
+        UPSTREAM_URL: service.url,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-        OTEL_METRICS_EXPORTER: 'none',
-        OTEL_LOGS_EXPORTER: 'none',
+        ...variables,
       });
       const [url = ''] = await keytrail.until(/http:\/\/127\.0\.0\.1:\d+\/graphql/);
       const query = 'mutation { deleteApiKey(clientId: "c4n4ry") { outcome } }';
@@ -261,8 +273,33 @@ describe('the package', () => {
       expect(sent).toContain('"name":"mutation deleteApiKey"');
       expect(sent).toContain('"name":"DELETE /api/v1/secrets/{client_id}"');
       expect(sent).not.toContain('c4n4ry');
-    },
-  );
+      const names = service.seen[0]?.rawHeaders.filter((__, index) => index % 2 === 0);
+      expect(names?.filter((name) => name === 'traceparent')).toEqual(['traceparent']);
+      return sent;
+    }
+
+    it('sends spans to OTEL_EXPORTER_OTLP_ENDPOINT alone, and no command line', async () => {
+      const sent = await deleteTraced({});
+      expect(sent).toContain('{"key":"service.name","value":{"stringValue":"keytrail"}}');
+      expect(sent).not.toContain('process.command');
+    });
+
+    it.each([
+      ['as docs/observability sets it up', ''],
+      ['with an instrumentation of undici', 'instrumentations: [new UndiciInstrumentation()]'],
+    ])('sends spans and one traceparent with an SDK of --import: %s', async (__, options) => {
+      const program = await readFile(join(ROOT, 'examples/tracing.js'), 'utf8');
+      const imported =
+        "import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';\n";
+      const file = imported + program.replace('new NodeSDK()', `new NodeSDK({ ${options} })`);
+      await writeFile(join(folder, 'tracing.js'), file);
+      await deleteTraced({
+        NODE_OPTIONS: '--import ./tracing.js',
+        OTEL_METRICS_EXPORTER: 'none',
+        OTEL_LOGS_EXPORTER: 'none',
+      });
+    });
+  });
 
   it.each<[module: string, moduleResolution: string, lib?: readonly string[]]>([
     ['nodenext', 'nodenext', ['es2022']],
