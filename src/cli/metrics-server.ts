@@ -1,16 +1,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toUrl } from '../http/http-server.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 
-/** An HTTP server on loopback that serves `/metrics` and nothing else, and what its metrics observe. */
+/** An HTTP server that serves `/metrics` and nothing else, and what its metrics observe. */
 export type MetricsServer = AsyncDisposable & Pick<Metrics, 'observer'> & { readonly url: string };
 
 /**
- * Creates metrics and serves them on loopback. Port 0 picks a free one.
- * @throws Node's error if the port cannot be opened, with the property `setting`.
+ * Creates metrics and serves them. Port 0 picks a free one.
+ * @throws Node's error if it cannot listen there, with the names of both settings in the property `settings`.
  */
-export async function serveMetrics(port: number): Promise<MetricsServer> {
+export async function serveMetrics(host: string, port: number): Promise<MetricsServer> {
   const metrics = createMetrics();
   const server = createServer(async ({ method, url = '' }, response) => {
     if (!/^(?:GET|HEAD) \/metrics(?:\?|$)/.test(`${method} ${url}`)) {
@@ -20,14 +21,14 @@ export async function serveMetrics(port: number): Promise<MetricsServer> {
     response.writeHead(200, { 'content-type': metrics.contentType });
     response.end(await metrics.text());
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
-    throw Object.assign(Object(error), { setting: 'METRICS_PORT' }); // the error message would name PORT otherwise
+    const settings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }; // the message would name HOST and PORT otherwise
+    throw Object.assign(Object(error), { settings });
   });
-  const address = server.address() as AddressInfo; // a TCP server has one
   return {
     observer: metrics.observer,
-    url: `http://127.0.0.1:${address.port}/metrics`,
+    url: `${toUrl(server.address() as AddressInfo)}/metrics`, // it listens on TCP
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

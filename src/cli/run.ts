@@ -73,8 +73,9 @@ function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unk
 
 /** Describes Node's error if a port or a file cannot be opened; undefined for any other. */
 function describeStartFailure(error: unknown, { data, flags }: CommandLine): string | undefined {
-  const { code, port, address, hostname, setting = 'PORT' } = Object(error);
-  const portSetting = nameAsGiven(setting, flags);
+  const { code, port, address, hostname, settings } = Object(error);
+  const hostSetting = nameAsGiven(settings?.host ?? 'HOST', flags);
+  const portSetting = nameAsGiven(settings?.port ?? 'PORT', flags);
   switch (code) {
     case 'EADDRINUSE':
       return `${address}:${port} is in use by another program. Choose another port, for example ${portSetting}=4002.`;
@@ -85,7 +86,7 @@ function describeStartFailure(error: unknown, { data, flags }: CommandLine): str
     case 'EAFNOSUPPORT':
     case 'EAI_AGAIN':
     case 'ENOTFOUND':
-      return `${nameAsGiven('HOST', flags)} must be an address of this machine, for example 127.0.0.1 or 0.0.0.0, not ${quote(String(address ?? hostname))}.`;
+      return `${hostSetting} must be an address of this machine, for example 127.0.0.1 or 0.0.0.0, not ${quote(String(address ?? hostname))}.`;
     case 'ERR_SQLITE_ERROR':
       return `--data must be the path of a SQLite file that can be opened, not ${quote(String(data))}.`;
     default:

@@ -48,7 +48,10 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   await using metrics =
     config.METRICS_PORT === undefined
       ? null
-      : await (await import('./metrics-server.ts')).serveMetrics(config.METRICS_PORT);
+      : await (await import('./metrics-server.ts')).serveMetrics(
+          config.METRICS_HOST,
+          config.METRICS_PORT,
+        );
   const draining = new AbortController();
   await using gateway = assembleGateway({
     ...runtime, // the time, random numbers and the tracer

@@ -210,7 +210,13 @@ export const SETTINGS = {
     group: 'Telemetry',
     ...port,
     defaultText: 'off',
-    description: 'port of the Prometheus endpoint /metrics, on loopback only',
+    description: 'port of the Prometheus endpoint /metrics',
+  },
+  METRICS_HOST: {
+    group: 'Telemetry',
+    ...hostName,
+    default: '127.0.0.1',
+    description: 'address of that port; 0.0.0.0 lets other hosts read the metrics',
   },
   LOG_LEVEL: {
     group: 'Telemetry',

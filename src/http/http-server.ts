@@ -112,6 +112,7 @@ function toRawResponse(status: string): string {
   return [`HTTP/1.1 ${status}`, ...headers.map((header) => header.join(': ')), '\r\n'].join('\r\n');
 }
 
-function toUrl({ address, family, port }: AddressInfo): string {
+/** The URL of a server, without a trailing slash. */
+export function toUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

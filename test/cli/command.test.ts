@@ -299,6 +299,8 @@ describe('keytrail', () => {
   it.each([
     [['--host', 'fe80::1'], {}, '--host'], // link-local, without a zone
     [[], { HOST: 'fe80::1' }, 'HOST'],
+    [['--metrics-host', 'fe80::1', '--metrics-port', '0'], {}, '--metrics-host'],
+    [[], { METRICS_HOST: 'fe80::1', METRICS_PORT: '0' }, 'METRICS_HOST'],
   ])(
     '%j with %j reports in one sentence that it cannot listen there, and exits 1',
     async (args, environment, name) => {

@@ -114,7 +114,7 @@ describe('deploy/kubernetes.yaml', () => {
 
   it.each(PROBES)('probes an existing path on the port of Keytrail: %s', async (name) => {
     const { path = '', port } = container?.[name]?.httpGet ?? { port: '' };
-    expect(container?.ports).toEqual([{ name: port, containerPort: config.PORT }]);
+    expect(container?.ports).toContainEqual({ name: port, containerPort: config.PORT });
     const draining = new AbortController();
     await using gateway = gatewayOver('http://127.0.0.1:1', { draining: draining.signal });
     const probe = async () => (await gateway.fetch(`http://keytrail${path}`)).status;
@@ -164,6 +164,33 @@ describe('deploy/kubernetes.yaml', () => {
     expect(only('Service').spec?.ports?.map(({ targetPort }) => targetPort)).toEqual([port?.name]);
     const [ingress] = only('NetworkPolicy').spec?.ingress ?? [];
     expect(ingress?.ports?.map((open) => open.port)).toEqual([port?.name]);
+  });
+
+  it('exposes the metrics to Prometheus alone: by annotations, or by the PodMonitor in a comment', () => {
+    expect(config.METRICS_HOST).toBe('0.0.0.0');
+    const port = { name: 'metrics', containerPort: config.METRICS_PORT };
+    expect(container?.ports?.slice(1)).toEqual([port]);
+    const template = only('Deployment').spec?.template.metadata;
+    expect(template?.annotations).toEqual({
+      'prometheus.io/scrape': 'true',
+      'prometheus.io/port': String(config.METRICS_PORT),
+      'prometheus.io/path': '/metrics',
+    });
+    const [clients, prometheus, ...more] = only('NetworkPolicy').spec?.ingress ?? [];
+    expect(more).toEqual([]);
+    expect(prometheus?.ports).toEqual([{ protocol: 'TCP', port: port.name }]);
+    expect(prometheus?.from).toHaveLength(1);
+    expect(prometheus?.from).not.toEqual(clients?.from);
+    const [, comment = ''] = TEXT.split(/^# ---$/m);
+    expect(parseManifests(comment.replaceAll(/^# /gm, ''))).toMatchObject([
+      {
+        kind: 'PodMonitor',
+        spec: {
+          selector: { matchLabels: template?.labels },
+          podMetricsEndpoints: [{ port: port.name }],
+        },
+      },
+    ]);
   });
 });
 

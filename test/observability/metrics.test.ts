@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
-import { startKeytrail } from '../helpers/process.ts';
+import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 describe('metrics', () => {
@@ -96,6 +96,26 @@ describe('metrics', () => {
       expect(lines).toContain(line);
     }
   });
+
+  // All of 127.0.0.0/8 is loopback on Linux only.
+  it.skipIf(process.platform !== 'linux')(
+    'are served at METRICS_HOST, and at no other address',
+    async () => {
+      for (const [host, other] of [
+        ['127.0.0.1', '127.0.0.2'],
+        ['127.0.0.2', '127.0.0.1'],
+      ] as const) {
+        const isDefault = host === '127.0.0.1';
+        const settings = isDefault ? {} : { METRICS_HOST: host };
+        await using keytrail = keytrailInProcess([], { PORT: '0', METRICS_PORT: '0', ...settings });
+        const [, url = ''] = await keytrail.until(/Metrics +(http:\S+)/);
+        expect(new URL(url).hostname).toBe(host);
+        expect((await fetch(url)).status).toBe(200);
+        await expect(fetch(url.replace(host, other))).rejects.toThrow();
+        expect((await fetch(url.replace('/metrics', '/graphql'))).status).toBe(404);
+      }
+    },
+  );
 
   it('are served on loopback if METRICS_PORT is set, and do not keep the process alive', async () => {
     await using process = startKeytrail([], { PORT: '0', METRICS_PORT: '0' });
