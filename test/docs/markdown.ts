@@ -22,3 +22,13 @@ export function readBlocks(page: string): readonly Block[] {
     return { line, language, attributes: new Map(attributes), text };
   });
 }
+
+/** The anchors that GitHub gives to the headings of a page in Markdown. */
+export function anchorsOf(page: string): readonly string[] {
+  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
