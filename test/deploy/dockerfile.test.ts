@@ -96,8 +96,13 @@ describe('deploy/Dockerfile', () => {
 
   it('runs Node as `npm start` does', () => {
     const options = execArguments(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '').slice(1, -1);
-    const threshold = last('ENV').find((variable) => variable.startsWith('MALLOC'));
-    expect(manifest.scripts.start).toBe(`${threshold} exec node ${options.join(' ')} src/main.ts`);
+    const [name, value] =
+      last('ENV')
+        .find((each) => each.startsWith('MALLOC'))
+        ?.split('=') ?? [];
+    const start = readFileSync(join(ROOT, 'scripts/start.mjs'), 'utf8');
+    expect([...start.matchAll(/'(--\S+)'/g)].map(([, option]) => option)).toEqual(options);
+    expect(start).toContain(`const VARIABLES = { ${name}: '${value}' };\n`);
   });
 
   it('needs no shell for its entrypoint and health check', () => {
@@ -163,12 +168,8 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       { env, cwd: '/' },
     );
     const exited = once(child, 'close');
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += chunk;
-      if (stderr.includes('Forwards')) break;
-    }
-    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(stderr) ?? [];
+    const started = await once(child.stdout, 'data');
+    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(String(started)) ?? [];
     const check = execArguments(FILE.getHEALTHCHECKs()[0]?.getTextContent() ?? '').slice(1);
     await exec(process.execPath, check, { env: { PORT: port } });
     const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
@@ -191,13 +192,9 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       cwd: ROOT,
     });
     const exited = once(child, 'close');
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += chunk;
-      if (stderr.includes('Forwards')) break;
-    }
-    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(stderr) ?? [];
-    const printed = once(child.stdout.setEncoding('utf8'), 'data');
+    const started = await once(child.stdout.setEncoding('utf8'), 'data');
+    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(String(started)) ?? [];
+    const printed = once(child.stdout, 'data');
     await fetch(url, {
       method: 'POST',
       headers: { authorization: 'Bearer t', 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -9,6 +9,7 @@ import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { readBlocks } from '../docs/markdown.ts';
 import { packClone } from '../helpers/clone.ts';
+import { OLDER_NODE } from '../helpers/older-node.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -32,12 +33,6 @@ async function sizeOf(folder: string): Promise<number> {
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
-
-/** A Node on the PATH that is too old for Keytrail, as CI has; undefined if there is none. */
-const OLDER_NODE = process.env['PATH']
-  ?.split(delimiter)
-  .map((directory) => join(directory, 'node'))
-  .find((node) => /^v2[0-3]\./.test(String(spawnSync(node, ['--version']).stdout)));
 
 /** The program and the test in the README. */
 const EXAMPLES = ['library.ts', 'testing.test.ts'];
