@@ -9,7 +9,7 @@ import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { readBlocks } from '../docs/markdown.ts';
 import { packClone } from '../helpers/clone.ts';
-import { OLDER_NODE } from '../helpers/older-node.ts';
+import { OLDER_NODE, OLDEST_NODE } from '../helpers/older-node.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -174,14 +174,57 @@ describe('the package', () => {
         console.log(typeof data.login.accessToken);`;
       await writeFile(join(folder, 'older.js'), program);
       const { stdout: version } = await run(folder, older, '--version');
-      const sentence = `keytrail needs Node 24.16, 26 or later, and this is ${version.trim()}.`;
+      const is = `and this is ${version.trim()}.\n`;
       const { stdout, stderr } = await run(folder, older, 'older.js');
-      expect(stdout).toBe(`${`Error: ${sentence}\n`.repeat(3)}string\n`);
+      const sentence = `Error: keytrail needs Node 22.19 or later, ${is}`;
+      expect(stdout).toBe(`${sentence.repeat(3)}string\n`);
       expect(stderr).toBe('');
-      const command = run(folder, older, installed, '--version');
-      await expect(command).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
+      await expect(run(folder, older, installed, '--version')).rejects.toMatchObject({
+        ...{ code: 1, stdout: '', stderr: `keytrail needs Node 24.16, 26 or later, ${is}` },
+      });
     },
   );
+
+  it('works on Node 22.19 in a program and in a test; handle and the command say what they need', async () => {
+    const program = `
+      import { createGateway, createSandbox } from 'keytrail';
+      import { AuditDocument, AuditEventsDocument, LoginDocument, request } from 'keytrail/client';
+      import { createTestbed } from 'keytrail/testing';
+
+      const sandbox = await createSandbox();
+      const gateway = createGateway({ upstream: { url: sandbox.url } });
+      const variables = { clientId: sandbox.clients[0].clientId, credential: { clientSecret: sandbox.clients[0].secret } };
+      const login = await request(LoginDocument, variables, { fetch: gateway.fetch });
+      console.log(typeof login.data.login.accessToken);
+      try {
+        gateway.handle;
+      } catch (error) {
+        console.log(String(error));
+      }
+      await gateway[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+
+      const testbed = await createTestbed();
+      const { url, accessToken: token } = testbed;
+      const audit = await request(AuditDocument, { first: 1 }, { url, token });
+      console.log(audit.data.audit.nodes.length);
+      const events = testbed.follow();
+      await events.next();
+      testbed.addEvents([{ action: 'added' }]);
+      console.log((await events.next()).value.nodes[0].action);
+      await testbed[Symbol.asyncDispose]();`;
+    await writeFile(join(folder, 'oldest.js'), program);
+    const needs = 'needs Node 24.16, 26 or later, and this is v22.19.0.';
+    const { stdout, stderr } = await run(folder, OLDEST_NODE, 'oldest.js');
+    expect(stdout.split('\n')).toEqual([
+      'string',
+      `Error: The gateway's handle ${needs} Its fetch works on this one.`,
+      ...['1', 'added', ''],
+    ]);
+    expect(stderr).toMatch(/^\S+ ExperimentalWarning: SQLite .*\n.*\n$/);
+    const command = run(folder, OLDEST_NODE, 'node_modules/.bin/keytrail', '--version');
+    await expect(command).rejects.toMatchObject({ code: 1, stderr: `keytrail ${needs}\n` });
+  });
 
   it('has a command', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
@@ -260,31 +303,34 @@ describe('the package', () => {
     },
   );
 
-  it.each<[module: string, moduleResolution: string, lib?: readonly string[]]>([
-    ['nodenext', 'nodenext', ['es2022']],
-    ['esnext', 'bundler'],
-  ])('passes strict type checks with module %s, moduleResolution %s', async (...options) => {
-    const [module, moduleResolution, lib] = options;
-    await run(folder, 'npm', 'install', '--no-audit', '--no-fund', '@types/node@24');
-    await writeFile(join(folder, 'consumer.ts'), CONSUMER);
-    for (const example of EXAMPLES)
-      await cp(join(ROOT, 'examples', example), join(folder, example));
-    const compilerOptions = {
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-      noEmit: true,
-      target: 'es2024',
-      module,
-      moduleResolution,
-      ...(lib && { lib }),
-    };
-    const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
-      throw new Error(stdout);
-    });
-  });
+  it.each<[module: string, moduleResolution: string, node: string, lib?: readonly string[]]>([
+    ['nodenext', 'nodenext', '22', ['es2022']],
+    ['esnext', 'bundler', '24'],
+  ])(
+    'passes strict type checks with module %s, moduleResolution %s, Node %s',
+    async (...options) => {
+      const [module, moduleResolution, node, lib] = options;
+      await run(folder, 'npm', 'install', '--no-audit', '--no-fund', `@types/node@${node}`);
+      await writeFile(join(folder, 'consumer.ts'), CONSUMER);
+      for (const example of EXAMPLES)
+        await cp(join(ROOT, 'examples', example), join(folder, example));
+      const compilerOptions = {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
+        target: 'es2024',
+        module,
+        moduleResolution,
+        ...(lib && { lib }),
+      };
+      const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
+      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
+      await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
+        throw new Error(stdout);
+      });
+    },
+  );
 
   it('passes publint and are-the-types-wrong', async () => {
     const publint = await run(ROOT, join(BIN, 'publint'), '--strict', tarball);
@@ -368,6 +414,7 @@ describe('the package keytrail-client', () => {
 
   it.each([
     ['this Node', process.execPath],
+    ['Node 22.19', OLDEST_NODE],
     ...(OLDER_NODE ? [['an older Node', OLDER_NODE]] : []),
   ])(
     'logs in, reads and follows the trail on %s, alone and in a bundle for browsers',
