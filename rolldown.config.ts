@@ -74,13 +74,17 @@ const addClientSchema: Plugin = {
 const addClientPackage: Plugin = {
   name: 'add-client-package',
   generateBundle() {
-    const { version, license } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const { version, license, repository, homepage, bugs } = JSON.parse(
+      readFileSync('package.json', 'utf8'),
+    );
     const manifest = {
       name: 'keytrail-client',
       version,
       description:
         'Typed operations of Keytrail, a GraphQL gateway, and a session that sends them and follows the audit trail.',
+      keywords: ['keytrail', 'graphql', 'client', 'audit-log', 'audit-trail', 'api-keys'],
       license,
+      ...{ repository, homepage, bugs }, // release.yml sets them
       type: 'module',
       sideEffects: false,
       exports: {
@@ -93,6 +97,7 @@ const addClientPackage: Plugin = {
     };
     const files = {
       'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
+      'README.md': readFileSync('src/client/README.md', 'utf8'),
       LICENSE: readFileSync('LICENSE', 'utf8'),
       'LICENSE.eventsource-parser': readFileSync('node_modules/eventsource-parser/LICENSE', 'utf8'),
     };

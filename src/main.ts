@@ -3,14 +3,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
-import { describeUnsupportedNode } from './api/node-version.ts';
+import { describeUnsupportedServer } from './api/node-version.ts';
 import { replaceFile } from './cli/replace-file.ts';
 import { run } from './cli/run.ts';
 import { VERSION } from './util/version.ts';
 
-const problem = describeUnsupportedNode();
+const problem = describeUnsupportedServer();
 if (problem !== null) {
-  process.stderr.write(`${problem}\n`);
+  process.stderr.write(`keytrail ${problem}\n`);
   process.exit(1);
 }
 

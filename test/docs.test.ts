@@ -60,15 +60,18 @@ describe('the documentation', () => {
     expect(read('README.md')).toContain('](schema.graphql)');
   });
 
-  it.each(PAGES)('has only links that lead to a file and a heading: %s', (page) => {
-    for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
-      const [file = '', anchor] = target.split('#');
-      const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
-      const text = read(path); // throws if there is no such file
-      expect(text.length).toBeGreaterThan(0);
-      if (anchor !== undefined) expect(anchorsOf(text), target).toContain(anchor);
-    }
-  });
+  it.each([...PAGES, 'src/client/README.md'])(
+    'has only links that lead to a file and a heading: %s',
+    (page) => {
+      for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+        const [file = '', anchor] = target.split('#');
+        const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
+        const text = read(path); // throws if there is no such file
+        expect(text.length).toBeGreaterThan(0);
+        if (anchor !== undefined) expect(anchorsOf(text), target).toContain(anchor);
+      }
+    },
+  );
 
   it('lists every setting with its option, default and meaning (npm run docs)', () => {
     expect(read('docs/configuration.md')).toContain(`\n${renderSettings()}\n`);

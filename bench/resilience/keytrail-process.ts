@@ -36,8 +36,8 @@ export async function startMeasuredKeytrail(
     },
     'dist/main.js',
   );
-  const [greeting, url = '', metricsUrl = ''] = await process.until(
-    /^Keytrail.*GraphQL +(\S+).*Metrics +(\S+)\n\n/s,
+  const [, url = '', metricsUrl = ''] = await process.until(
+    /"url":"(\S+?)","metrics":"(\S+?)","msg":"listening"/,
   );
   const { child, output } = process;
   const readMetrics = async () => {
@@ -81,7 +81,7 @@ export async function startMeasuredKeytrail(
       child.kill('SIGTERM');
       const status = await process.status;
       const bugs = output.stdout.split('\n').filter((line) => line.includes('"msg":"bug"'));
-      const errors = output.stderr.replace(greeting, '').split('\n').filter(Boolean);
+      const errors = output.stderr.split('\n').filter(Boolean);
       return { status, complaints: [...bugs, ...errors] };
     },
   };

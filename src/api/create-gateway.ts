@@ -13,16 +13,24 @@ import type { Authorize, Gateway } from '../http/gateway-type.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
-import { requireSupportedNode } from './node-version.ts';
+import { describeUnsupportedServer, requireSupportedNode } from './node-version.ts';
 
 /**
  * Creates a gateway to a REST service, to be embedded in a program. It opens no port, reads no environment variable and
  * shares nothing with other gateways. Dispose it when it is no longer needed.
  * @throws ConfigError with every problem of the options. None repeats a value.
- * @throws Error on a Node that is too old.
+ * @throws Error on a Node that is too old. On one that can run a gateway, but not serve a port, `handle` throws it.
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return createGatewayWith({}, options);
+  const gateway = createGatewayWith({}, options);
+  const problem = describeUnsupportedServer();
+  if (problem === null) return gateway;
+  return {
+    ...gateway,
+    get handle(): never {
+      throw new Error(`The gateway's handle ${problem} Its fetch works on this one.`);
+    },
+  };
 }
 
 /** As `createGateway`, with timers for the testbed. */

@@ -55,6 +55,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
           config.METRICS_HOST,
           config.METRICS_PORT,
         );
+  const log = createLogger(runtime, config);
   const draining = new AbortController();
   await using gateway = assembleGateway({
     ...runtime, // the time and random numbers
@@ -65,7 +66,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     path: GRAPHQL_PATH,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
     observer: metrics?.observer,
-    log: createLogger(runtime, config),
+    log,
     draining: draining.signal,
   });
   await using server = await listen(config.PLAYGROUND ? withRedirect(gateway) : gateway, {
@@ -85,7 +86,10 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     ...(metrics === null ? [] : [`  Metrics      ${metrics.url}`]),
     ...(sandbox === null ? [] : describeSandbox(url, sandbox)),
   ];
-  runtime.stderr.write(`${banner.join('\n')}\n\n`);
+  // Programs read the output in production.
+  if (config.NODE_ENV === 'production')
+    log.info({ version: runtime.version, url, metrics: metrics?.url }, 'listening');
+  else runtime.stderr.write(`${banner.join('\n')}\n\n`);
   await untilStopped(runtime);
   // A login or deletion continues after its client disconnects, but not beyond the shutdown deadline.
   setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();

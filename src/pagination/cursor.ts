@@ -17,7 +17,10 @@ export type Edge<Item extends ListItem = ListItem> = {
   readonly token: PageToken | null;
 };
 
-/** The cursor of an item: base64url of a JSON array, opaque to clients. */
+/** The version of the format. */
+const VERSION = '1';
+
+/** The cursor of an item: the version, and base64url of a JSON array. Opaque to clients. */
 export function encodeCursor({ page, index, token }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
   return encodePosition([fingerprint(page, index), index, origin], token);
@@ -32,14 +35,17 @@ export function encodePageCursor(token: PageToken | null, hasPrevious: boolean):
 }
 
 function encodePosition(position: readonly unknown[], token: PageToken | null): string {
-  return encodeParts(token === null ? position : [...position, ...toTokenParts(token)]);
+  const parts = token === null ? position : [...position, ...toTokenParts(token)];
+  return `${VERSION}.${encodeParts(parts)}`;
 }
 
-/** @throws GatewayError BAD_USER_INPUT if it is not a cursor. */
+/** @throws GatewayError BAD_USER_INPUT if it is not a cursor, or one of another version. */
 export function decodeCursor(cursor: string): CursorPosition {
-  const [print, index, origin, ...request] = decodeParts(cursor) ?? [];
+  const [, version, encoded = ''] = FORMAT.exec(cursor) ?? [];
+  const [print, index, origin, ...request] = decodeParts(encoded) ?? [];
   const token = fromTokenParts(request);
   if (
+    version === VERSION &&
     typeof print === 'string' &&
     (isIndex(index) || index === BEFORE_FIRST) &&
     (isIndex(origin) || typeof origin === 'string') &&
@@ -47,11 +53,17 @@ export function decodeCursor(cursor: string): CursorPosition {
   ) {
     return { fingerprint: print, index, origin, token };
   }
-  throw new GatewayError('BAD_USER_INPUT', {
-    message:
-      '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.',
-  });
+  const isOther = version !== undefined && version !== VERSION;
+  throw new GatewayError('BAD_USER_INPUT', { message: isOther ? OTHER_VERSION : NO_CURSOR });
 }
+
+const NO_CURSOR =
+  '`after` is not a cursor of this connection: use `endCursor` or the cursor of an edge.';
+
+const OTHER_VERSION =
+  '`after` is a cursor of another version of Keytrail: start again at the first page.';
+
+const FORMAT = /^(\d+)\.([\w-]+)$/;
 
 /** Encodes a JSON array as base64url. */
 export function encodeParts(parts: readonly unknown[]): string {

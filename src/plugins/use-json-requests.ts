@@ -75,21 +75,25 @@ function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProce
     const results = isAsyncIterable(result)
       ? result[Symbol.asyncIterator]()
       : [result].flat().values();
-    const pings = new DisposableStack();
+    let endPings = () => {};
     const next = async () => {
       const item = await results.next();
-      if (item.done) pings.dispose();
+      if (item.done) endPings();
       return item.done ? item : { ...item, value: { ...item.value, stringify: toAscii } };
     };
     class EventStream extends ReadableStream<Uint8Array> {
       constructor({ cancel: stopPings, ...source }: UnderlyingDefaultSource<Uint8Array>) {
         const cancel = async () => {
-          pings.dispose();
+          endPings();
           await results.return?.();
         };
         super({ ...source, cancel });
-        pings.defer(() => void stopPings?.());
-        pings.use(addAbortListener(shutdown, () => pings.dispose()));
+        const listener = addAbortListener(shutdown, () => endPings());
+        endPings = () => {
+          endPings = () => {};
+          listener[Symbol.dispose]();
+          void stopPings?.();
+        };
       }
     }
     const streams = { Response, ReadableStream: EventStream as typeof ReadableStream }; // no byte stream is created

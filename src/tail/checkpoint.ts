@@ -47,7 +47,7 @@ export function encodeCheckpoint(checkpoint: Checkpoint): string {
   return [VERSION, encodeParts(parts), known.join('')].join('.');
 }
 
-/** @throws GatewayError BAD_USER_INPUT if it is not a checkpoint, or one of an earlier version. */
+/** @throws GatewayError BAD_USER_INPUT if it is not a checkpoint, or one of another version. */
 export function decodeCheckpoint(text: string): Checkpoint {
   const [, version, encoded = '', digests = ''] = FORMAT.exec(text) ?? [];
   const parts = decodeParts(encoded);
@@ -69,15 +69,15 @@ export function decodeCheckpoint(text: string): Checkpoint {
     const startsWith = STARTS_WITH[at];
     return { known, isWhole: whole === 1, order: ORDERS[order], start, startsWith, selection };
   }
-  const isEarlier = (version ?? '2') === '2' && parts !== null;
-  throw new GatewayError('BAD_USER_INPUT', { message: isEarlier ? OUTDATED : NO_CHECKPOINT });
+  const isOther = version === undefined ? parts !== null : version !== VERSION;
+  throw new GatewayError('BAD_USER_INPUT', { message: isOther ? OTHER_VERSION : NO_CHECKPOINT });
 }
 
 const NO_CHECKPOINT =
   '`after` is not a checkpoint: use `checkpoint` of an earlier payload, or null.';
 
-const OUTDATED =
-  '`after` is a checkpoint of an earlier version of Keytrail: start without it, and with `filter.since` at the last event that you have.';
+const OTHER_VERSION =
+  '`after` is a checkpoint of another version of Keytrail: start without it, and with `filter.since` at the last event that you have.';
 
 /** The first version has no number. */
 const FORMAT = /^(?:(\d+)\.)?([\w-]+)\.([\w-]*)$/;

@@ -58,15 +58,14 @@ export function createPollStream<Payload>({
   let firstFailures = 0; // without a success
   let hasSucceeded = false;
   let isFailed = false;
-  const listeners = new DisposableStack();
   const end = () => {
     if (signal.aborted) return;
     stop.abort();
-    listeners.dispose();
+    for (const listener of listeners) listener[Symbol.dispose]();
     release();
     stream[Symbol.dispose]();
   };
-  for (const each of stream.signals) listeners.use(addAbortListener(each, end));
+  const listeners = stream.signals.map((each) => addAbortListener(each, end));
 
   const pollOnce = async () => {
     const leftMs = Math.max(0, endsAt - clock());

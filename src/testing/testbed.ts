@@ -122,24 +122,50 @@ export type Testbed = AsyncDisposable & {
  * Starts a sandbox and a gateway for it on loopback ports, with their data in memory, and logs a client in.
  * @throws TypeError for options, clients or events that are not valid, and Error on a Node that is too old.
  */
-export async function createTestbed({
-  gateway: options,
-  upstream,
-  clients,
-  events,
-  strictLogin = true,
-  recording,
-  now = () => new Date(),
-  ...others
-}: TestbedOptions = {}): Promise<Testbed> {
+export async function createTestbed(options: TestbedOptions = {}): Promise<Testbed> {
   requireSupportedNode();
+  // Not AsyncDisposableStack, which Node 22 lacks.
+  const parts: AsyncDisposable[] = [];
+  const dispose = async (): Promise<void> => {
+    const last = parts.pop();
+    try {
+      await last?.[Symbol.asyncDispose]();
+    } finally {
+      if (parts.length > 0) await dispose();
+    }
+  };
+  const use = <Part extends AsyncDisposable>(part: Part): Part => {
+    parts.push(part);
+    return part;
+  };
+  try {
+    return { ...(await startTestbed(options, use)), [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** Starts the parts of a testbed, and passes those that are to be disposed to `use`. */
+async function startTestbed(
+  {
+    gateway: options,
+    upstream,
+    clients,
+    events,
+    strictLogin = true,
+    recording,
+    now = () => new Date(),
+    ...others
+  }: TestbedOptions,
+  use: <Part extends AsyncDisposable>(part: Part) => Part,
+): Promise<Omit<Testbed, typeof Symbol.asyncDispose>> {
   const unknown = Object.keys(others);
   if (unknown.length > 0) throw new TypeError(`A testbed has no option ${unknown.join(', ')}.`);
-  await using stack = new AsyncDisposableStack();
   const clock = createClock(now);
   const requests: RestRequest[] = [];
   const script = createScript();
-  const sandbox = stack.use(
+  const sandbox = use(
     await createSandbox({
       now: clock.now,
       strictLogin,
@@ -156,7 +182,7 @@ export async function createTestbed({
   // With a recording, logins are those of the sandbox, not of the service that was recorded.
   const { login, ...ofRecording } = options?.contract ?? {};
   const contract = recording === undefined ? options?.contract : ofRecording;
-  const gateway = stack.use(
+  const gateway = use(
     createGatewayWith(clock.timers, {
       introspection: true,
       explain: true,
@@ -168,7 +194,7 @@ export async function createTestbed({
     }),
   );
   const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000 };
-  const { url } = stack.use(await listen(gateway, port));
+  const { url } = use(await listen(gateway, port));
   // The contract may map scripted logins, not the sandbox's.
   await using loginGateway =
     recording !== undefined || login === undefined
@@ -181,11 +207,11 @@ export async function createTestbed({
     sandbox.addEvents(events);
   }
 
-  const closing = stack.adopt(new AbortController(), (controller) => controller.abort());
+  const closing = new AbortController();
+  use({ [Symbol.asyncDispose]: async () => closing.abort() });
   const token = async () => client.accessToken;
   const follow = createFollow({ fetch: gateway.fetch, token });
 
-  const running = stack.move();
   return {
     url: `${url}${options?.path ?? GRAPHQL_PATH}`,
     gateway,
@@ -204,7 +230,6 @@ export async function createTestbed({
     clearResponses: script.clear,
     requests: withClear(requests),
     advance: clock.advance,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 

@@ -218,10 +218,13 @@ async function waitUnless(
   wait: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<boolean> {
   const controller = new AbortController();
-  using listeners = new DisposableStack();
-  for (const signal of signals) {
-    if (signal !== undefined) listeners.use(addAbortListener(signal, () => controller.abort()));
+  const listeners = signals
+    .filter((signal) => signal !== undefined)
+    .map((signal) => addAbortListener(signal, () => controller.abort()));
+  try {
+    await wait(controller.signal).catch(() => {});
+    return !controller.signal.aborted;
+  } finally {
+    for (const listener of listeners) listener[Symbol.dispose]();
   }
-  await wait(controller.signal).catch(() => {});
-  return !controller.signal.aborted;
 }

@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { access, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
@@ -98,8 +97,13 @@ describe('deploy/Dockerfile', () => {
 
   it('runs Node as `npm start` does', () => {
     const options = execArguments(FILE.getENTRYPOINTs()[0]?.getTextContent() ?? '').slice(1, -1);
-    const threshold = last('ENV').find((variable) => variable.startsWith('MALLOC'));
-    expect(manifest.scripts.start).toBe(`${threshold} exec node ${options.join(' ')} src/main.ts`);
+    const [name, value] =
+      last('ENV')
+        .find((each) => each.startsWith('MALLOC'))
+        ?.split('=') ?? [];
+    const start = readFileSync(join(ROOT, 'scripts/start.mjs'), 'utf8');
+    expect([...start.matchAll(/'(--\S+)'/g)].map(([, option]) => option)).toEqual(options);
+    expect(start).toContain(`const VARIABLES = { ${name}: '${value}' };\n`);
   });
 
   it('needs no shell for its entrypoint and health check', () => {
@@ -165,12 +169,8 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       { env, cwd: '/' },
     );
     const exited = once(child, 'close');
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += chunk;
-      if (stderr.includes('Forwards')) break;
-    }
-    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(stderr) ?? [];
+    const started = await once(child.stdout, 'data');
+    const [, port = ''] = /http:\/\/0\.0\.0\.0:(\d+)\/graphql/.exec(String(started)) ?? [];
     const check = execArguments(FILE.getHEALTHCHECKs()[0]?.getTextContent() ?? '').slice(1);
     await exec(process.execPath, check, { env: { PORT: port } });
     const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
@@ -198,13 +198,15 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       cwd: ROOT,
     });
     const exited = once(child, 'close');
-    const stdout = text(child.stdout);
-    let stderr = '';
-    for await (const chunk of child.stderr) {
-      stderr += chunk;
-      if (stderr.includes('Forwards')) break;
-    }
-    const [url = ''] = /http:\/\/[\w.:]+\/graphql/.exec(stderr) ?? [];
+    let stdout = '';
+    const started = Promise.withResolvers<string>();
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      stdout += chunk;
+      const url = /http:\/\/[\w.:]+\/graphql/.exec(stdout)?.[0];
+      if (url !== undefined) started.resolve(url);
+    });
+    void exited.then(() => started.reject(new Error(`It has exited: ${stdout}`)));
+    const url = await started.promise;
     await fetch(url, {
       method: 'POST',
       headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
@@ -212,7 +214,7 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
     });
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
-    return { stdout: await stdout, stderr };
+    return { stdout };
   }
 
   it('is traced by an OpenTelemetry SDK that is loaded with --import', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
@@ -17,15 +18,16 @@ import { findTypeErrors } from './types.ts';
 type Manifest = { readonly apiVersion: string; readonly kind: string };
 
 const TEXT = readFileSync(new URL('../../deploy/kubernetes.yaml', import.meta.url), 'utf8');
+const MANIFESTS = parseManifests(TEXT);
+/** With the lines of all options. */
+const OPTIONAL = parseManifests(TEXT.replace(/^( *)#(?=[^\s#])/gm, '$1'));
 
-function read(text: string): readonly Manifest[] {
+function parseManifests(text: string): readonly Manifest[] {
   return parseAllDocuments(text, { strict: true, uniqueKeys: true }).map((document) => {
     if (document.errors.length > 0) throw document.errors[0];
     return document.toJS();
   });
 }
-
-const MANIFESTS = read(TEXT);
 
 const MODELS = {
   ConfigMap,
@@ -37,12 +39,25 @@ const MODELS = {
 };
 
 /** The only document of a kind, validated against the Kubernetes schema. */
-function only<Kind extends keyof typeof MODELS>(kind: Kind): InstanceType<(typeof MODELS)[Kind]> {
-  const [manifest, ...more] = MANIFESTS.filter((each) => each.kind === kind);
+function only<Kind extends keyof typeof MODELS>(
+  kind: Kind,
+  manifests = MANIFESTS,
+): InstanceType<(typeof MODELS)[Kind]> {
+  const [manifest, ...more] = manifests.filter((each) => each.kind === kind);
   expect(more).toEqual([]);
   const model = new MODELS[kind](Object(manifest));
   model.validate();
   return model as InstanceType<(typeof MODELS)[Kind]>; // TypeScript does not follow the key
+}
+
+/** The errors of tsc for manifests as values of the Kubernetes types, or an empty string. */
+function findUnknownFields(manifests: readonly Manifest[]): Promise<string> {
+  const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
+    const from = `kubernetes-models/${apiVersion}/${kind}`;
+    const value = JSON.stringify({ apiVersion, kind, ...rest });
+    return `import type { I${kind} as T${index} } from '${from}';\nexport const m${index}: T${index} = ${value};\n`;
+  });
+  return findTypeErrors(lines.join(''));
 }
 
 const pod = only('Deployment').spec?.template.spec;
@@ -66,17 +81,11 @@ describe('deploy/kubernetes.yaml', () => {
   });
 
   it('has only fields that Kubernetes knows', async () => {
-    const check = (manifests: readonly Manifest[]) => {
-      const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
-        const from = `kubernetes-models/${apiVersion}/${kind}`;
-        const value = JSON.stringify({ apiVersion, kind, ...rest });
-        return `import type { I${kind} as T${index} } from '${from}';\nexport const m${index}: T${index} = ${value};\n`;
-      });
-      return findTypeErrors(lines.join(''));
-    };
-    expect(await check(MANIFESTS)).toBe('');
+    expect(await findUnknownFields(MANIFESTS)).toBe('');
     const misspelt = JSON.stringify(MANIFESTS).replace('periodSeconds', 'periodSecond');
-    expect(await check(JSON.parse(misspelt))).toMatch(/'"periodSecond"' does not exist/);
+    expect(await findUnknownFields(JSON.parse(misspelt))).toMatch(
+      /'"periodSecond"' does not exist/,
+    );
   });
 
   it('has only settings that exist, and that are valid in production', () => {
@@ -173,7 +182,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(prometheus?.from).toHaveLength(1);
     expect(prometheus?.from).not.toEqual(clients?.from);
     const [, comment = ''] = TEXT.split(/^# ---$/m);
-    expect(read(comment.replaceAll(/^# /gm, ''))).toMatchObject([
+    expect(parseManifests(comment.replaceAll(/^# /gm, ''))).toMatchObject([
       {
         kind: 'PodMonitor',
         spec: {
@@ -181,6 +190,61 @@ describe('deploy/kubernetes.yaml', () => {
           podMetricsEndpoints: [{ port: port.name }],
         },
       },
+    ]);
+  });
+});
+
+describe('deploy/kubernetes.yaml with the lines of all options', () => {
+  const { volumes = [], containers = [] } = only('Deployment', OPTIONAL).spec?.template.spec ?? {};
+  const { envFrom = [], volumeMounts = [] } = containers[0] ?? {};
+
+  it('matches the Kubernetes schema, with only fields that Kubernetes knows', async () => {
+    expect(OPTIONAL.map(({ kind }) => kind)).toEqual(MANIFESTS.map(({ kind }) => kind));
+    for (const kind of Object.keys(MODELS)) only(kind as keyof typeof MODELS, OPTIONAL); // its keys
+    expect(await findUnknownFields(OPTIONAL)).toBe('');
+  });
+
+  it('reads the contract and the CA from files that are mounted, and Redis from a secret', () => {
+    const added = Object.entries(only('ConfigMap', OPTIONAL).data ?? {}).filter(
+      ([name]) => !(name in environment),
+    );
+    expect(added.map(([name]) => name)).toEqual(['KEYTRAIL_CONTRACT', 'UPSTREAM_CA_FILE']);
+    const files: Readonly<Record<string, string>> = {
+      'contract/contract.json': '{"audit": {"records": "/events"}}',
+      'ca/ca.pem': rootCertificates[0] ?? '',
+    };
+    const { contract, tls } = loadSettings({
+      ...COMMANDS.serve,
+      environment: { ...environment, ...Object.fromEntries(added) },
+      flags: {},
+      problems: [],
+      readFile: (path) => files[path.replace('/etc/keytrail/', '')] ?? '',
+    });
+    expect(contract).toEqual({ audit: { records: '/events' } });
+    expect(tls.ca).toBe(rootCertificates[0]);
+    const folders = added.map(([, path]) => path.slice(0, path.lastIndexOf('/')));
+    expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(folders);
+    expect(volumeMounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
+    expect(envFrom.at(-1)).toEqual({ secretRef: { name: 'keytrail-redis' } });
+  });
+
+  it('names what its first lines create', () => {
+    const created = [
+      ...TEXT.matchAll(/kubectl create .*(?:configmap|generic) (\S+) --from-\w+=(\w+)/g),
+    ];
+    const named = [
+      ...volumes.map(({ configMap, secret }) => configMap?.name ?? secret?.secretName),
+      envFrom.at(-1)?.secretRef?.name,
+    ];
+    expect(created.map(([, name]) => name)).toEqual(named);
+    expect(Object.keys(SETTINGS)).toContain(created.at(-1)?.[2]);
+  });
+
+  it('reaches Redis', () => {
+    const more = (manifests: readonly Manifest[]) =>
+      only('NetworkPolicy', manifests).spec?.egress ?? [];
+    expect(more(OPTIONAL).slice(more(MANIFESTS).length)).toEqual([
+      { ports: [{ protocol: 'TCP', port: 6379 }], to: [expect.anything()] },
     ]);
   });
 });

@@ -78,7 +78,7 @@ function mask(text: string): string {
   return text
     .replace(/\b127\.0\.0\.\d+\b/g, '<loopback>') // that of the page, or of its requests
     .replace(/\bWz[\w-]+\.[\w-]*…?/g, '<checkpoint>')
-    .replace(/\bWy[IJ][\w-]+/g, '<cursor>')
+    .replace(/\b1\.Wy[IJ][\w-]+/g, '<cursor>')
     .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, '<token>') // may begin or end with -
     .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, '<instant>')
     .replace(/\b\d\d:\d\d:\d\d\b/g, '<time>')

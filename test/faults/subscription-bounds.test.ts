@@ -49,7 +49,7 @@ describe('a checkpoint', () => {
     expect(payload?.data?.auditEvents).toMatchObject({ nodes: [{ id: 'r2' }], missed: false });
   });
 
-  it('of an earlier version is BAD_USER_INPUT, which says so, and nothing is sent', async () => {
+  it('of another version is BAD_USER_INPUT, which says so, and nothing is sent', async () => {
     await using live = await startLiveTrail();
     const head = Buffer.from('[1,0,""]').toString('base64url');
     await using stream = await subscribe(live.gateway, {
@@ -57,7 +57,7 @@ describe('a checkpoint', () => {
     });
     const [payload] = await stream.rest();
     expect(payload?.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
-    expect(payload?.errors?.[0]?.message).toContain('earlier version');
+    expect(payload?.errors?.[0]?.message).toContain('another version');
     expect(live.service.seen).toEqual([]);
   });
 });

@@ -484,7 +484,7 @@ describe('an error in the variables', () => {
     expect(codeOf(result)).toBe('BAD_USER_INPUT');
   });
 
-  it.each(['x', 'WzFd', Buffer.from('["a",1]').toString('base64url'), ''])(
+  it.each(['x', 'WzFd', `1.${Buffer.from('["a",1]').toString('base64url')}`, '2.WzFd', ''])(
     'of cursor, %j, is BAD_USER_INPUT',
     async (after) => {
       await using service = await startService({ body: [] });

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -7,7 +7,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
+import { readBlocks } from '../docs/markdown.ts';
 import { packClone } from '../helpers/clone.ts';
+import { OLDER_NODE, OLDEST_NODE } from '../helpers/older-node.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -31,12 +33,6 @@ async function sizeOf(folder: string): Promise<number> {
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
-
-/** A Node on the PATH that is too old for Keytrail, as CI has; undefined if there is none. */
-const OLDER_NODE = process.env['PATH']
-  ?.split(delimiter)
-  .map((directory) => join(directory, 'node'))
-  .find((node) => /^v2[0-3]\./.test(String(spawnSync(node, ['--version']).stdout)));
 
 /** The program and the test in the README. */
 const EXAMPLES = ['library.ts', 'testing.test.ts'];
@@ -178,14 +174,57 @@ describe('the package', () => {
         console.log(typeof data.login.accessToken);`;
       await writeFile(join(folder, 'older.js'), program);
       const { stdout: version } = await run(folder, older, '--version');
-      const sentence = `keytrail needs Node 24.16, 26 or later, and this is ${version.trim()}.`;
+      const is = `and this is ${version.trim()}.\n`;
       const { stdout, stderr } = await run(folder, older, 'older.js');
-      expect(stdout).toBe(`${`Error: ${sentence}\n`.repeat(3)}string\n`);
+      const sentence = `Error: keytrail needs Node 22.19 or later, ${is}`;
+      expect(stdout).toBe(`${sentence.repeat(3)}string\n`);
       expect(stderr).toBe('');
-      const command = run(folder, older, installed, '--version');
-      await expect(command).rejects.toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
+      await expect(run(folder, older, installed, '--version')).rejects.toMatchObject({
+        ...{ code: 1, stdout: '', stderr: `keytrail needs Node 24.16, 26 or later, ${is}` },
+      });
     },
   );
+
+  it('works on Node 22.19 in a program and in a test; handle and the command say what they need', async () => {
+    const program = `
+      import { createGateway, createSandbox } from 'keytrail';
+      import { AuditDocument, AuditEventsDocument, LoginDocument, request } from 'keytrail/client';
+      import { createTestbed } from 'keytrail/testing';
+
+      const sandbox = await createSandbox();
+      const gateway = createGateway({ upstream: { url: sandbox.url } });
+      const variables = { clientId: sandbox.clients[0].clientId, credential: { clientSecret: sandbox.clients[0].secret } };
+      const login = await request(LoginDocument, variables, { fetch: gateway.fetch });
+      console.log(typeof login.data.login.accessToken);
+      try {
+        gateway.handle;
+      } catch (error) {
+        console.log(String(error));
+      }
+      await gateway[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+
+      const testbed = await createTestbed();
+      const { url, accessToken: token } = testbed;
+      const audit = await request(AuditDocument, { first: 1 }, { url, token });
+      console.log(audit.data.audit.nodes.length);
+      const events = testbed.follow();
+      await events.next();
+      testbed.addEvents([{ action: 'added' }]);
+      console.log((await events.next()).value.nodes[0].action);
+      await testbed[Symbol.asyncDispose]();`;
+    await writeFile(join(folder, 'oldest.js'), program);
+    const needs = 'needs Node 24.16, 26 or later, and this is v22.19.0.';
+    const { stdout, stderr } = await run(folder, OLDEST_NODE, 'oldest.js');
+    expect(stdout.split('\n')).toEqual([
+      'string',
+      `Error: The gateway's handle ${needs} Its fetch works on this one.`,
+      ...['1', 'added', ''],
+    ]);
+    expect(stderr).toMatch(/^\S+ ExperimentalWarning: SQLite .*\n.*\n$/);
+    const command = run(folder, OLDEST_NODE, 'node_modules/.bin/keytrail', '--version');
+    await expect(command).rejects.toMatchObject({ code: 1, stderr: `keytrail ${needs}\n` });
+  });
 
   it('has a command', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
@@ -301,31 +340,34 @@ describe('the package', () => {
     });
   });
 
-  it.each<[module: string, moduleResolution: string, lib?: readonly string[]]>([
-    ['nodenext', 'nodenext', ['es2022']],
-    ['esnext', 'bundler'],
-  ])('passes strict type checks with module %s, moduleResolution %s', async (...options) => {
-    const [module, moduleResolution, lib] = options;
-    await run(folder, 'npm', 'install', '--no-audit', '--no-fund', '@types/node@24');
-    await writeFile(join(folder, 'consumer.ts'), CONSUMER);
-    for (const example of EXAMPLES)
-      await cp(join(ROOT, 'examples', example), join(folder, example));
-    const compilerOptions = {
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-      noEmit: true,
-      target: 'es2024',
-      module,
-      moduleResolution,
-      ...(lib && { lib }),
-    };
-    const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
-      throw new Error(stdout);
-    });
-  });
+  it.each<[module: string, moduleResolution: string, node: string, lib?: readonly string[]]>([
+    ['nodenext', 'nodenext', '22', ['es2022']],
+    ['esnext', 'bundler', '24'],
+  ])(
+    'passes strict type checks with module %s, moduleResolution %s, Node %s',
+    async (...options) => {
+      const [module, moduleResolution, node, lib] = options;
+      await run(folder, 'npm', 'install', '--no-audit', '--no-fund', `@types/node@${node}`);
+      await writeFile(join(folder, 'consumer.ts'), CONSUMER);
+      for (const example of EXAMPLES)
+        await cp(join(ROOT, 'examples', example), join(folder, example));
+      const compilerOptions = {
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
+        target: 'es2024',
+        module,
+        moduleResolution,
+        ...(lib && { lib }),
+      };
+      const config = { compilerOptions, files: ['consumer.ts', ...EXAMPLES] };
+      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
+      await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
+        throw new Error(stdout);
+      });
+    },
+  );
 
   it('passes publint and are-the-types-wrong', async () => {
     const publint = await run(ROOT, join(BIN, 'publint'), '--strict', tarball);
@@ -357,7 +399,26 @@ describe('the package keytrail-client', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 65 kB', async () => {
+  /** Checks `consumer.ts` strictly, without the types of Node. */
+  const checkTypes = async () => {
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+      target: 'es2024',
+      lib: ['es2024', 'dom'],
+      types: [],
+      module: 'nodenext',
+    };
+    const config = { compilerOptions, files: ['consumer.ts'] };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
+      throw new Error(stdout);
+    });
+  };
+
+  it('is the only one that is installed, has the version of keytrail, and takes less than 67 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -366,7 +427,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(65_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(67_000);
   });
 
   it('has the license of what is copied from a package', async () => {
@@ -390,6 +451,7 @@ describe('the package keytrail-client', () => {
 
   it.each([
     ['this Node', process.execPath],
+    ['Node 22.19', OLDEST_NODE],
     ...(OLDER_NODE ? [['an older Node', OLDER_NODE]] : []),
   ])(
     'logs in, reads and follows the trail on %s, alone and in a bundle for browsers',
@@ -414,6 +476,18 @@ describe('the package keytrail-client', () => {
     },
   );
 
+  it('has a README whose program runs, and passes strict type checks', async () => {
+    await using testbed = await createTestbed({ strictLogin: false });
+    const page = await readFile(join(folder, 'node_modules/keytrail-client/README.md'), 'utf8');
+    const program = readBlocks(page).find(({ language }) => language === 'ts')?.text ?? '';
+    const url = 'http://127.0.0.1:4000/graphql';
+    expect(program).toContain(url);
+    await writeFile(join(folder, 'consumer.ts'), program.replace(url, testbed.url));
+    await checkTypes();
+    await using running = startInstalled(folder, process.execPath, {}, ['consumer.ts']);
+    await running.until(/client\.login SUCCESS\n(?:.*\n)*0 events {2}\S+/);
+  });
+
   it('passes strict type checks without the types of Node, and publint and are-the-types-wrong', async () => {
     const program = `
       import { AuditDocument, type AuditQuery, createSession, request, type Result } from 'keytrail-client';
@@ -423,21 +497,7 @@ describe('the package keytrail-client', () => {
       // @ts-expect-error: no such variable
       void request(AuditDocument, { last: 1 });`;
     await writeFile(join(folder, 'consumer.ts'), program);
-    const compilerOptions = {
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: false,
-      noEmit: true,
-      target: 'es2024',
-      lib: ['es2024', 'dom'],
-      types: [],
-      module: 'nodenext',
-    };
-    const config = { compilerOptions, files: ['consumer.ts'] };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    await run(folder, join(BIN, 'tsc'), '-p', folder).catch(({ stdout }) => {
-      throw new Error(stdout);
-    });
+    await checkTypes();
     const publint = await run(ROOT, join(BIN, 'publint'), '--strict', tarball);
     expect(publint.stdout).toContain('All good!');
     await run(ROOT, join(BIN, 'attw'), tarball, '--format', 'json');

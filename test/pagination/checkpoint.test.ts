@@ -128,12 +128,13 @@ describe('a checkpoint', () => {
     expect(tryDecode(text)).toBeNull();
   });
 
-  it('of an earlier version is rejected with a message that says so', () => {
+  it('of another version is rejected with a message that says so', () => {
     const first = `${encode([1, 0, ''])}.${'abcdefg'.repeat(MAX_KNOWN)}`;
     const second = `2.${encode([1, 0, ''])}.${'d'.repeat(DIGEST_LENGTH)}`;
-    for (const earlier of [first, second])
-      expect(() => decodeCheckpoint(earlier)).toThrow(
-        /of an earlier version of Keytrail: start without/,
+    const later = ['4.W10.', '12.eyJhIjoxfQ.abc', '4.--.'];
+    for (const other of [first, second, ...later])
+      expect(() => decodeCheckpoint(other)).toThrow(
+        /is a checkpoint of another version of Keytrail: start without/,
       );
     expect(() => decodeCheckpoint('nonsense.abc')).toThrow(/is not a checkpoint/);
   });

@@ -84,16 +84,27 @@ describe('a cursor', () => {
       fc.property(
         fc.oneof(
           fc.string(),
-          fc.json().map((text) => Buffer.from(text).toString('base64url')),
+          fc.json().map((text) => `1.${Buffer.from(text).toString('base64url')}`),
           fc
             .tuple(fc.constantFrom(-2, -1, 0, 0.5, 2 ** 53), fc.integer({ min: -3, max: -1 }))
             .map(([index, origin]) => JSON.stringify(['f', index, origin]))
-            .map((text) => Buffer.from(text).toString('base64url')),
+            .map((text) => `1.${Buffer.from(text).toString('base64url')}`),
         ),
         (text) => {
           expect(() => decodeCursor(text)).toThrow(GatewayError);
         },
       ),
     );
+  });
+
+  it('of another version is rejected with a message that says so', () => {
+    const position = Buffer.from('["a",0,1]').toString('base64url');
+    expect(decodeCursor(`1.${position}`)).toMatchObject({ index: 0 });
+    for (const version of ['0', '2', '12'])
+      expect(() => decodeCursor(`${version}.${position}`)).toThrow(
+        /is a cursor of another version of Keytrail: start again/,
+      );
+    for (const text of [position, `.${position}`, `x.${position}`, `3.${position}.`, '1.', '2'])
+      expect(() => decodeCursor(text)).toThrow(/is not a cursor/);
   });
 });

@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createContractJsonSchema } from '../../src/config/contract-json-schema.ts';
 import { checkContract, parseContract } from '../../src/config/contract-schema.ts';
-import { FAILURES } from '../../src/errors.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { createMetrics } from '../../src/observability/metrics.ts';
 import { learnContract } from '../../src/tools/learn/learn-contract.ts';
 import { formatReport } from '../../src/tools/learn/report.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
@@ -1075,30 +1072,5 @@ describe('learn on paging', () => {
     );
     const relative = await learn(trail({ next: '/api/v1/audit?page=2' }));
     expect(relative.report).not.toContain('another host');
-  });
-});
-
-describe('the alerts in docs/observability.md', () => {
-  const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8');
-  const [, alerts = ''] = /### Alerts\n([\s\S]*?)\n\nClient/.exec(page) ?? [];
-  const expressions = [...alerts.matchAll(/^\| [^|]+ \| `([^`]+)` \|/gm)].map(
-    ([, one = '']) => one,
-  );
-
-  it('have metrics, labels and codes that exist', async () => {
-    const { text, observer } = createMetrics();
-    observer.onDrift(['audit.event.id']);
-    for (const code of Object.keys(FAILURES))
-      observer.onRequest({ requestId: 'r', status: 200, operation: 'query', codes: code });
-    const samples = await text();
-    expect(expressions.length).toBeGreaterThan(5);
-    for (const expression of expressions)
-      for (const [, name = '', labels = ''] of expression.matchAll(
-        /\b((?:keytrail|nodejs)_\w+)(?:\{([^}]*)\})?/g,
-      )) {
-        const [, label = '', value = ''] = /^(\w+)=~?"([^"]+)"$/.exec(labels) ?? [];
-        const sample = new RegExp(`^${name}${label && `\\{.*${label}="${value}"`}`, 'm');
-        expect(samples, expression).toMatch(sample);
-      }
   });
 });

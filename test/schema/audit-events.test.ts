@@ -408,7 +408,7 @@ describe('the arguments', () => {
   it.each([
     ['a text', 'nonsense'],
     ['empty', ''],
-    ['a cursor of `audit`', 'WyJhIiwwLDFd'],
+    ['a cursor of `audit`', '1.WyJhIiwwLDFd'],
   ])('after: %s is BAD_USER_INPUT, and nothing is sent', async (_, after) => {
     await using live = await startLiveTrail();
     await using stream = await subscribe(live.gateway, { after });

@@ -256,9 +256,8 @@ describe('a value of the client', () => {
       Array(2).fill('/api/v1/audit?canary=canary[1]'),
     );
     await using named = gatewayOver(service.url, { contract: NAMED });
-    const after = Buffer.from(JSON.stringify(['f', 0, 2, 'canary-name', 'canary-value'])).toString(
-      'base64url',
-    );
+    const position = JSON.stringify(['f', 0, 2, 'canary-name', 'canary-value']);
+    const after = `1.${Buffer.from(position).toString('base64url')}`;
     const crafted = await explain(named, AuditDocument, { after });
     expect(crafted.calls.map(({ path }) => path)).toContain('/api/v1/audit?limit=100&$CURSOR');
     expectNoCanary(JSON.stringify(crafted));
@@ -308,7 +307,8 @@ describe('no explanation', () => {
       await using service = await startService(() => withCanaries(response));
       await using gateway = gatewayOver(service.url, { contract });
       const { accessToken, clientId, clientSecret, refreshToken } = CANARY;
-      const at = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+      const at = (...parts: unknown[]) =>
+        `1.${Buffer.from(JSON.stringify(parts)).toString('base64url')}`;
       const cursors = [
         null,
         'canary',

@@ -1,0 +1,34 @@
+// `npm start`: runs the command with Node's options and the variable of the image (deploy/Dockerfile says what they do).
+// JavaScript without dependencies: an older Node must be able to say which one is needed.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const OPTIONS = [
+  '--disable-sigusr1',
+  '--max-semi-space-size=16',
+  '--no-allocation-site-pretenuring',
+];
+const VARIABLES = { MALLOC_MMAP_THRESHOLD_: '131072' };
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const args = [...OPTIONS, main, ...process.argv.slice(2)];
+const env = { ...process.env, ...VARIABLES };
+
+if (!process.features.typescript) {
+  // A Node that runs TypeScript, but not Keytrail, gets the first sentence from src/main.ts.
+  process.stderr.write(
+    `keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n` +
+      '`npm ci` installs one, unless it omits scripts or development dependencies.\n',
+  );
+  process.exitCode = 1;
+} else if (process.platform === 'win32') {
+  const child = spawn(process.execPath, args, { env, stdio: 'inherit' });
+  // Ctrl-C reaches both processes.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
+  [process.exitCode] = await once(child, 'exit');
+} else {
+  // Replaces this process, as `exec` in package.json replaced the shell: signals of npm reach the command.
+  process.execve(process.execPath, [process.execPath, ...args], env);
+}

@@ -1,0 +1,63 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClone } from '../helpers/clone.ts';
+import { OLDER_NODE } from '../helpers/older-node.ts';
+
+const exec = promisify(execFile);
+
+describe('a clone', () => {
+  let clone: string;
+  let env: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    clone = join(await mkdtemp(join(tmpdir(), 'keytrail-start-')), 'keytrail');
+    await createClone(clone);
+    const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_)/.test(name));
+    const PATH = [dirname(OLDER_NODE ?? process.execPath), process.env['PATH']].join(delimiter);
+    env = { ...Object.fromEntries(own), PATH, PORT: '0' };
+  });
+
+  afterAll(() => rm(dirname(clone), { recursive: true }));
+
+  it('prints at most ten lines between npm ci and the greeting of npm start', async () => {
+    const { stdout, stderr } = await exec('npm', ['ci', '--dry-run'], { cwd: clone, env });
+    const child = spawn('npm', ['start'], { cwd: clone, env });
+    let started = '';
+    child.stdout.on('data', (chunk) => {
+      started += chunk;
+    });
+    const [greeting] = await once(child.stderr, 'data');
+    child.kill('SIGTERM');
+    await once(child, 'close');
+    expect(String(greeting)).toMatch(/^Keytrail /);
+    const lines = (stderr + stdout + started).split('\n');
+    expect(lines.length - 1, lines.join('\n')).toBeLessThanOrEqual(10);
+  });
+
+  // Skipped without an older Node on the PATH.
+  it.skipIf(OLDER_NODE === undefined)(
+    'says which Node it needs after npm ci --ignore-scripts, which installs none',
+    async () => {
+      const node = OLDER_NODE ?? '';
+      await rm(join(clone, 'node_modules/.bin/node'));
+      const { stdout: version } = await exec(node, ['--version']);
+      const sentence = `keytrail needs Node 24.16, 26 or later, and this is ${version.trim()}.\n`;
+      await expect(exec('npm', ['start'], { cwd: clone, env })).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(sentence),
+      });
+    },
+  );
+
+  it('is packed only if its bundler is installed', async () => {
+    await rm(join(clone, 'node_modules'), { recursive: true });
+    const pack = exec('npm', ['pack', '--dry-run'], { cwd: clone, env });
+    await expect(pack).rejects.toThrow('The package is not built: run npm ci, then npm pack');
+    await exec('npm', ['run', 'prepare'], { cwd: clone, env });
+  });
+});
