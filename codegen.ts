@@ -50,11 +50,13 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'readonly string[]',
 };
 
-// These two are written by hand in gateway-options.ts: a program passes other types than the command line.
+// These are written by hand in gateway-options.ts: a program passes other types than the command line.
 const { contract: _contract, ...gateway } = byOption('', SETTINGS);
-const { url: _url, ...upstream } = byOption('upstream.', SETTINGS);
+const { url: _url, headers: _headers, ...upstream } = byOption('upstream.', SETTINGS);
 const generated = {
-  [OUTPUT]: output.replace('@graphql-typed-document-node/core', './typed-document.ts'),
+  [OUTPUT]: output
+    .replace('@graphql-typed-document-node/core', './typed-document.ts')
+    .replaceAll('Record<string, any>', 'Record<string, unknown>'),
   [OPTIONS]: `// Generated from src/config/settings.ts by npm run codegen.
 
 /** The options of a gateway that are settings. */

@@ -1,9 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
 import { toRequest } from './http/fetch-input.ts';
-import type { Gateway } from './http/gateway-type.ts';
+import type { Authorize, Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
 import { type ClientOptions, createClientReader } from './http/read-client.ts';
@@ -41,6 +42,7 @@ import { useVariableCheck } from './plugins/use-variable-check.ts';
 import { createContext } from './schema/context.ts';
 import { createExplanation } from './schema/explain.ts';
 import { createStreams, type StreamTimers } from './tail/streams.ts';
+import { isBearer } from './upstream/bearer.ts';
 import {
   createRestClient,
   MAX_BYTES_PER_REQUEST,
@@ -79,6 +81,8 @@ export type GatewayDependencies = BodyLimits &
     readonly maxSubscriptions: number;
     /** Origins that CORS allows to read responses, always without credentials. */
     readonly corsOrigins: readonly string[];
+    /** Gives each GraphQL request its Authorization header, instead of its client's. */
+    readonly authorization?: Authorize | undefined;
     readonly log: GatewayLog;
     readonly tracer: Tracer;
     /** Current time. */
@@ -164,6 +168,17 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     };
     return { ...createContext(explained, own), explanation };
   };
+  const hasOwnLogin = ({ route }: Endpoint) =>
+    options.authorization !== undefined && route === path;
+  /** Headers with the Authorization header that the program gives a request. */
+  const authorize = async (headers: HeadersInit, request: IncomingMessage | Request) => {
+    const authorized = new Headers(headers);
+    authorized.delete('authorization');
+    const given = await options.authorization?.(request);
+    // A malformed one is rejected like that of a client, whatever characters it has.
+    if (given != null) authorized.set('authorization', isBearer(given) ? given : 'malformed');
+    return authorized;
+  };
   const hasCors = corsOrigins.length > 0;
   const schema = createSchema(openStream);
   const fastPath = createFastPath(schema, {
@@ -221,16 +236,22 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   return {
     fetch: async (input, init) => {
-      const { signal, url, method, headers, body: stream } = toRequest(input, init);
+      const { signal, url, method, headers: sent, body: stream } = toRequest(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
-      const requestClient = readClient(init?.remoteAddress, headers);
+      const requestClient = readClient(init?.remoteAddress, sent);
       const { address } = requestClient;
-      const caller = identifyCaller(headers.get('authorization'), address);
+      const isOwn = hasOwnLogin(endpoint);
+      const caller = identifyCaller(isOwn ? null : sent.get('authorization'), address);
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
       const response = await loadShedder.respond(admission, async (body) => {
+        const toGiven = () =>
+          typeof input === 'object' && 'headers' in input
+            ? input
+            : new Request(url, { method, headers: sent });
+        const headers = isOwn ? await authorize(sent, toGiven()) : sent;
         const members = { method, headers, signal, body: body ?? null };
         return yoga.fetch(new yoga.fetchAPI.Request(url, members), { client: requestClient });
       });
@@ -245,14 +266,17 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       if (isPipelined(response) && !(await waitForTurn(request, response))) return;
       const invalid = validateHead(request, endpoint, routes);
       const isWanted = !invalid && isOperation(endpoint, path);
-      const headers = { get: (name: string) => request.headers[name]?.toString() ?? null };
+      const sent = { get: (name: string) => request.headers[name]?.toString() ?? null };
       const { remoteAddress } = request.socket; // undefined once the client has disconnected
-      const requestClient = readClient(remoteAddress, headers);
+      const requestClient = readClient(remoteAddress, sent);
       const { address } = requestClient;
-      const caller = identifyCaller(headers.get('authorization'), address);
+      const isOwn = hasOwnLogin(endpoint);
+      const caller = identifyCaller(isOwn ? null : sent.get('authorization'), address);
       const readBody = isWanted ? () => bodies.ofNode(request, address) : undefined;
       const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
+        const authorized = isOwn ? await authorize(entriesOf(request), request) : null;
+        const headers = authorized ?? sent;
         if (
           body &&
           target === path &&
@@ -263,7 +287,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         return yoga.handleRequest(
           new yoga.fetchAPI.Request(`http://localhost${target}`, {
             method: request.method ?? '',
-            headers: Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+            headers: authorized ?? entriesOf(request),
             body: body ?? null,
             signal: watchDisconnect(response),
           }),
@@ -300,6 +324,10 @@ function allowOrigins(origins: readonly string[]) {
     const isAllowed = origin !== null && origins.includes(origin);
     return isAllowed ? { origin: [origin], credentials: false, maxAge: 600 } : false;
   };
+}
+
+function entriesOf({ headers }: IncomingMessage): [name: string, value: string][] {
+  return Object.entries(headers).map(([name, value]) => [name, String(value)]);
 }
 
 /** Whether a request carries a GraphQL operation in its body. */

@@ -3,7 +3,7 @@ import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { GraphQLError } from 'graphql';
-import { FORWARDED_HEADERS } from './forwarded-headers.ts';
+import { readForwardedHeaders } from './forwarded-headers.ts';
 import { type RouterOptions, type Running, readLocal, runRouter } from './serve.ts';
 import { unreachable } from './subgraph-errors.ts';
 
@@ -17,11 +17,9 @@ export async function startApolloGateway({ supergraphSdl, port }: RouterOptions)
       new RemoteGraphQLDataSource<Context>({
         url,
         willSendRequest: ({ request, context: { headers = {} } }) => {
-          if (name !== 'keytrail') return;
-          for (const forwarded of FORWARDED_HEADERS) {
-            const value = headers[forwarded]?.toString();
-            if (value !== undefined) request.http?.headers.set(forwarded, value);
-          }
+          const client = { get: (header: string) => headers[header]?.toString() ?? null };
+          for (const [header, value] of Object.entries(readForwardedHeaders(name, client)))
+            request.http?.headers.set(header, value);
         },
         errorFromResponse: readSubgraphError,
         didEncounterError: hideAddress,

@@ -1,19 +1,23 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { COMPOSERS, type Subgraph } from './composers.ts';
+import { readLocal } from './serve.ts';
 
 /** The properties of Rover's `supergraph.yaml` that this script uses. */
 type SupergraphConfig = {
   readonly subgraphs: Readonly<
     Record<
       string,
-      { readonly routing_url: string; readonly schema: { readonly subgraph_url: string } }
+      {
+        readonly routing_url: string;
+        readonly schema: { readonly subgraph_url: string } | { readonly file: string };
+      }
     >
   >;
 };
 
 /**
- * Fetches the schemas of the running subgraphs in a `supergraph.yaml`.
+ * Reads the schemas of the subgraphs in a `supergraph.yaml`: of a running subgraph, or from a file of this folder.
  * @throws TypeError if a subgraph returns no schema.
  */
 export async function readSubgraphs(yaml: string): Promise<readonly Subgraph[]> {
@@ -22,13 +26,16 @@ export async function readSubgraphs(yaml: string): Promise<readonly Subgraph[]> 
     Object.entries(config.subgraphs).map(async ([name, { routing_url, schema }]) => ({
       name,
       url: routing_url,
-      sdl: await fetchSdl(schema.subgraph_url),
+      sdl: 'file' in schema ? readLocal(schema.file) : await fetchSdl(schema.subgraph_url),
     })),
   );
 }
 
-/** Apollo Federation 2, "Subgraph schema specification". Keytrail requires no token for this query. */
-async function fetchSdl(url: string): Promise<string> {
+/**
+ * Apollo Federation 2, "Subgraph schema specification". Keytrail requires no token for this query.
+ * @throws TypeError if the response has no schema.
+ */
+export async function fetchSdl(url: string): Promise<string> {
   const response = fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -42,10 +49,10 @@ async function fetchSdl(url: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const toUrl = (file: string) => new URL(file, import.meta.url);
   try {
-    const subgraphs = await readSubgraphs(readFileSync(toUrl('supergraph.yaml'), 'utf8'));
-    writeFileSync(toUrl('supergraph.graphql'), COMPOSERS.apollo(subgraphs).sdl);
+    const subgraphs = await readSubgraphs(readLocal('supergraph.yaml'));
+    const file = new URL('supergraph.graphql', import.meta.url);
+    writeFileSync(file, COMPOSERS.apollo(subgraphs).sdl);
     const names = new Intl.ListFormat('en').format(subgraphs.map(({ name }) => name));
     console.log(`Wrote supergraph.graphql: ${subgraphs.length} subgraphs, ${names}.`);
   } catch (error) {

@@ -1,12 +1,24 @@
 /**
- * Headers of the client that Keytrail needs, and no other subgraph may have: its token, its address and its user agent. The
- * address is only copied: without a proxy that sets it before this router, clients can choose it, and TRUSTED_PROXIES must
- * be 0.
+ * The headers of the client that each subgraph gets, by the names under which it gets them. Only Keytrail may have its
+ * token, and the client's address and user agent. The address is only copied: without a proxy that sets it before this
+ * router, clients can choose it, and TRUSTED_PROXIES must be 0.
  */
-export const FORWARDED_HEADERS = ['authorization', 'x-forwarded-for', 'user-agent'] as const;
+const FORWARDED_HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  keytrail: {
+    authorization: 'authorization',
+    'x-forwarded-for': 'x-forwarded-for',
+    'user-agent': 'user-agent',
+  },
+};
 
-/** Reads those headers that the client sent. */
-export function readForwardedHeaders(headers: Pick<Headers, 'get'>): Record<string, string> {
-  const pairs = FORWARDED_HEADERS.map((name) => [name, headers.get(name)]);
+/** Reads the headers that a subgraph gets, as far as the client sent them. */
+export function readForwardedHeaders(
+  subgraph: string,
+  headers: Pick<Headers, 'get'>,
+): Record<string, string> {
+  const pairs = Object.entries(FORWARDED_HEADERS[subgraph] ?? {}).map(([name, sentAs]) => [
+    name,
+    headers.get(sentAs),
+  ]);
   return Object.fromEntries(pairs.filter(([, value]) => value !== null));
 }

@@ -11,7 +11,7 @@ export const gatewayConfig = {
   supergraph: './supergraph.graphql',
   propagateHeaders: {
     fromClientToSubgraphs: ({ request, subgraphName }) =>
-      subgraphName === 'keytrail' ? readForwardedHeaders(request.headers) : undefined,
+      readForwardedHeaders(subgraphName, request.headers),
   },
   plugins: () => [
     {

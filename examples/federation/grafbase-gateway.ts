@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +21,7 @@ function findGrafbase(): string | undefined {
 
 /** The options of `startGrafbaseGateway`. */
 export type GrafbaseOptions = {
-  /** The text of a `grafbase.toml`. Grafbase composes the subgraphs itself. */
+  /** The text of a `grafbase.toml` without `[health]`. Grafbase composes the subgraphs itself. */
   readonly config: string;
   /** A loopback port; 0 chooses a free one. */
   readonly port: number;
@@ -46,8 +47,9 @@ async function start(config: string, port: number): Promise<Running> {
       'Grafbase is not installed: its npm package has a program for Linux on x86-64 only.',
     );
   const folder = await mkdtemp(join(tmpdir(), 'keytrail-grafbase-'));
-  await writeFile(join(folder, 'grafbase.toml'), config);
   const origin = `127.0.0.1:${port}`;
+  const health = `/health/${randomUUID()}`; // no other program that has taken the port responds there
+  await writeFile(join(folder, 'grafbase.toml'), `${config}\n[health]\npath = "${health}"\n`);
   const child = spawn(GRAFBASE, ['dev', '--listen-address', origin], {
     cwd: folder,
     env: { HOME: folder }, // it unpacks the files of its user interface there
@@ -59,7 +61,7 @@ async function start(config: string, port: number): Promise<Running> {
     await closed;
     await rm(folder, { recursive: true, force: true });
   };
-  while (!(await isHealthy(`http://${origin}/health`))) {
+  while (!(await isHealthy(`http://${origin}${health}`))) {
     if (child.exitCode !== null || child.signalCode !== null) {
       await dispose();
       throw new Error('Grafbase exited. Do the subgraphs run?');

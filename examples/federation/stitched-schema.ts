@@ -15,8 +15,8 @@ export async function startStitchedSchema({
     httpExecutorOpts: ({ name }) => ({
       headers: (request) => {
         const headers = request?.context?.request.headers;
-        // The names are those in the supergraph's enum `join__Graph`.
-        return name === 'KEYTRAIL' && headers !== undefined ? readForwardedHeaders(headers) : {};
+        // The names are those in the supergraph's enum `join__Graph`, in capitals.
+        return headers === undefined ? {} : readForwardedHeaders(name.toLowerCase(), headers);
       },
     }),
     onSubschemaConfig: (config) => {

@@ -6,9 +6,10 @@ import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
 import type { Config } from '../config/load.ts';
 import { byOption, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
+import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway } from '../gateway.ts';
-import type { Gateway } from '../http/gateway-type.ts';
+import type { Authorize, Gateway } from '../http/gateway-type.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
@@ -75,11 +76,24 @@ const SCHEMAS = Object.fromEntries<z.ZodType>(
 
 const pem = z.string('must be a PEM text').optional();
 
+const headersSchema = z
+  .record(z.string(), z.string('must be a text'), 'must be an object of names and values')
+  .default({})
+  .transform((given, context) => {
+    const entries = Object.entries(given);
+    const { headers, problems } = checkHeaders(
+      entries.map(([name, value], index) => ({ name, value, at: `entry ${index + 1}` })),
+    );
+    for (const message of problems) context.addIssue({ code: 'custom', message });
+    return headers;
+  });
+
 const upstreamSchema = z
   .strictObject(
     {
       ...byOption('upstream.', SCHEMAS),
       url: SETTINGS.UPSTREAM_URL.value,
+      headers: headersSchema,
       tls: z
         .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
         .refine(
@@ -109,6 +123,12 @@ const optionsSchema = z.strictObject(
         'must have the functions `info`, `warn` and `error`, as `console` has',
       )
       .default(SILENT),
+    authorization: z
+      .custom<Authorize>(
+        isFunction,
+        'must be a function that returns the Authorization header of a request',
+      )
+      .optional(),
     now: z
       .custom<() => Date>(isFunction, 'must be a function that returns a Date')
       .default(() => () => new Date()),

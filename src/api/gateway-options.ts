@@ -1,3 +1,4 @@
+import type { Authorize } from '../http/gateway-type.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { GatewaySettings, UpstreamSettings } from './gateway-options.generated.ts';
@@ -8,6 +9,8 @@ export type UpstreamOptions = UpstreamSettings & {
   readonly url: string | URL;
   /** PEM texts: authorities to trust instead of Node's built-in list, and a client certificate with its private key. */
   readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
+  /** Headers of every call to the service, such as the key of an API manager. None that Keytrail sends itself. @default {} */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
 /** The time of calls to the service. Default: real time. */
@@ -35,6 +38,12 @@ export type GatewayOptions = GatewaySettings & {
    * the service or of Redis, of contract entries that match nothing, and of bugs (`error`). Default: no log.
    */
   readonly log?: GatewayLog | undefined;
+  /**
+   * Gives each request to the GraphQL endpoint its Authorization header, for a program that logs its users in itself. It
+   * replaces that of the client. If it throws, the client gets INTERNAL_SERVER_ERROR. Default: the header of the client.
+   * @example (request) => sessions.tokenOf(request)
+   */
+  readonly authorization?: Authorize | undefined;
   /** The current time. Default: the system clock. */
   readonly now?: (() => Date) | undefined;
 };

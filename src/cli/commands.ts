@@ -95,7 +95,11 @@ const LIVE_SERVICE = {
     'UPSTREAM_CA_FILE',
     'UPSTREAM_CERT_FILE',
     'UPSTREAM_KEY_FILE',
+    'UPSTREAM_HEADERS_FILE',
     'UPSTREAM_ALLOW_HTTP',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
   ],
   defaults: { UPSTREAM_URL: '' }, // there is no sandbox
   variables: {

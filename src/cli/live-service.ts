@@ -18,7 +18,7 @@ export function connect(
   commandLine: CommandLine,
   command: 'learn' | 'record' | 'check',
 ) {
-  const { config, tls, contract } = loadSettings({
+  const { config, tls, headers, contract } = loadSettings({
     ...runtime,
     ...commandLine,
     ...COMMANDS[command],
@@ -36,12 +36,18 @@ export function connect(
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     connections: 1,
     maxBytes: config.UPSTREAM_MAX_BYTES,
+    httpsProxy: config.HTTPS_PROXY,
+    httpProxy: config.HTTP_PROXY,
+    noProxy: config.NO_PROXY,
     tls,
+    headers,
     now: () => runtime.now().getTime(),
   });
   const calls = client.of(NO_TRACE).authorized(authorization);
   return {
-    ...{ url: config.UPSTREAM_URL, token, contract },
+    ...{ url: config.UPSTREAM_URL, contract },
+    /** What a recording must not contain. */
+    credentials: [token, ...Object.values(headers)],
     /** Requests a page of the trail. */
     get: (path: Path) => calls.get('audit', path),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),

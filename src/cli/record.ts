@@ -23,12 +23,12 @@ export async function record(runtime: Runtime, commandLine: CommandLine): Promis
   const { to, pages: maxPages, login: file } = commandLine;
   await using service = connect(runtime, commandLine, 'record');
   if (to === undefined) throw new ConfigError(['record needs a file to write, as in --to FILE.']);
-  const { url, token, contract: configured } = service;
+  const { url, contract: configured } = service;
   const login =
     file === undefined ? null : readSavedLogin(loadSaved(runtime, '--login', file), configured);
   const pages = await readTrail(service, configured, maxPages);
   const { accessToken = '', refreshToken } = login?.tokens ?? {};
-  const credentials = [token, accessToken, refreshToken ?? ''];
+  const credentials = [...service.credentials, accessToken, refreshToken ?? ''];
   const recorded = { url, pages, login, configured, credentials };
   const open = (text: string) => openRecording(text, to);
   const recording = await createRecording(recorded, open, runtime).catch((error) => {

@@ -17,7 +17,7 @@ import { type Runtime, untilStopped } from './runtime.ts';
  * @throws ConfigError for invalid settings, and Node's error if a port or a file cannot be opened.
  */
 export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
-  const { config, contract, tls } = loadSettings({
+  const { config, contract, tls, headers } = loadSettings({
     ...runtime,
     ...commandLine,
     ...COMMANDS.serve,
@@ -57,7 +57,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
   await using gateway = assembleGateway({
     ...runtime, // the time, random numbers and the tracer
     ...byOption('', config),
-    upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls },
+    upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls, headers },
     contract,
     path: GRAPHQL_PATH,
     playground: config.PLAYGROUND ? toPlayground(sandbox) : null,

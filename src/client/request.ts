@@ -64,7 +64,7 @@ export type Result<Data> = {
 };
 
 /** Of `npm start`. */
-const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
+export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. The gateway's errors are in `errors` of the result.

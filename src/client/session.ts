@@ -1,3 +1,4 @@
+import { checkConnection } from './check-connection.ts';
 import { isUnauthenticated, OperationError, SessionLost, wasRefused } from './errors.ts';
 import { createFollow, type Follow, type Timers } from './follow.ts';
 import { toLoginFailure } from './login-failure.ts';
@@ -49,8 +50,9 @@ export type Session = {
   readonly follow: Follow;
   /**
    * Returns an access token. If a request failed with UNAUTHENTICATED, pass its token to get a new one. Concurrent calls
-   * share one login, and there is none if the token was already renewed.
-   * @throws OperationError if the login failed, SessionLost if it is not known whether it did, and what `tokens` throws.
+   * share one login, and there is none if the token was already renewed. In a page of a browser, a query without a
+   * credential checks the connection before.
+   * @throws OperationError if the login failed or the gateway could not be reached, SessionLost if it is not known whether it did, and what `tokens` throws.
    */
   token(rejected?: string): Promise<string>;
 };
@@ -88,6 +90,7 @@ export function createSession(given: SessionOptions): Session {
 
   const renew = async (rejected: string | undefined): Promise<Tokens> => {
     if (login === undefined) {
+      await checkConnection(options);
       const saved = store ? await store.load() : current;
       if (saved && isUsable(saved, rejected)) return saved;
       login = logIn(saved?.refreshToken ?? null).catch((error) => {

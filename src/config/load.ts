@@ -2,6 +2,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
 import { SETTINGS, type Setting, type SettingName, toCommandOption } from './settings.ts';
+import { parseHeaders, type UpstreamHeaders } from './upstream-headers.ts';
 import {
   type GivenTexts,
   isPlainHttp,
@@ -40,6 +41,7 @@ export type Settings<Name extends SettingName> = {
   readonly config: Pick<Config, Name>;
   readonly contract: ConfiguredContract;
   readonly tls: TlsTexts;
+  readonly headers: UpstreamHeaders;
 };
 
 /**
@@ -54,14 +56,19 @@ export function loadSettings<Name extends SettingName>(
     Object.fromEntries(
       settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
     );
-  const set = pick({ ...defaults, ...pick(environment), ...pick(flags) });
+  const variableOf = (name: string): string => {
+    const alias = ALIASES.get(name) ?? '';
+    return environment[alias]?.trim() ? alias : name;
+  };
+  const variables = settings.map((name) => [name, environment[variableOf(name)]] as const);
+  const set = pick({ ...defaults, ...pick(Object.fromEntries(variables)), ...pick(flags) });
   const isProduction = set['NODE_ENV'] === 'production';
   const development = Object.entries<Setting>(SETTINGS).map(([name, row]) => [
     name,
     row.development,
   ]);
   const texts = isProduction ? set : { ...Object.fromEntries(development), ...set };
-  const given = { texts, label: (name: string) => nameAsGiven(name, flags) };
+  const given = { texts, label: (name: string) => nameAsGiven(name, flags, variableOf(name)) };
   const found = [...problems];
   const config = readValues(SETTINGS, settings, given, found);
   found.push(...findConflicts(given));
@@ -72,9 +79,13 @@ export function loadSettings<Name extends SettingName>(
   return { config, ...files };
 }
 
+const ALIASES = new Map(
+  Object.entries<Setting>(SETTINGS).map(([name, { alias }]) => [name, alias]),
+);
+
 /** The name of a setting as the user gave it: the option, or the environment variable. */
-export function nameAsGiven(name: string, flags: Environment): string {
-  return flags[name] === undefined ? name : toCommandOption(name);
+export function nameAsGiven(name: string, flags: Environment, variable = name): string {
+  return flags[name] === undefined ? variable : toCommandOption(name);
 }
 
 /** Reads and checks the files. Adds to `problems`. */
@@ -82,7 +93,7 @@ function readFiles(
   { texts, label }: GivenTexts,
   readFile: (path: string) => string,
   problems: string[],
-): Pick<Settings<never>, 'contract' | 'tls'> {
+): Omit<Settings<never>, 'config'> {
   const read = (name: SettingName, isValid: (text: string) => boolean) => {
     const path = texts[name];
     if (path === undefined) return undefined;
@@ -108,10 +119,14 @@ function readFiles(
       `${label('UPSTREAM_KEY_FILE')} must hold the key of ${label('UPSTREAM_CERT_FILE')}.`,
     );
   }
+  const { headers, ...found } = parseHeaders(read('UPSTREAM_HEADERS_FILE', () => true) ?? '');
+  problems.push(
+    ...found.problems.map((problem) => `${label('UPSTREAM_HEADERS_FILE')} ${problem}.`),
+  );
   const parsed = parseContract(read('KEYTRAIL_CONTRACT', () => true) ?? '{}');
-  if ('contract' in parsed) return { contract: parsed.contract, tls };
+  if ('contract' in parsed) return { contract: parsed.contract, tls, headers };
   problems.push(...parsed.problems.map((problem) => `${label('KEYTRAIL_CONTRACT')}: ${problem}`));
-  return { contract: {}, tls };
+  return { contract: {}, tls, headers };
 }
 
 /** Removes the byte order mark of a file that was read as UTF-8. Null for a file in UTF-16: then it has NUL characters. */

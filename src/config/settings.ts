@@ -3,9 +3,11 @@ import {
   choice,
   filePath,
   flag,
+  hostList,
   integer,
   origins,
   type Parameter,
+  proxyUrl,
   redisUrl,
   text,
 } from './value-types.ts';
@@ -16,6 +18,8 @@ export type Setting = Parameter & {
   readonly group: 'Service' | 'Listening' | 'Access' | 'Limits' | 'Shutdown' | 'Telemetry';
   /** The path of the option of `createGateway`. It takes texts instead of paths of files. */
   readonly option?: string;
+  /** Another environment variable for it, which takes precedence: its usual spelling in lower case. */
+  readonly alias?: string;
   /** The text that replaces the default unless NODE_ENV is production. */
   readonly development?: string;
 };
@@ -25,6 +29,8 @@ const port = { ...integer(0, 65_535), form: 'a port number, 0 to 65535 (0 picks 
 const pemFile = filePath('PEM');
 /** Not quotable: the variable may hold the key instead of its path. */
 const keyFile = text(pemFile.form);
+/** Nor is this: the variable may hold a header. */
+const headersFile = text(filePath('text').form);
 const isHost = (host: string) => /^[\w.:-]+$/.test(host);
 const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
 const developmentFlag = {
@@ -87,6 +93,14 @@ export const SETTINGS = {
     description: 'private key of the client certificate',
     option: 'upstream.tls.key',
   },
+  UPSTREAM_HEADERS_FILE: {
+    group: 'Service',
+    ...headersFile,
+    defaultText: 'none',
+    description:
+      'headers of every call to the service, such as the key of an API manager: one per line, as `name: value`',
+    option: 'upstream.headers',
+  },
   UPSTREAM_ALLOW_HTTP: {
     group: 'Service',
     ...flag,
@@ -95,6 +109,31 @@ export const SETTINGS = {
     description:
       'whether the base URL may be plain http on a host other than loopback: anyone on the network can then read the tokens',
     option: 'upstream.allowHttp',
+  },
+  HTTPS_PROXY: {
+    group: 'Service',
+    ...proxyUrl,
+    alias: 'https_proxy',
+    defaultText: 'none',
+    description: 'proxy to a service with https; never used for loopback',
+    option: 'upstream.httpsProxy',
+  },
+  HTTP_PROXY: {
+    group: 'Service',
+    ...proxyUrl,
+    alias: 'http_proxy',
+    defaultText: 'none',
+    description: 'proxy to a service with plain http; never used for loopback',
+    option: 'upstream.httpProxy',
+  },
+  NO_PROXY: {
+    group: 'Service',
+    ...hostList,
+    alias: 'no_proxy',
+    defaultText: 'none',
+    description:
+      'hosts that are connected to without the proxy, separated by commas; example.com includes its subdomains, and * is every host',
+    option: 'upstream.noProxy',
   },
   KEYTRAIL_CONTRACT: {
     group: 'Service',

@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { isLoopback } from '../util/loopback.ts';
 
 /** A type of setting: how its value is checked, and how the text of a variable becomes a value. */
 export type ValueType<Value = unknown> = {
@@ -139,10 +140,36 @@ export const graphqlPath = text('a path such as /api/graphql', (value) =>
 /** The URL of a Redis. */
 export const redisUrl = text('a redis or rediss URL without query or fragment', isRedisUrl);
 
+/** The URL of a proxy. */
+export const proxyUrl = text(
+  'an http or https URL of a proxy, such as http://proxy.example.com:3128',
+  isProxyUrl,
+);
+
+/** Hosts that are connected to without a proxy. Networks such as 10.0.0.0/8 have no effect, but are common in this variable. */
+export const hostList = {
+  ...text('a list of hosts, such as .example.com,10.0.0.1', (value) =>
+    /^[\w.:*/,\s[\]-]*$/.test(value),
+  ),
+  isQuotable: true,
+} as const;
+
 function isBaseUrl(value: unknown): boolean {
   const url = typeof value === 'string' || value instanceof URL ? URL.parse(String(value)) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return false;
   return url.username === '' && url.password === '' && !/[?#]/.test(url.href);
+}
+
+/** Rejects what undici does: a path, and a user or a password with wrong percent-encoding. */
+function isProxyUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return false;
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    return false;
+  }
+  return !/[?#]/.test(url.href);
 }
 
 /** Rejects a query, because ioredis reads client options from it. */
@@ -170,9 +197,7 @@ export function isUsableTls({ ca, cert, key }: TlsTexts): boolean {
 /** Whether tokens sent to this URL can be read on the network: plain http to a host other than loopback. */
 export function isPlainHttp(url: string): boolean {
   const parsed = URL.parse(url);
-  return (
-    parsed?.protocol === 'http:' && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(parsed.hostname)
-  );
+  return parsed?.protocol === 'http:' && !isLoopback(parsed.hostname);
 }
 
 /** The problem with such a URL. Completes "<setting> …". */

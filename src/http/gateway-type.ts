@@ -1,6 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
+ * Returns the Authorization header of a request, `Bearer …` with a token of the service; null if it has none. The request
+ * is what was passed to `handle`, with what a framework has added to it, or to `fetch`. It may be declared with the type
+ * of the framework's request: therefore this is the type of a method.
+ */
+export type Authorize = {
+  of(
+    request: IncomingMessage | Request,
+  ): string | null | undefined | Promise<string | null | undefined>;
+}['of'];
+
+/**
  * A gateway. It holds connections to the service, and listens on no port. Disposing it finishes the requests in flight
  * and closes the connections; later requests get HTTP 503 with `OVERLOADED`. Disposal waits for the slowest call to the
  * service, and for clients that have not sent their whole request yet; after `abort` it waits for neither.

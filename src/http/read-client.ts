@@ -1,4 +1,5 @@
 import { isIP, SocketAddress } from 'node:net';
+import { isLoopback } from '../util/loopback.ts';
 import type { ClientHeaders, RequestClient } from '../util/request-client.ts';
 
 /** What a gateway trusts, and what it forwards. */
@@ -59,11 +60,6 @@ function toPrefix(ip: string): string {
   const zeros = '0:'.repeat(9 - ip.split(':').length);
   const groups = ip.replace('::', `:${zeros}`).split(':').slice(0, 4);
   return `${groups.map((group) => group || '0').join(':')}::/64`;
-}
-
-/** Whether an address is this host's own. */
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || ip.startsWith('127.');
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -3,10 +3,11 @@ import {
   context,
   createTraceState,
   isSpanContextValid,
-  ROOT_CONTEXT,
+  propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
+  type TextMapGetter,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
@@ -27,8 +28,8 @@ export type IncomingRequest = {
 };
 
 /**
- * Creates a function that starts the span of an operation: a child of the active span, or of the request's
- * `traceparent` (W3C Trace Context). Attributes contain what the log contains and names of routes, never a value of
+ * Creates a function that starts the span of an operation: a child of the active span, or of the one that the request's
+ * headers name. The process's propagator reads and writes headers; without one, W3C Trace Context. Attributes contain what the log contains and names of routes, never a value of
  * a client or a text of the service. Without an SDK nothing is recorded, and the request's trace headers are forwarded.
  */
 export function createTracing(
@@ -53,7 +54,7 @@ export function createTracing(
         const options = { kind: SpanKind.CLIENT, attributes };
         const span = tracer.startSpan(`${method} ${template}`, options, parent);
         return {
-          headers: toHeaders(requestId, span),
+          headers: toHeaders(requestId, trace.setSpan(parent, span)),
           end: ({ status, code }: Attempt) => {
             if (status !== undefined) span.setAttribute('http.response.status_code', status);
             const errorStatus = status !== undefined && status >= 400 ? String(status) : undefined;
@@ -66,14 +67,15 @@ export function createTracing(
 
   return ({ requestId, headers }) => {
     const active = context.active();
-    const parent = trace.getSpanContext(active) === undefined ? readParent(headers) : active;
+    const parent = trace.getSpanContext(active) ? active : extract(active, headers);
     const span = tracer.startSpan('graphql', { kind: SpanKind.SERVER }, parent);
+    const own = trace.setSpan(parent, span);
     if (!span.isRecording()) {
-      const unrecorded = { headers: toHeaders(requestId, span), end: () => {} };
+      const unrecorded = { headers: toHeaders(requestId, own), end: () => {} };
       return { trace: { beginCall: () => () => unrecorded }, end: () => {} };
     }
     return {
-      trace: traceIn(trace.setSpan(parent, span), requestId),
+      trace: traceIn(own, requestId),
       end: ({ operation, fields, codes, status, payloads, ended }) => {
         span.setAttributes({
           'keytrail.request_id': requestId,
@@ -97,18 +99,41 @@ function setError(span: Span, type: string | undefined): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
+/** Whether the process has a propagator, as an SDK sets one. Without, the API's own does nothing. */
+function hasPropagator(): boolean {
+  return propagation.fields().length > 0;
+}
+
+const GETTER: TextMapGetter<IncomingRequest['headers']> = {
+  get: (headers, name) => headers.get(name) ?? undefined,
+  keys: () => [], // only Jaeger's baggage has names that are not fixed
+};
+
+function extract(parent: Context, headers: IncomingRequest['headers']): Context {
+  return hasPropagator()
+    ? propagation.extract(parent, headers, GETTER)
+    : extractTraceContext(parent, headers);
+}
+
+function toHeaders(requestId: string, own: Context): TraceHeaders {
+  const headers = {};
+  if (hasPropagator()) propagation.inject(own, headers);
+  else injectTraceContext(own, headers);
+  return { ...headers, 'x-request-id': requestId };
+}
+
 /** W3C Trace Context, section 3.2.2. Later versions may append fields, which are ignored (section 4.3). */
 const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/;
 
 /** W3C Trace Context, section 3.3.1: the characters of a list, and the length that must be forwarded. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 
-function readParent(headers: IncomingRequest['headers']): Context {
+function extractTraceContext(parent: Context, headers: IncomingRequest['headers']): Context {
   const match = TRACEPARENT.exec(headers.get('traceparent') ?? '');
-  if (match === null) return ROOT_CONTEXT;
+  if (match === null) return parent;
   const [, traceId = '', spanId = '', flags = ''] = match;
   const state = headers.get('tracestate') ?? '';
-  return trace.setSpanContext(ROOT_CONTEXT, {
+  return trace.setSpanContext(parent, {
     traceId,
     spanId,
     traceFlags: Number.parseInt(flags, 16),
@@ -117,11 +142,11 @@ function readParent(headers: IncomingRequest['headers']): Context {
   });
 }
 
-function toHeaders(requestId: string, span: Span): TraceHeaders {
-  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
-  const id = { 'x-request-id': requestId };
-  if (!isSpanContextValid(span.spanContext())) return id;
-  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-  const tracestate = traceState?.serialize();
-  return { ...id, traceparent, ...(tracestate && { tracestate }) };
+function injectTraceContext(own: Context, headers: Record<string, string>): void {
+  const spanContext = trace.getSpanContext(own);
+  if (spanContext === undefined || !isSpanContextValid(spanContext)) return;
+  const { traceId, spanId, traceFlags, traceState } = spanContext;
+  headers['traceparent'] = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  const state = traceState?.serialize();
+  if (state) headers['tracestate'] = state;
 }

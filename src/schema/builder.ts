@@ -54,7 +54,8 @@ export function createBuilder() {
 
   builder.scalarType('DateTime', {
     description:
-      'An instant (RFC 3339). Output is in UTC with milliseconds, such as `2026-11-21T09:30:00.000Z`; input may have any offset.',
+      'An instant (RFC 3339) of the years 2 to 9999. Output is in UTC with milliseconds, such as `2026-11-21T09:30:00.000Z`; input may have any offset.',
+    specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
     serialize: (instant) => instant,
     parseValue: (value) => {
       const instant = typeof value === 'string' ? parseIso(value) : null;

@@ -106,7 +106,7 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
       bytes: last?.bytes || undefined,
       sent: attempts.some(({ isSent }) => isSent) ? undefined : false,
       why: last === undefined ? failure : last.code && FAILURES[last.code],
-      curl: method === 'GET' ? toCurl(service.url, shown) : undefined,
+      curl: method === 'GET' ? toCurl(service.url, shown, service.headerNames) : undefined,
     };
   };
   /** Reads the pages again. The first with records is described. */

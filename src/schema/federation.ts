@@ -53,8 +53,7 @@ export function addFederation(builder: Builder): void {
       sdl: t.string({
         nullable: true,
         resolve: (schema) => {
-          // Composers want the directive to be defined as well.
-          sdl ??= `${printSubgraph(schema)}\n${DEFINITION_OF_ONE_OF}`;
+          sdl ??= printSubgraph(schema);
           return sdl;
         },
       }),
@@ -66,13 +65,13 @@ export function addFederation(builder: Builder): void {
   );
 }
 
-/** Prints the public schema, sorted, with its federation directives and `@oneOf`: the text of `schema.graphql`. */
+/** Prints the public schema, sorted, with its federation directives: the text of `schema.graphql`, for composers. */
 export function printSubgraph(schema: GraphQLSchema): string {
   const document = visit(toPublicDocument(schema), {
     // The root types have their default names: only the link to federation remains.
     SchemaDefinition: ({ directives }) => ({ kind: Kind.SCHEMA_EXTENSION, directives }),
   });
-  return `${print(document)}\n`;
+  return `${print(document)}\n\n${DEFINITION_OF_ONE_OF}`;
 }
 
 /** Prints the public schema, sorted, without federation: for code generators and other tools of clients. */
@@ -89,9 +88,9 @@ const STANDARD_DIRECTIVES: ReadonlySet<string> = new Set(
 );
 
 /**
- * `@oneOf` is standard since September 2025. Older readers, such as graphql-js 15 and 16.8, reject a schema that uses it
- * without a definition, and newer ones (graphql-js 16.15 and 17, Relay) accept one. Leaving `@oneOf` out is no
- * alternative: generated types would accept a login with two credentials.
+ * `@oneOf` is standard since September 2025. Older readers, such as graphql-js 15 and 16.8 and Apollo's composer, reject a
+ * schema that uses it without a definition, and newer ones (graphql-js 16.15 and 17, Relay) accept one. Leaving `@oneOf`
+ * out is no alternative: generated types would accept a login with two credentials.
  */
 const DEFINITION_OF_ONE_OF = 'directive @oneOf on INPUT_OBJECT\n';
 

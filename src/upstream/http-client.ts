@@ -1,6 +1,4 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import buildConnector from 'undici/lib/core/connect.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { digest } from '../util/digest.ts';
 import { createTickBarrier, createTurns } from '../util/event-loop.ts';
 import { callerOf, identifyCaller } from '../util/fair-share.ts';
@@ -11,23 +9,24 @@ import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';
 import { LARGE_BYTES } from './http-request.ts';
 import type { PrefixRequest } from './partial-json.ts';
 import { type EncodedPath, followLink, type Path } from './path.ts';
+import { type ConnectionOptions, createPoolFactory } from './pool.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
+import { suppressInstrumentation } from './suppress-instrumentation.ts';
 import type { Route, Trace, UpstreamResponse } from './types.ts';
 
 /** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
+  ConnectionOptions &
   Partial<Pick<CallOptions, 'clock' | 'wait' | 'random' | 'observer'>> & {
-    /** Base URL of the service; its path is prepended to every path. */
-    readonly url: URL;
     /** The number of connections, without those for logins alone. */
     readonly connections: number;
     /** The largest response body that is accepted, in bytes. */
     readonly maxBytes: number;
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
     readonly maxBytesPerRequest?: number;
-    /** PEM texts: the CA certificates to trust instead of Node's, and the client certificate with its key. */
-    readonly tls?: Readonly<Partial<Record<'ca' | 'cert' | 'key', string | undefined>>> | undefined;
+    /** Headers of every call, such as the key of an API manager. None that calls have anyway. */
+    readonly headers?: Readonly<Record<string, string>> | undefined;
   };
 
 /** What the responses of all calls of a client's request may have together, in bytes; the first may exceed it. */
@@ -75,6 +74,8 @@ export type RestClient = AsyncDisposable & {
   of(trace: Trace, client?: RequestClient): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
+  /** The names of the headers that every call has by the settings. */
+  readonly headerNames: readonly string[];
   /** Resolves a link from the response to a path; null unless it leads to the same path of the service, see `followLink`. */
   follow(link: string, from: Path): Path | null;
 };
@@ -87,30 +88,9 @@ const MAX_BATCHED_BYTES = 65_536;
  * Every call resolves with a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
-  const { url, timeoutMs, connections, maxBytes, tls, now } = options;
-  const { maxBytesPerRequest = Number.POSITIVE_INFINITY } = options;
-  const connect = buildConnector({
-    allowH2: false,
-    timeout: timeoutMs,
-    // Node aborts an attempt after 250 ms: too early for an address that is far away (nodejs/node#54359).
-    autoSelectFamilyAttemptTimeout: Math.ceil(timeoutMs / 4),
-    ...tls,
-  });
-  const createPool = (size: number) =>
-    new Pool(url.origin, {
-      connections: size,
-      pipelining: 1,
-      allowH2: false,
-      headersTimeout: 0, // sendRequest has a deadline for head and body
-      bodyTimeout: 0,
-      connect: (target, done) =>
-        connect(target, (...result) => {
-          const [, socket] = result;
-          // After a TLS alert Node also emits `end`, and undici would report only that.
-          socket?.on('error', () => socket.destroy());
-          done(...result);
-        }),
-    });
+  const { url, connections, maxBytes, now } = options;
+  const { maxBytesPerRequest = Number.POSITIVE_INFINITY, headers: fixed = {} } = options;
+  const createPool = createPoolFactory(options);
   const pools = { ordinary: createPool(connections), login: createPool(LOGIN_CONNECTIONS) };
   const all = Object.values(pools);
   const destroyed = Promise.withResolvers<void>();
@@ -119,7 +99,13 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
   const defaults = { clock: now, wait, random: () => 0.5, observer: {} };
-  const dispatcher = createFairDispatcher(pools, connections);
+  const dispatcher = createFairDispatcher(
+    {
+      ordinary: suppressInstrumentation(pools.ordinary),
+      login: suppressInstrumentation(pools.login),
+    },
+    connections,
+  );
   const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
@@ -150,6 +136,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
 
   return {
     url: `${url.origin}${basePath}`,
+    headerNames: Object.keys(fixed),
     of: (trace, client = NO_CLIENT) => {
       const group = {
         hasVerdict: false,
@@ -162,7 +149,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
         bytesRead: () => group.bytesRead,
         unauthenticated: {
           post: (route, path, object, accepted) => {
-            const headers = { ...client.headers(), 'content-type': 'application/json' };
+            const headers = {
+              ...{ ...fixed, ...client.headers() },
+              'content-type': 'application/json',
+            };
             const caller = identifyCaller(null, client.address) ?? 'address unknown';
             const request = { ...shared, method: 'POST', route, caller, headers } as const;
             return call(path, { ...request, body: JSON.stringify(object) }, accepted);
@@ -170,7 +160,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
         },
         authorized: (authorization) => {
           const caller = callerOf(authorization);
-          const ofCaller = { ...shared, caller, headers: { ...client.headers(), authorization } };
+          const headers = { ...fixed, ...client.headers(), authorization };
+          const ofCaller = { ...shared, caller, headers };
           return {
             get: (route, path, { signal, prefix } = {}) =>
               call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list'),

@@ -61,11 +61,12 @@ export type RawResponse = {
 export const LARGE_BYTES = 2 ** 20;
 
 /**
- * Why there is no response. Not sent: `circuit-open`, if the circuit breaker opened while the request waited for a
- * connection, and `overloaded`, if too many requests waited.
+ * Why there is no response. Not sent: `proxy`, if a proxy refused to forward the request, `circuit-open`, if the circuit
+ * breaker opened while the request waited for a connection, and `overloaded`, if too many requests waited.
  */
 export type NoResponseReason =
   | 'connection'
+  | 'proxy'
   | 'deadline'
   | 'client-disconnected'
   | 'circuit-open'
@@ -83,10 +84,7 @@ export class NoResponseError extends GatewayError {
     cause?: string,
   ) {
     const { [reason]: code = 'UPSTREAM_UNAVAILABLE' } = CODES;
-    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, {
-      cause,
-      ...(reason === 'overloaded' && { message: TOO_MANY_CALLS }),
-    });
+    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { cause, message: NOT_SENT[reason] });
     this.reason = reason;
     this.isSent = isSent;
   }
@@ -97,8 +95,12 @@ const CODES: Partial<Record<NoResponseReason, ErrorCode>> = {
   overloaded: 'OVERLOADED',
 };
 
-const TOO_MANY_CALLS =
-  'Too many calls to the service are in progress: this one was not sent. Try again shortly.';
+const NOT_SENT: Partial<Record<NoResponseReason, string>> = {
+  overloaded:
+    'Too many calls to the service are in progress: this one was not sent. Try again shortly.',
+  proxy:
+    'The proxy did not connect to the service, so nothing was sent: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and that the proxy permits this service.',
+};
 
 /**
  * Has a content coding of IANA's registry, or another known one. Services also send what is none, such as `utf-8` or
@@ -252,6 +254,11 @@ export function sendRequest(
         },
         onResponseError(_, error) {
           if (isSettled) return;
+          const refusal = proxyRefusalOf(error);
+          if (refusal !== undefined) {
+            isSent = false;
+            return failWithoutResponse('proxy', refusal);
+          }
           // A length mismatch in the head means two lengths; later, a truncated body.
           const hasTwoLengths =
             response === undefined && error instanceof errors.ResponseContentLengthMismatchError;
@@ -290,6 +297,17 @@ function abort(controller: Dispatcher.DispatchController, error: Error): void {
  */
 function isCertificateRejection(error: Error): boolean {
   return /^ERR_SSL_.*_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(Object(error).code);
+}
+
+/**
+ * Why a proxy did not forward a request, as a code; undefined for any other error. It opened no tunnel, or it requires
+ * other credentials (407): the service received nothing. Undici has the proxy's status only in the message.
+ */
+function proxyRefusalOf(error: Error): string | undefined {
+  const status = /^Proxy .*\((\d{3})\)/.exec(error.message)?.[1];
+  if (status !== undefined) return `PROXY_${status}`;
+  const code = codeOf(error);
+  return code?.startsWith('UND_ERR_PRX_') ? code : undefined;
 }
 
 /** Node's error code, such as ECONNREFUSED: unlike the message, it contains no host name. */

@@ -115,12 +115,24 @@ export function showPath(
   return pairs.length === 0 ? bare : `${bare}?${pairs.join('&')}`;
 }
 
-/** A curl command for a GET request, safe to paste: all but the variables of `showPath` is in single quotes. */
-export function toCurl(baseUrl: string, shownPath: string): string {
-  const [base, path] = [baseUrl, shownPath].map((text) => text.replaceAll("'", String.raw`'\''`));
-  const url = `'${base}${path?.replace(/\$\w+/g, `'"$&"'`)}'`.replace(/"''$/, '"');
+/**
+ * A curl command for a GET request, safe to paste: all but the variables of `showPath`, and $HEADER, $HEADER_2 … for the
+ * values of these headers, is in single quotes.
+ */
+export function toCurl(
+  baseUrl: string,
+  shownPath: string,
+  headerNames: readonly string[] = [],
+): string {
+  const quote = (text: string) => text.replaceAll("'", String.raw`'\''`);
+  const path = quote(shownPath).replace(/\$\w+/g, `'"$&"'`);
+  const url = `'${quote(baseUrl)}${path}'`.replace(/"''$/, '"');
+  const headers = headerNames.map((name, index) => {
+    const variable = index === 0 ? '$HEADER' : `$HEADER_${index + 1}`;
+    return `-H '${quote(name)}: '"${variable}" `;
+  });
   // Without -g, curl takes brackets for a range of URLs.
-  return `curl -g -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${url}`;
+  return `curl -g -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${headers.join('')}${url}`;
 }
 
 function encodeSegment(value: string): string {

@@ -120,7 +120,8 @@ export function createResilientCall(
     const backoff = min + (max - min) * random();
     if ('error' in result) {
       const { error } = result;
-      if (!(error instanceof NoResponseError) || error.reason !== 'connection') return null;
+      if (!(error instanceof NoResponseError) || !/^(?:connection|proxy)$/.test(error.reason))
+        return null;
       return isRead || !error.isSent ? backoff : null;
     }
     const { status, headers } = result.response;

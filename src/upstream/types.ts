@@ -54,10 +54,8 @@ export type CallTrace = (isRetry: boolean) => {
   end(attempt: Attempt): void;
 };
 
-/** Headers that link a request to its trace (W3C Trace Context) and to the gateway's log. */
-export type TraceHeaders = {
-  readonly [Name in 'x-request-id' | 'traceparent' | 'tracestate']?: string;
-};
+/** Headers that link a request to its trace and to the gateway's log: `x-request-id`, `traceparent` or others. */
+export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** For calls outside a GraphQL request: sends no headers and records nothing. */
 export const NO_TRACE: Trace = { beginCall: () => () => ({ headers: {}, end: () => {} }) };

@@ -58,6 +58,34 @@ describe('createGateway', () => {
       { upstream: { ...UPSTREAM, tls: { cert: PEM } } },
       [/^upstream\.tls must hold .* together\.$/],
     ],
+    [
+      {
+        upstream: {
+          ...UPSTREAM,
+          headers: { Cookie: 'canary', 'x-a': 'canary\n', 'x b': 'canary' },
+        },
+      },
+      [
+        /^upstream\.headers must not have the header cookie: Keytrail sets it, or .*\.$/,
+        /^upstream\.headers must have visible ASCII characters as the value of the header x-a\.$/,
+        /^upstream\.headers must have `name: value` in entry 3, with a name that HTTP allows\.$/,
+      ],
+    ],
+    [
+      { upstream: { ...UPSTREAM, headers: { 'x-a': 7 } } },
+      [/^upstream\.headers\.x-a must be a text\.$/],
+    ],
+    [
+      { upstream: { ...UPSTREAM, headers: 'x-a: canary' } },
+      [/^upstream\.headers must be an object/],
+    ],
+    [
+      { upstream: { ...UPSTREAM, httpsProxy: 'canary', noProxy: '"canary"' } },
+      [
+        /^upstream\.httpsProxy must be an http or https URL of a proxy, such as .*\.$/,
+        /^upstream\.noProxy must be a list of hosts, .*\.$/,
+      ],
+    ],
     [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is not an option\.$/]],
     [{ upstream: UPSTREAM, port: 4000 }, [/^port is not an option\.$/]],
     [

@@ -37,7 +37,9 @@ function namesIn(help: string): readonly string[] {
 
 const UPSTREAM_OPTIONS = [
   ...['--upstream-url', '--upstream-timeout-ms', '--upstream-max-bytes', '--upstream-ca-file'],
-  ...['--upstream-cert-file', '--upstream-key-file', '--upstream-allow-http'],
+  ...['--upstream-cert-file', '--upstream-key-file', '--upstream-headers-file'],
+  '--upstream-allow-http',
+  ...['--https-proxy', '--http-proxy', '--no-proxy'],
 ];
 
 describe('the help of keytrail', () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -24,6 +25,9 @@ type Replica = AsyncDisposable & {
 const LOGIN = JSON.stringify({
   query: 'mutation { login(clientId: "c", credential: {refreshToken: "r"}) { accessToken } }',
 });
+const DELETION = JSON.stringify({
+  query: 'mutation { deleteApiKey(clientId: "c") { outcome } }',
+});
 const AUDIT = JSON.stringify({ query: '{ audit { totalCount } }' });
 const TYPENAME = JSON.stringify({ query: '{ __typename }' });
 /** Between two polls of a subscription. */
@@ -33,11 +37,12 @@ const CLOSED = 'http://127.0.0.1:1';
 
 async function startReplica(
   response: Handler = () => ({ body: { access_token: 'a', events: [] } }),
-  { drainMs = 0, timeoutMs = 1 } = {},
+  { drainMs = 0, timeoutMs = 1, trustedProxies = 0 } = {},
 ): Promise<Replica> {
   const service = await startService(response);
   const draining = new AbortController();
   const gateway = gatewayOver(service.url, {
+    trustedProxies,
     draining: draining.signal,
     pause: (_, signal) => wait(POLL_MS, undefined, { signal }),
   });
@@ -319,6 +324,62 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     expect(records[0]).toMatchObject({ client: '127.0.0.1', method: 'GET', path: '/graphql' });
     expect(records[0].requestId).toBe(received['x-request-id']);
     expect(records[0].upstream).toContain(new URL(replica.url).host);
+  });
+});
+
+/** An address of this machine that is not loopback, which a service may not learn. */
+const CLIENT = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+
+describe.skipIf(!hasNginx || CLIENT === undefined)('a gateway behind two nginx in a chain', () => {
+  const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const CLAIMED = '203.0.113.9';
+
+  /** Sends each operation through the chain. Returns what the service received. */
+  async function sendAll(
+    trustedProxies: number,
+    claims: Readonly<Record<string, string | readonly string[]>>,
+  ) {
+    await using replica = await startReplica(undefined, { trustedProxies });
+    await using inner = await startNginx([replica.url, CLOSED]);
+    const conf = CONF.replace('proxy_pass http:', 'proxy_pass https:');
+    await using outer = await startNginx([inner.url, CLOSED], conf);
+    for (const body of [LOGIN, AUDIT, DELETION]) {
+      const headers = {
+        authorization: 'Bearer t',
+        traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01`,
+        ...claims,
+      };
+      const { status } = await outer.send({ body, headers, localAddress: CLIENT });
+      expect(status).toBe(200);
+    }
+    expect(replica.seen).toHaveLength(3);
+    return replica.seen.map(({ headers }) => headers);
+  }
+
+  it.each([
+    {},
+    { 'x-forwarded-for': CLAIMED },
+    { 'x-forwarded-for': `${CLAIMED}, 198.51.100.1, 2001:db8::1` },
+    { 'x-forwarded-for': [CLAIMED, '198.51.100.1'] },
+    { 'x-forwarded-for': `${CLAIMED}:4711,` },
+    { 'x-forwarded-for': 'unknown', forwarded: `for=${CLAIMED}`, 'x-real-ip': CLAIMED },
+    { via: `1.1 ${CLAIMED}` },
+  ])(
+    'tells the service the address of a client that sends %j, and one of each header',
+    async (claims) => {
+      for (const headers of await sendAll(2, claims)) {
+        expect(headers).toMatchObject({ 'x-forwarded-for': CLIENT, via: '1.1 keytrail' });
+        expect(headers['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[\\da-f]{16}-01$`));
+        expect(JSON.stringify(headers)).not.toMatch(/203\.0\.113|198\.51\.100|2001:db8/);
+      }
+    },
+  );
+
+  it('would tell it what the client claims if TRUSTED_PROXIES were 3', async () => {
+    const seen = await sendAll(3, { 'x-forwarded-for': CLAIMED });
+    expect(seen.map((headers) => headers['x-forwarded-for'])).toEqual([CLAIMED, CLAIMED, CLAIMED]);
   });
 });
 

@@ -21,11 +21,14 @@ export type ProxiedResponse = {
 export type RequestOptions = {
   readonly path?: string;
   readonly body?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** The client's address; by default a loopback one. */
+  readonly localAddress?: string | undefined;
 };
 
 /** A running nginx. Disposing it stops it. */
 export type Nginx = AsyncDisposable & {
+  readonly url: string;
   send(options: RequestOptions): Promise<ProxiedResponse>;
   /** Returns a response whose body is still to be read. Destroying it disconnects. */
   open(options: RequestOptions): Promise<IncomingMessage>;
@@ -77,6 +80,7 @@ export async function startNginx(
   await Promise.race([waitForPort(port), exited]);
   if (child.exitCode !== null) throw new Error(`nginx did not start: ${await stderr}`);
   return {
+    url: `https://127.0.0.1:${port}`,
     open: (options) => open(port, options),
     send: async (options) => {
       const response = await open(port, options);
@@ -136,10 +140,11 @@ async function waitForPort(port: number): Promise<void> {
 
 async function open(
   port: number,
-  { path = '/graphql', body, headers }: RequestOptions,
+  { path = '/graphql', body, headers, localAddress }: RequestOptions,
 ): Promise<IncomingMessage> {
   const sent = request({
     host: '127.0.0.1',
+    localAddress,
     port,
     path,
     ca: CA,

@@ -1,4 +1,4 @@
-import { buildASTSchema, isInputObjectType, isObjectType, parse } from 'graphql';
+import { buildASTSchema, isInputObjectType, isObjectType, isScalarType, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { readSubgraphs } from '../../examples/federation/compose.ts';
 import { COMPOSERS, type Subgraph } from '../../examples/federation/composers.ts';
@@ -31,8 +31,16 @@ function isOneOf(api: string, name: string): boolean {
   return isInputObjectType(type) && type.isOneOf;
 }
 
+function specificationOf(api: string, name: string): string | null | undefined {
+  const type = buildASTSchema(parse(api)).getType(name);
+  return isScalarType(type) ? type.specifiedByURL : null;
+}
+
 /** Apollo's drops `@oneOf`: clients see two optional fields, and Keytrail rejects a login without exactly one. */
 const KEEPS_ONE_OF: ReadonlySet<string> = new Set(['hive', 'cosmo']);
+
+/** Cosmo's drops `@specifiedBy`. */
+const KEEPS_SPECIFIED_BY: ReadonlySet<string> = new Set(['apollo', 'hive']);
 
 describe.each(Object.entries(COMPOSERS))('the composer %s', (name, compose) => {
   it('merges the fields that both subgraphs have of a key', async () => {
@@ -48,6 +56,10 @@ describe.each(Object.entries(COMPOSERS))('the composer %s', (name, compose) => {
     expect(fieldsOf(api, 'AuditParty')).toContain('apiKey');
     expect(fieldsOf(api, 'LoginCredential')).toEqual(['clientSecret', 'refreshToken']);
     expect(isOneOf(api, 'LoginCredential')).toBe(KEEPS_ONE_OF.has(name));
+    const specification = 'https://scalars.graphql.org/andimarek/date-time.html';
+    expect(specificationOf(api, 'DateTime')).toBe(
+      KEEPS_SPECIFIED_BY.has(name) ? specification : undefined,
+    );
   });
 
   it('accepts a third subgraph with its own PageInfo only if that is shareable', async () => {

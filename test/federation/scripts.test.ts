@@ -1,69 +1,21 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { copyExample, EXAMPLE, startScript } from './example-copy.ts';
 import { ROUTERS } from './routers.ts';
-import { ask, readExample, type Subgraphs, startSubgraphs } from './supergraph.ts';
+import { ask, readExample, startSubgraphs } from './supergraph.ts';
 
-const EXAMPLE = fileURLToPath(new URL('../../examples/federation/', import.meta.url));
-
-/** Copies the example, with the URLs of other subgraphs in its files. Disposing removes the copy. */
-async function copyExample({ toTestUrls }: Subgraphs) {
-  const folder = await mkdtemp(join(tmpdir(), 'keytrail-federation-'));
-  const remove = () => rm(folder, { recursive: true });
-  await cp(EXAMPLE, folder, {
-    recursive: true,
-    filter: (path) => !path.endsWith('node_modules'),
-  });
-  await symlink(join(EXAMPLE, 'node_modules'), join(folder, 'node_modules'));
-  for (const file of ['supergraph.graphql', 'supergraph.yaml', 'grafbase.toml'])
-    await writeFile(join(folder, file), toTestUrls(readExample(file)));
-  return { folder, [Symbol.asyncDispose]: remove };
-}
-
-/** Starts a script of the example's package.json on a free port, without npm. Disposing stops it by SIGTERM. */
-async function startScript(folder: string, name: string) {
-  const { scripts } = JSON.parse(readExample('package.json'));
-  const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
-  const child = spawn('sh', ['-c', scripts[name]], {
-    cwd: folder,
-    env: { PATH, PORT: '0' },
-    timeout: 20_000,
-    killSignal: 'SIGKILL',
-  });
-  const closed = once(child, 'close');
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      printed += chunk;
-    });
-  }
-  while (!printed.includes('http:') && child.exitCode === null)
-    await Promise.race([once(child.stdout, 'data'), closed]);
-  return {
-    url: /http:\S+/.exec(printed)?.[0] ?? '',
-    printed: () => printed,
-    stop: async () => {
-      child.kill('SIGTERM');
-      const [, signal] = await closed;
-      return signal;
-    },
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGTERM'); // not SIGKILL: the script of Grafbase stops a process of its own
-      await closed;
-    },
-  };
-}
-
-it('owners serves on a port, and exits on SIGTERM', async () => {
-  await using owners = await startScript(EXAMPLE, 'owners');
-  const { data } = await ask(owners.url, '{ apiKeys(first: 1) { owner } }');
-  expect(data).toEqual({ apiKeys: [{ owner: 'team-1' }] });
-  expect(await owners.stop()).not.toBe('SIGKILL'); // spawn's timeout sends it
+it.each([
+  ['owners', '{ apiKeys(first: 1) { owner } }', { apiKeys: [{ owner: 'team-1' }] }],
+  ['identity', 'mutation { login(user: "ann") }', { login: 'graph-token-of-ann' }],
+])('%s serves on a port, and exits on SIGTERM', async (name, query, expected) => {
+  await using subgraph = await startScript(EXAMPLE, name);
+  const { data } = await ask(subgraph.url, query);
+  expect(data).toEqual(expected);
+  expect(await subgraph.stop()).not.toBe('SIGKILL'); // spawn's timeout sends it
 });
 
 describe.each(Object.entries(ROUTERS))('%s', (_, { script, missing }) => {
@@ -114,7 +66,7 @@ describe('compose.ts', () => {
   async function compose(yaml: string) {
     const folder = await mkdtemp(join(tmpdir(), 'keytrail-compose-'));
     try {
-      for (const file of ['compose.ts', 'composers.ts', 'package.json'])
+      for (const file of ['compose.ts', 'composers.ts', 'package.json', 'serve.ts'])
         await cp(join(EXAMPLE, file), join(folder, file));
       await symlink(join(EXAMPLE, 'node_modules'), join(folder, 'node_modules'));
       await writeFile(join(folder, 'supergraph.yaml'), yaml);

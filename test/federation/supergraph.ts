@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createIdentity } from '../../examples/federation/identity.ts';
 import { createOwners } from '../../examples/federation/owners.ts';
 import type { Running } from '../../examples/federation/serve.ts';
 import { gatewayOver, type Overrides, onPort, type Result } from '../helpers/gateway.ts';
@@ -17,13 +18,15 @@ export function readExample(file: string): string {
   return readFileSync(new URL(file, EXAMPLE), 'utf8');
 }
 
-/** The two subgraphs on ports, Keytrail in front of a service. */
+/** The subgraphs on ports, Keytrail in front of a service. */
 export type Subgraphs = AsyncDisposable & {
   readonly service: Service;
   /** The requests in Keytrail's log, but those for its schema. */
   readonly keytrailRequests: () => readonly string[];
   /** The queries that the owners subgraph received. Grafbase also requests its schema, every two seconds. */
   readonly ownersQueries: () => readonly ReceivedRequest[];
+  /** The same of the identity subgraph, which only an existing graph has. */
+  readonly identityQueries: () => readonly ReceivedRequest[];
   /** Keytrail's GraphQL URL. */
   readonly keytrail: string;
   /** Closes Keytrail. Its port stays open and responds 503. */
@@ -38,7 +41,7 @@ export type Subgraphs = AsyncDisposable & {
   readonly toExampleUrls: (text: string) => string;
 };
 
-/** Starts a service, Keytrail in front of it, and the owners subgraph. */
+/** Starts a service, Keytrail in front of it, and the other subgraphs. */
 export async function startSubgraphs(
   response: Handler | ServiceResponse = { body: [] },
   overrides: Overrides = {},
@@ -48,26 +51,20 @@ export async function startSubgraphs(
   const gateway = starting.use(gatewayOver(service.url, overrides));
   const keytrailPort = starting.use(await onPort(gateway));
   const keytrail = `${keytrailPort.url}/graphql`;
-  const owners = createOwners();
   const ownersPort = starting.use(new AsyncDisposableStack());
-  const ownersService = ownersPort.use(
-    await startService(async ({ body }) => {
-      const headers = { 'content-type': 'application/json' };
-      const url = 'http://owners.test/graphql';
-      const response = await owners.fetch(url, { method: 'POST', headers, body });
-      return { status: response.status, body: await response.text() };
-    }),
-  );
-  const ownersUrl = `${ownersService.url}/graphql`;
+  const owners = ownersPort.use(await startSubgraph(createOwners()));
+  const identity = starting.use(await startSubgraph(createIdentity()));
   const urls = [
     ['http://127.0.0.1:4000/graphql', keytrail],
-    ['http://127.0.0.1:4002/graphql', ownersUrl],
+    ['http://127.0.0.1:4002/graphql', `${owners.url}/graphql`],
+    ['http://127.0.0.1:4003/graphql', `${identity.url}/graphql`],
   ] as const;
   const running = starting.move();
   return {
     service,
     keytrailRequests: () => gateway.logged.filter((line) => !line.includes('"fields":"_service"')),
-    ownersQueries: () => ownersService.seen.filter(({ body }) => !body.includes('_service')),
+    ownersQueries: () => queriesOf(owners),
+    identityQueries: () => queriesOf(identity),
     keytrail,
     closeKeytrail: async () => gateway[Symbol.asyncDispose](),
     stopKeytrail: async () => keytrailPort[Symbol.asyncDispose](),
@@ -76,6 +73,20 @@ export async function startSubgraphs(
     toExampleUrls: (text) => urls.reduce((result, [from, to]) => result.replaceAll(to, from), text),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** Serves a subgraph of the example, and records what it receives. */
+function startSubgraph(subgraph: ReturnType<typeof createOwners>): Promise<Service> {
+  return startService(async ({ body, headers: { authorization } }) => {
+    const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) };
+    const url = 'http://subgraph.test/graphql';
+    const response = await subgraph.fetch(url, { method: 'POST', headers, body });
+    return { status: response.status, body: await response.text() };
+  });
+}
+
+function queriesOf({ seen }: Service): readonly ReceivedRequest[] {
+  return seen.filter(({ body }) => !body.includes('_service'));
 }
 
 /** Starts a router in front of subgraphs. */
@@ -161,22 +172,27 @@ export async function subscribe<Node = { readonly id: string }>(
     after = null,
     signal = null,
     authorization,
+    headers,
+    field = 'auditEvents',
   }: RequestOptions & {
     /** Selected of each event. */
     readonly fields?: string;
     readonly after?: string | null;
+    /** The name of `auditEvents` in the graph. */
+    readonly field?: string;
     /** Disconnects. */
     readonly signal?: AbortSignal | null;
   } = {},
 ): Promise<{ readonly status: number; readonly payloads: AsyncGenerator<Payload<Node>, null> }> {
   const query = `subscription ($after: String) {
-    auditEvents(after: $after) { nodes { ${fields} } checkpoint previous }
+    auditEvents: ${field}(after: $after) { nodes { ${fields} } checkpoint previous }
   }`;
   const { status, body } = await fetch(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'text/event-stream',
+      ...headers,
       ...(authorization !== undefined && { authorization }),
     },
     body: JSON.stringify({ query, variables: { after } }),

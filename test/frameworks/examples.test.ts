@@ -12,6 +12,7 @@ it.each([
   ['fastify.ts', GRAPHQL],
   ['hono.ts', GRAPHQL + PROGRAM],
   ['koa.ts', GRAPHQL + PROGRAM],
+  ['own-login.ts', '361 events\nUNAUTHENTICATED\n'],
 ])('%s runs as written', async (file, expected) => {
   const sources = new URL('../helpers/resolve-to-sources.ts', import.meta.url).href;
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', sources, file], {

@@ -33,6 +33,7 @@ export function gatewayOver(
     upstream: {
       ...byOption('upstream.', config),
       url: new URL(serviceUrl),
+      headers: {},
       timeoutMs: 5000,
       connections: 8,
       maxBytes: 2 ** 20,

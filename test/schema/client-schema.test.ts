@@ -25,7 +25,7 @@ describe('the schema for clients', () => {
       Name: ({ value }) => void names.add(value),
     });
     expect([...names].filter((name) => name.startsWith('_') || name === 'link')).toEqual([]);
-    expect([...directives]).toEqual(['oneOf']);
+    expect([...directives].sort()).toEqual(['oneOf', 'specifiedBy']);
     expect(TEXT).not.toMatch(/^(?:extend )?schema\b/m);
   });
 

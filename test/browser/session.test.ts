@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/api/create-sandbox.ts';
+import { launchChromium } from '../helpers/browser.ts';
+import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
+import { serve } from '../helpers/serve.ts';
+
+/** The package of the client as it is published. `npm ci` builds it. */
+const CLIENT = readFileSync(new URL('../../dist/keytrail-client/index.js', import.meta.url));
+
+/** A page with a session. `logIn` reports what its user would see. */
+const page = (url: string) => `<!doctype html><title>Session</title>
+<script type="module">
+  import { createSession } from './client.js';
+
+  const session = createSession({
+    url: '${url}',
+    clientId: 'demo-admin',
+    clientSecret: 'demo-admin-secret-5f2c9a71',
+  });
+  window.logIn = () =>
+    session.token().then(
+      () => ({ name: 'success' }),
+      ({ name, message, isRetryable }) => ({ name, message, isRetryable }),
+    );
+</script>`;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 60_000);
+afterAll(() => browser.close());
+
+type Outcome = Readonly<Record<'name' | 'message' | 'isRetryable', unknown>>;
+
+/** Serves the page, and opens it. `graphql` responds to requests to its own origin; for null, the connection is lost. */
+async function openPage(url: string, graphql = (): string | null => null) {
+  const site = await serve((request, response) => {
+    const isClient = request.url === '/client.js';
+    if (request.url === '/graphql') {
+      request.resume().on('end', () => {
+        const body = graphql();
+        if (body === null) response.destroy();
+        else response.end(body);
+      });
+      return;
+    }
+    response.setHeader('content-type', isClient ? 'text/javascript' : 'text/html');
+    response.end(isClient ? CLIENT : page(url));
+  });
+  const opened: Page = await browser.newPage();
+  await opened.goto(site.url);
+  await opened.waitForFunction('window.logIn');
+  return {
+    origin: site.url,
+    logIn: (): Promise<Outcome> => opened.evaluate('logIn()'),
+    setOffline: (isOffline: boolean) => opened.context().setOffline(isOffline),
+    [Symbol.asyncDispose]: async () => {
+      await opened.context().setOffline(false);
+      await opened.close();
+      await site[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A service, and a port on which gateways to it are started. */
+async function startBehind() {
+  const sent: unknown[] = [];
+  const sandbox = await createSandbox({
+    onRequest: ({ method, body }) => {
+      sent.push([method, ...Object.keys(Object(body))]);
+      return undefined;
+    },
+  });
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = Object(probe.address());
+  probe.close();
+  await once(probe, 'close');
+  return {
+    sent,
+    url: `http://127.0.0.1:${port}/graphql`,
+    start: async (CORS_ORIGINS: string): Promise<KeytrailProcess> => {
+      const UPSTREAM_URL = sandbox.url;
+      const keytrail = startKeytrail([], { PORT: `${port}`, UPSTREAM_URL, CORS_ORIGINS });
+      await keytrail.until(/http:\/\/127\.0\.0\.1:\d+\/graphql/);
+      return keytrail;
+    },
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  };
+}
+
+const LOGIN = ['POST', 'client_id', 'client_secret'];
+
+describe('a session in a page', () => {
+  it('says that nothing was sent if CORS_ORIGINS lacks its origin, and logs in once it is there', async () => {
+    await using behind = await startBehind();
+    await using opened = await openPage(behind.url);
+    await using refusing = await behind.start('https://other.example');
+    const { name, message, isRetryable } = await opened.logIn();
+    expect([name, isRetryable]).toEqual(['OperationError', true]);
+    expect(message).toBe(
+      `The gateway could not be reached from ${opened.origin}: nothing was sent, and no credential is used up. Check the connection, and that CORS_ORIGINS of the gateway has ${opened.origin}.`,
+    );
+    expect(behind.sent).toEqual([]);
+    refusing.child.kill('SIGTERM');
+    await refusing.status;
+    await using _allowing = await behind.start(opened.origin);
+    expect(await opened.logIn()).toEqual({ name: 'success' });
+    expect(behind.sent).toEqual([LOGIN]);
+  });
+
+  it('says that nothing was sent if it is offline or the gateway is down, and logs in afterwards', async () => {
+    await using behind = await startBehind();
+    await using opened = await openPage(behind.url);
+    expect((await opened.logIn()).message).toMatch(/nothing was sent/);
+    await using _gateway = await behind.start(opened.origin);
+    await opened.setOffline(true);
+    expect((await opened.logIn()).message).toMatch(/nothing was sent/);
+    await opened.setOffline(false);
+    expect(behind.sent).toEqual([]);
+    expect(await opened.logIn()).toEqual({ name: 'success' });
+    expect(behind.sent).toEqual([LOGIN]);
+  });
+
+  it('does not name CORS_ORIGINS if the gateway has its own origin', async () => {
+    await using opened = await openPage('/graphql');
+    const { name, message } = await opened.logIn();
+    expect(name).toBe('OperationError');
+    expect(message).toMatch(/nothing was sent.* Check the connection\.$/);
+  });
+
+  it('does not send the credential again if the connection is lost after the login was sent', async () => {
+    let requests = 0;
+    await using opened = await openPage('/graphql', () => {
+      requests += 1;
+      return requests === 1 ? '{"data": {"__typename": "Query"}}' : null;
+    });
+    expect((await opened.logIn()).name).toBe('SessionLost');
+    const sent = requests; // Chromium itself repeats a request whose connection was used before
+    expect((await opened.logIn()).name).toBe('SessionLost');
+    expect(requests).toBe(sent);
+  });
+});
