@@ -37,7 +37,9 @@ function namesIn(help: string): readonly string[] {
 
 const UPSTREAM_OPTIONS = [
   ...['--upstream-url', '--upstream-timeout-ms', '--upstream-max-bytes', '--upstream-ca-file'],
-  ...['--upstream-cert-file', '--upstream-key-file', '--upstream-allow-http'],
+  ...['--upstream-cert-file', '--upstream-key-file', '--upstream-headers-file'],
+  '--upstream-allow-http',
+  ...['--https-proxy', '--http-proxy', '--no-proxy'],
 ];
 
 describe('the help of keytrail', () => {
@@ -412,6 +414,21 @@ describe('keytrail serve', () => {
       expect((await fetch(`${url}${path}`, { method, headers: { accept } })).status).toBe(404);
     },
   );
+
+  it('prints only its log in production, as JSON from the start', async () => {
+    const settings = { NODE_ENV: 'production', PORT: '0', METRICS_PORT: '0' };
+    await using process = keytrailInProcess([], { ...settings, UPSTREAM_URL: 'https://a.example' });
+    const [, url = ''] = await process.until(GRAPHQL);
+    await fetch(`${url}/graphql`);
+    await expect.poll(() => process.output.stdout.split('\n').length).toBe(3);
+    const [start, request] = process.output.stdout.split('\n');
+    expect(JSON.parse(start ?? '')).toEqual({
+      ...{ level: 30, time: expect.any(String), msg: 'listening', version: '0.0.0' },
+      ...{ url: `${url}/graphql`, metrics: expect.stringMatching(/^http:.*\/metrics$/) },
+    });
+    expect(JSON.parse(request ?? '')).toMatchObject({ msg: 'request' });
+    expect(process.output.stderr).toBe('');
+  });
 
   it('in production has neither introspection nor playground', async () => {
     await using process = keytrailInProcess([], {
