@@ -22,7 +22,7 @@ if (!process.features.typescript) {
       '`npm ci` installs one, unless it omits scripts or development dependencies.\n',
   );
   process.exitCode = 1;
-} else if (process.platform === 'win32') {
+} else if (process.platform === 'win32' || process.execve === undefined) {
   const child = spawn(process.execPath, args, { env, stdio: 'inherit' });
   // Ctrl-C reaches both processes.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])

@@ -16,7 +16,7 @@ import { startService } from '../helpers/service.ts';
 const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
-const MAX_BYTES = 700_000;
+const MAX_BYTES = 720_000;
 
 /** Runs a command with this Node first on its PATH, and without the variables that npm sets for this repository. */
 async function run(cwd: string, command: string, ...args: readonly string[]) {
@@ -90,7 +90,7 @@ describe('the package', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('takes less than 700 kB when installed', async () => {
+  it('takes less than 720 kB when installed', async () => {
     const total = await sizeOf(join(folder, 'node_modules/keytrail'));
     expect(total).toBeGreaterThan(100_000);
     expect(total).toBeLessThan(MAX_BYTES);
@@ -418,7 +418,7 @@ describe('the package keytrail-client', () => {
     });
   };
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 67 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 70 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -427,7 +427,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(67_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(70_000);
   });
 
   it('has the license of what is copied from a package', async () => {
