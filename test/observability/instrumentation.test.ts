@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
+import { inspect } from 'node:util';
 import { context, propagation, SpanKind, type TextMapPropagator, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
@@ -131,6 +132,22 @@ describe("beside OpenTelemetry's instrumentation of undici", () => {
       expect.arrayContaining(spanIds),
     );
     expect(spanIds).toHaveLength(12);
+  });
+
+  it('a connection keeps no token in its context', async () => {
+    using _sdk = startSdk(W3C);
+    await using parts = await start();
+    const contexts: string[] = [];
+    const responses = channel('undici:request:headers'); // published in the context of the socket
+    const collect = () => void contexts.push(inspect(context.active(), { depth: 9 }));
+    responses.subscribe(collect);
+    try {
+      await ask(parts.gateway, AuditDocument, {}, { token: 'c4n4ry' });
+    } finally {
+      responses.unsubscribe(collect);
+    }
+    expect(contexts).toEqual([expect.stringContaining('SUPPRESS_TRACING')]);
+    expect(contexts.join()).not.toContain('c4n4ry');
   });
 
   it('headers survive an instrumentation that removes trace headers before it adds its own', async () => {
