@@ -33,9 +33,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** As `createGateway`, with timers for the testbed. */
+/** As `createGateway`, with timers for the testbed, and the event-loop lag above which load is shed. */
 export function createGatewayWith(
-  { pause, ...timers }: CallTimers,
+  { pause, maxLagMs, ...timers }: CallTimers & { readonly maxLagMs?: number },
   options: GatewayOptions,
 ): Gateway {
   requireSupportedNode();
@@ -44,6 +44,7 @@ export function createGatewayWith(
     ...rest,
     upstream: { ...upstream, ...timers },
     pause,
+    maxLagMs,
     playground: playground ? {} : null,
     draining: null,
     clock: () => performance.now(),

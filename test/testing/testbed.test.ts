@@ -401,6 +401,13 @@ describe('a testbed', () => {
     expect(response.headers.get('content-type')).toBe('text/plain');
   });
 
+  it('responds although the tests have blocked the event loop for seconds', async () => {
+    await using testbed = await createTestbed();
+    await testbed.request(AuditDocument, {});
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+    expect((await testbed.request(AuditDocument, {})).errors).toBeUndefined();
+  });
+
   it('shares nothing with another testbed', async () => {
     await using one = await createTestbed();
     await using other = await createTestbed();
