@@ -29,8 +29,9 @@ export type IncomingRequest = {
 
 /**
  * Creates a function that starts the span of an operation: a child of the active span, or of the one that the request's
- * headers name. The process's propagator reads and writes headers; without one, W3C Trace Context. Attributes contain what the log contains and names of routes, never a value of
- * a client or a text of the service. Without an SDK nothing is recorded, and the request's trace headers are forwarded.
+ * headers name. The process's propagator reads and writes headers; without one, W3C Trace Context. Attributes contain
+ * what the log contains and names of routes, never a value of a client or a text of the service. Without an SDK nothing
+ * is recorded, and the request's trace headers are forwarded.
  */
 export function createTracing(
   tracer: Tracer,
