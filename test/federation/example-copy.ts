@@ -61,7 +61,7 @@ export async function startScript(folder: string, name: string) {
   const child = spawn('sh', ['-c', commandOf(name)], {
     cwd: folder,
     env: { PATH, PORT: '0' },
-    timeout: 20_000,
+    timeout: 120_000, // on a busy machine it starts in 20 s
     killSignal: 'SIGKILL',
   });
   const closed = once(child, 'close');

@@ -72,7 +72,8 @@ const dropConnection: Handler = (_, response) => {
   return undefined;
 };
 const noResponse: Handler = () => undefined;
-const shortTimeout: Overrides = { upstream: { timeoutMs: 100 } };
+// Long enough to send a request on a busy machine.
+const shortTimeout: Overrides = { upstream: { timeoutMs: 800 } };
 const redirect: ServiceResponse = { status: 302, headers: { location: 'http://127.0.0.1:9/' } };
 
 /** Codes that the router itself returns, and codes that no case below raises. */
