@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { isLoopback } from '../util/loopback.ts';
@@ -142,7 +143,7 @@ export const redisUrl = text('a redis or rediss URL without query or fragment', 
 
 /** The URL of a proxy. */
 export const proxyUrl = text(
-  'an http or https URL of a proxy, such as http://proxy.example.com:3128',
+  'an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address',
   isProxyUrl,
 );
 
@@ -160,10 +161,11 @@ function isBaseUrl(value: unknown): boolean {
   return url.username === '' && url.password === '' && !/[?#]/.test(url.href);
 }
 
-/** Rejects what undici does: a path, and a user or a password with wrong percent-encoding. */
+/** Rejects what undici does: a path, an address instead of a name for TLS, and wrong percent-encoding of a user or a password. */
 function isProxyUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return false;
+  if (url.protocol === 'https:' && isIP(url.hostname.replace(/[[\]]/g, '')) > 0) return false;
   try {
     decodeURIComponent(url.username + url.password);
   } catch {

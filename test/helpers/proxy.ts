@@ -77,7 +77,7 @@ export async function startProxy({ ports, refuse = () => undefined, tls }: Proxy
   await once(server, 'listening');
   const { port } = Object(server.address());
   return {
-    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    url: tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`,
     seen,
     /** Number of sockets that were ever opened. */
     connections: () => sockets.size,

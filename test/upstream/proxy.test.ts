@@ -238,16 +238,16 @@ describe('a service with https behind HTTPS_PROXY', () => {
 });
 
 describe('a proxy over TLS', () => {
-  const tls = { key: pem('service-key'), cert: pem('service'), ca: pem('ca') };
+  const tls = { key: pem('named-proxy-key'), cert: pem('named-proxy'), ca: pem('ca') };
 
   it('is not trusted because of UPSTREAM_CA_FILE, which is for the service', async () => {
     await using service = await startTlsService();
     await using proxy = await startProxy({ ports: { 'service.example:443': service.port }, tls });
-    const ca = pem('named-service') + pem('ca');
+    const ca = pem('named-service') + pem('named-proxy');
     await using gateway = through(proxy.url, { upstream: { tls: { ca } } });
     const result = await ask(gateway, AuditDocument, {}, { token: 't' });
     expect(codeOf(result)).toBe('UPSTREAM_UNAVAILABLE');
-    expect(JSON.parse(gateway.logged[0] ?? '').cause).toBe('SELF_SIGNED_CERT_IN_CHAIN');
+    expect(JSON.parse(gateway.logged[0] ?? '').cause).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
     expect([...proxy.seen, ...service.seen]).toEqual([]);
   });
 
@@ -256,7 +256,7 @@ describe('a proxy over TLS', () => {
     await using proxy = await startProxy({ ports: { 'service.example:443': service.port }, tls });
     await using process = startKeytrail([], {
       PORT: '0',
-      NODE_EXTRA_CA_CERTS: file('ca'),
+      NODE_EXTRA_CA_CERTS: file('named-proxy'),
       UPSTREAM_URL: URL_OF_SERVICE,
       UPSTREAM_CA_FILE: file('named-service'),
       UPSTREAM_CERT_FILE: file('client'),
