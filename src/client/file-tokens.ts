@@ -23,7 +23,7 @@ const MAX_LOCK_MS = 60_000;
  */
 export function fileTokens(
   path: string,
-  // biome-ignore lint/style/noRestrictedGlobals: a library has no main.ts; a program that has passes `onWarning`
+  // biome-ignore lint/style/noRestrictedGlobals: a library has no main.ts that could pass it in; `onWarning` replaces it
   { onWarning = (message) => process.emitWarning(message) }: FileTokensOptions = {},
 ): Required<TokenStore> {
   const lock = `${path}.lock`;

@@ -52,7 +52,8 @@ export type Session = {
    * Returns an access token. If a request failed with UNAUTHENTICATED, pass its token to get a new one. Concurrent calls
    * share one login, and there is none if the token was already renewed. In a page of a browser, a query without a
    * credential checks the connection before.
-   * @throws OperationError if the login failed or the gateway could not be reached, SessionLost if it is not known whether it did, and what `tokens` throws.
+   * @throws OperationError if the login failed, or if the gateway could not be reached. SessionLost if the outcome of the
+   * login is unknown. What `tokens` throws.
    */
   token(rejected?: string): Promise<string>;
 };
