@@ -86,7 +86,7 @@ export type AuditEventsSubscriptionVariables = Exact<{
 }>;
 
 
-export type AuditEventsSubscription = { auditEvents: { checkpoint: string, previous: string | null, missed: boolean, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { identifier: string | null, name: string | null, type: string | null } | null, target: { identifier: string | null, name: string | null, type: string | null } | null }> } | null };
+export type AuditEventsSubscription = { auditEvents: { checkpoint: string, previous: string | null, missed: boolean, hasMore: boolean, nodes: Array<{ id: string | null, occurredAt: string | null, action: string | null, outcome: AuditOutcome | null, ipAddress: string | null, userAgent: string | null, raw?: unknown, actor: { identifier: string | null, name: string | null, type: string | null } | null, target: { identifier: string | null, name: string | null, type: string | null } | null }> } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -191,6 +191,7 @@ export const AuditEventsDocument = new TypedDocumentString(`
     checkpoint
     previous
     missed
+    hasMore
   }
 }
     `) as unknown as TypedDocumentString<AuditEventsSubscription, AuditEventsSubscriptionVariables>;

@@ -28,6 +28,7 @@ type AuditEventBatch = {
   readonly checkpoint: string;
   readonly previous: string | null;
   readonly missed: boolean;
+  readonly hasMore: boolean;
 };
 
 /** Seconds between two polls. */
@@ -65,6 +66,10 @@ export function addAuditEvents(builder: Builder, openStream: OpenStream): void {
         description:
           'Whether events may have been missed: none of the known records was found any more. If it is true at every poll, a member of the records differs in each response: set `audit.identity` in the contract.',
       }),
+      hasMore: t.exposeBoolean('hasMore', {
+        description:
+          'Whether another payload follows at once. False once the stream has caught up with the trail.',
+      }),
     }),
   });
 
@@ -76,7 +81,7 @@ export function addAuditEvents(builder: Builder, openStream: OpenStream): void {
     t.field({
       type: Batch,
       nullable: true,
-      description: `New events of the audit trail, in order of arrival, each once. Polls GET /api/v1/audit. A record that arrives after at most 32 newer ones is delivered, too. The first payload comes at once with a checkpoint, and has events only after \`after\` or \`filter.since\`. Codes: ${UPSTREAM_CODES}.`,
+      description: `New events of the audit trail, in order of arrival, each once. Polls GET /api/v1/audit. A record that arrives after at most 32 newer ones is delivered, too. The first payload comes at once, and has events only after \`after\` or \`filter.since\`. Codes: ${UPSTREAM_CODES}.`,
       args: {
         after: t.arg.string({
           description:
@@ -132,16 +137,18 @@ function subscribe(
   const since = conditions.since ?? null;
   const isSinceForwarded = since !== null && forwarded.some(({ name }) => name === names?.since);
 
-  const toPayloads = (found: Poll): readonly AuditEventBatch[] => {
-    const isFirst = previous === null;
-    if (found.events.length === 0 && !found.missed && !isFirst) return [];
+  let isExpected = true; // the first payload, and the one that ends what `hasMore` has announced
+  const toPayloads = (found: Poll, isBehind: boolean): readonly AuditEventBatch[] => {
+    const isDue = previous === null || (isExpected && !isBehind);
+    if (found.events.length === 0 && !found.missed && !isDue) return [];
     const payloads: AuditEventBatch[] = [];
     let nodes: AuditEvent[] = [];
     let length = 0;
     const flush = (count: number) => {
       const encoded = encodeCheckpoint(found.checkpointAfter(count));
       const missed = found.missed && payloads.length === 0;
-      payloads.push({ nodes, checkpoint: encoded, previous, missed });
+      const hasMore = isBehind || count < found.events.length;
+      payloads.push({ nodes, checkpoint: encoded, previous, missed, hasMore });
       previous = encoded;
       nodes = [];
       length = 0;
@@ -155,6 +162,7 @@ function subscribe(
       length += own;
     }
     flush(found.events.length);
+    isExpected = isBehind;
     return payloads;
   };
   let idlePolls = 0;
@@ -176,7 +184,7 @@ function subscribe(
       checkpoint = found.checkpointAfter(found.events.length);
       idlePolls = found.isBehind && found.events.length === 0 ? idlePolls + 1 : 0;
       const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
-      return { payloads: toPayloads(found), isBehind };
+      return { payloads: toPayloads(found, isBehind), isBehind };
     },
   });
 }

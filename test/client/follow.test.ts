@@ -126,6 +126,7 @@ describe('a session that follows the trail', () => {
       checkpoint: expect.any(String),
       previous: null,
       missed: false,
+      hasMore: false,
     });
     testbed.addEvents(events('one', 'two'));
     expect(await readActions(batches, 2)).toEqual(['one', 'two']);

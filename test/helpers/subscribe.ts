@@ -7,6 +7,7 @@ export type Batch<Node> = {
   readonly checkpoint: string;
   readonly previous: string | null;
   readonly missed: boolean;
+  readonly hasMore: boolean;
 };
 
 /** A payload of a subscription. */
@@ -39,7 +40,7 @@ export type SubscribeOptions = {
 
 export const AUDIT_EVENTS = `subscription ($after: String, $filter: AuditFilter, $parameters: [UpstreamParameter!], $every: Int) {
   auditEvents(after: $after, filter: $filter, parameters: $parameters, every: $every) {
-    nodes { id } checkpoint previous missed
+    nodes { id } checkpoint previous missed hasMore
   }
 }`;
 

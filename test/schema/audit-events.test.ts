@@ -74,6 +74,31 @@ describe('a stream', () => {
     expect(ids(next)).toEqual(['r3', 'r4']);
   });
 
+  it('says at once that nothing followed a checkpoint', async () => {
+    await using live = await startLiveTrail();
+    live.list(2, 1);
+    await using begun = await subscribe(live.gateway);
+    const { checkpoint: after } = await begun.nextBatch();
+    await using stream = await subscribe(live.gateway, { after });
+    expect(await stream.nextBatch()).toMatchObject({
+      ...{ nodes: [], previous: after, missed: false, hasMore: false },
+    });
+  });
+
+  it('says with `hasMore` which payload is the last of those that follow at once', async () => {
+    await using live = await startLiveTrail();
+    live.list(1);
+    await using begun = await subscribe(live.gateway);
+    const { checkpoint: after } = await begun.nextBatch();
+    live.list(...range(2500, 1));
+    await using stream = await subscribe(live.gateway, { after });
+    const batches = [];
+    do batches.push(await stream.nextBatch());
+    while (batches.at(-1)?.hasMore);
+    expect(batches.flatMap(ids)).toHaveLength(2499);
+    expect(batches.length).toBeGreaterThan(1);
+  });
+
   it('begins at filter.since', async () => {
     await using live = await startLiveTrail();
     live.list(4, 3, 2, 1);
@@ -268,6 +293,31 @@ describe('a trail that begins with its oldest record', () => {
     });
     expect(ids(next)).toEqual(['r196', 'r197', 'r198']);
     expect(live.service.seen.map(({ url }) => queryOf(url)['page'])).toEqual(['7', '8', '9', '10']);
+  });
+
+  it('says with an empty payload that it has caught up with pages without events', async () => {
+    await using live = await startLiveTrail({ contract: { audit: PAGED } });
+    live.respond(
+      paged(
+        range(1, 5).map((number) => record(number)),
+        5,
+      ),
+    );
+    await using begun = await subscribe(live.gateway);
+    const { checkpoint: after } = await begun.nextBatch();
+    live.respond(
+      paged(
+        range(1, 60).map((number) => record(number)),
+        5,
+      ),
+    );
+    await using stream = await subscribe(live.gateway, { after, filter: { actions: ['none'] } });
+    const batches = [await stream.nextBatch()];
+    while (batches.at(-1)?.hasMore) batches.push(await stream.nextBatch());
+    expect(batches.map(({ nodes, hasMore }) => [nodes.length, hasMore])).toEqual([
+      [0, true],
+      [0, false],
+    ]);
   });
 
   it('catches up without a pause if more than ten pages are new', async () => {
