@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
 import { describeUnsupportedServer } from './api/node-version.ts';
+import { openOutput } from './cli/output.ts';
 import { replaceFile } from './cli/replace-file.ts';
 import { run } from './cli/run.ts';
 import { VERSION } from './util/version.ts';
@@ -24,7 +25,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const now = performance.now();
     if (!stopping.signal.aborted) stoppedAt = now;
     else if (now > stoppedAt + REPEAT_MS) process.exit(128 + constants.signals[signal]);
-    stopping.abort();
+    stopping.abort(constants.signals[signal]);
   });
 }
 process.on('uncaughtException', (bug: unknown) => {
@@ -43,7 +44,10 @@ const status = await run({
   arguments: process.argv.slice(2),
   environment: process.env,
   stdout: process.stdout,
+  openOutput: () => openOutput(process.stdout),
   stderr: process.stderr,
+  stdin: process.stdin,
+  fetch: globalThis.fetch,
   readFile: (path) => readFileSync(path, 'utf8'),
   replaceFile,
   version: VERSION,

@@ -4,16 +4,21 @@ import { readValues, type ValuesOf } from '../config/value-types.ts';
 import { findClosestName } from '../util/closest-name.ts';
 import {
   COMMAND_NAMES,
+  COMMANDS,
+  type Command,
   type CommandName,
   OPTION_NAMES,
   OPTIONS,
+  optionsOf,
   parametersOf,
 } from './commands.ts';
 
 /** A parsed command line: the values of {@link OPTIONS}, and the rest. */
 export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
-  /** Files with saved responses, for `learn`; a recording, for `check`. */
+  /** Files with saved responses, for `learn`; a recording, for `check`; IDs, for `delete-key`. */
   readonly from: readonly string[];
+  /** The words after the command. */
+  readonly operands: readonly string[];
   /** `serve` by default; undefined if there is no such command, which is also reported in `problems`. */
   readonly command: CommandName | undefined;
   /** What to print help about; undefined to print none. */
@@ -24,6 +29,9 @@ export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
   /** One sentence per problem. */
   readonly problems: readonly string[];
 };
+
+/** Options that may be given several times. */
+const REPEATABLE: ReadonlySet<string> = new Set(['--from', '--action']);
 
 const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
 
@@ -43,24 +51,31 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     const before = texts.get(name) ?? [];
     if (!valid.has(name)) problems.push(describeUnknownOption(name, command));
     else if (!text) problems.push(`${name} needs a value.`);
-    else if (before.length > 0 && name !== '--from')
+    else if (before.length > 0 && !REPEATABLE.has(name))
       problems.push(`${name} is given more than once.`);
     else texts.set(name, [...before, text]);
   }
 
   const textsOf = (names: readonly string[]): Environment =>
-    Object.fromEntries(names.map((name) => [name, texts.get(toCommandOption(name))?.[0]]));
+    Object.fromEntries(names.map((name) => [name, texts.get(toCommandOption(name))?.join()]));
   const given = { texts: textsOf(OPTION_NAMES), label: toCommandOption };
-  const values = readValues(OPTIONS, OPTION_NAMES, given, problems);
-  // The shell expands `--from *.json` to several words.
+  const own = command === undefined ? {} : optionsOf(command);
+  const table = { ...OPTIONS, ...own } as typeof OPTIONS; // what a command changes is narrower
+  const values = readValues(table, OPTION_NAMES, given, problems);
   const from = texts.get('--from') ?? [];
-  if (more.length > 0 && command !== 'learn')
+  const { operands }: Command = COMMANDS[command ?? 'serve'];
+  if (operands === undefined && more.length > 0)
     problems.push('Only one command can be given. Options begin with --.');
-  else if (more.length > 0 && from.length === 0)
+  else if (operands !== undefined && (more.length < operands.min || more.length > operands.max))
+    problems.push(operands.advice);
+  // The shell expands `--from *.json` to several words.
+  const isLearn = command === 'learn';
+  if (isLearn && more.length > 0 && from.length === 0)
     problems.push('Put --from before the files: learn --from FILE.');
   return {
     ...values,
-    from: [...from, ...more],
+    from: isLearn ? [...from, ...more] : from,
+    operands: more,
     command,
     help: isHelp || tokens.help ? topic : undefined,
     version,
@@ -74,7 +89,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
  * `=` comes before its value. Its text is undefined if the value is missing.
  */
 function tokenize(args: readonly string[]) {
-  const rest = [...args];
+  const end = args.indexOf('--'); // after it, a word that begins with - is no option
+  const rest = end < 0 ? [...args] : args.slice(0, end);
   const words: string[] = [];
   const options: { readonly name: string; readonly text: string | undefined }[] = [];
   let help = false;
@@ -84,15 +100,20 @@ function tokenize(args: readonly string[]) {
     if (name === '') words.push(arg);
     else if (name === '--help' || name === '-h') help = true;
     else if (name === '--version' || name === '-v') version = true;
-    else options.push({ name, text: value ?? takeValue(name, rest) });
+    else options.push({ name, text: value ?? takeValue(name, rest, words[0]) });
   }
+  if (end >= 0) words.push(...args.slice(end + 1));
   return { words, options, help, version };
 }
 
 /** Removes the value of an option from the arguments that follow it. */
-function takeValue(name: string, rest: string[]): string | undefined {
+function takeValue(name: string, rest: string[], command = 'serve'): string | undefined {
   const parameter = PARAMETERS.get(name);
   const needsValue = parameter !== undefined && parameter.impliedText === undefined;
+  const { operands }: Partial<Command> = Object(COMMANDS)[command] ?? {};
+  // The word may be an ID of a key: `delete-key --yes ID`.
+  if (parameter !== undefined && !needsValue && operands !== undefined)
+    return parameter.impliedText;
   const [next = '--'] = rest; // no value follows, as before another option
   // A word after an unknown option is most likely its value, unless it is a command.
   const isValue = needsValue ? !next.startsWith('--') : !/^-/.test(next) && !isCommandWord(next);

@@ -1,9 +1,23 @@
 import { SETTING_NAMES, SETTINGS, type SettingName, toCommandOption } from '../config/settings.ts';
-import { choice, filePath, flag, integer, type Parameter } from '../config/value-types.ts';
+import {
+  baseUrl,
+  choice,
+  filePath,
+  flag,
+  integer,
+  limit,
+  listOf,
+  type Parameter,
+  pointInTime,
+  text,
+} from '../config/value-types.ts';
+import { EVENT_FIELD_NAMES } from './event-fields.ts';
 
 /** What a command does and takes. */
 export type Command = {
   readonly summary: string;
+  /** The words that follow it. Default: none. */
+  readonly operands?: Operands;
   /** Its options that are not settings. */
   readonly options: readonly OptionName[];
   /** The settings that it reads, from options and from environment variables. */
@@ -11,11 +25,21 @@ export type Command = {
   /** Texts that replace the defaults of the settings. An empty one means no default. */
   readonly defaults?: Readonly<Partial<Record<SettingName, string>>>;
   /** What some of its options mean, if that differs from {@link OPTIONS}. */
-  readonly meanings?: Readonly<
-    Partial<Record<OptionName, Pick<Parameter, 'description' | 'defaultText'>>>
-  >;
+  readonly meanings?: Readonly<Partial<Record<OptionName, Partial<Parameter>>>>;
   /** Environment variables that are not settings, with what they hold. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Its exit statuses, apart from those that all commands have. */
+  readonly statuses?: Readonly<Record<string, string>>;
+};
+
+/** The words that follow a command. */
+export type Operands = {
+  /** As the help names them: `CLIENT_ID`, or `ID…` for several. */
+  readonly form: string;
+  readonly min: number;
+  readonly max: number;
+  /** What to do about a wrong number of them. It must not repeat them: they may hold a secret. */
+  readonly advice: string;
 };
 
 /** The options that are not settings, without the hyphens before them. */
@@ -63,8 +87,8 @@ export const OPTIONS = {
     description: 'saved response to a login; it is recorded without its tokens',
   },
   output: {
-    ...choice('table', 'json'),
-    default: 'table',
+    ...choice('table', 'json', 'ndjson', 'csv', 'ecs'),
+    defaultText: 'table',
     description: 'format of the comparison',
   },
   recording: {
@@ -78,7 +102,118 @@ export const OPTIONS = {
     defaultText: 'off',
     description: 'print it without federation, for code generators and other tools of clients',
   },
+  gateway: {
+    ...baseUrl,
+    form: 'the URL of a running gateway',
+    defaultText: 'a gateway to UPSTREAM_URL in this process, without a port',
+    description: 'gateway to send requests to',
+  },
+  session: {
+    ...filePath('session'),
+    defaultText: 'by client and URL, under XDG_STATE_HOME or ~/.local/state',
+    description: 'file with the tokens of a login; only its owner may read it',
+  },
+  since: {
+    ...pointInTime,
+    defaultText: 'no limit',
+    description: 'only events from then on: 24h, 7d, 2026-11-24, or an instant with its zone',
+  },
+  until: {
+    ...pointInTime,
+    defaultText: 'no limit',
+    description: 'only events before then',
+  },
+  actor: {
+    ...text('an identifier or a name'),
+    placeholder: 'NAME',
+    defaultText: 'everyone',
+    description: 'only events of this actor',
+  },
+  target: {
+    ...text('an identifier or a name'),
+    placeholder: 'NAME',
+    defaultText: 'everything',
+    description: 'only events with this target',
+  },
+  action: {
+    ...listOf(text('an action')),
+    placeholder: 'NAME',
+    defaultText: 'all',
+    description: 'only this action; may be given several times',
+  },
+  outcome: {
+    ...choice('success', 'failure'),
+    defaultText: 'both',
+    description: 'only events with this outcome',
+  },
+  limit: {
+    ...limit,
+    defaultText: '50; all with --since, --follow or --checkpoint',
+    description: 'number of events',
+  },
+  fields: {
+    ...listOf(choice(...EVENT_FIELD_NAMES)),
+    form: `a list of ${EVENT_FIELD_NAMES.join(', ')}`,
+    placeholder: 'NAME,…',
+    defaultText: 'those that fit the output',
+    description: `some of ${EVENT_FIELD_NAMES.join(', ')}`,
+  },
+  raw: {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'also the record as the service sent it',
+  },
+  follow: {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'go on with new events until it is stopped',
+  },
+  checkpoint: {
+    ...filePath('checkpoint'),
+    defaultText: 'none',
+    description: 'file that remembers what was written: the next run goes on from there',
+  },
+  explain: {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'print to stderr where each field was found, and why one is null',
+  },
+  local: {
+    ...flag,
+    default: false,
+    defaultText: 'UTC',
+    description: 'show times of the table in the zone of this machine',
+  },
+  yes: {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'do not ask; required without a terminal',
+  },
+  'dry-run': {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'delete nothing, and print what would be',
+  },
+  'unless-active-since': {
+    ...pointInTime,
+    defaultText: 'off',
+    description: 'skip keys that acted since then, and those of which that is not known',
+  },
+  'keep-going': {
+    ...flag,
+    default: false,
+    defaultText: 'off',
+    description: 'go on after an outcome that is unknown',
+  },
 } as const satisfies Readonly<Record<string, Parameter>>;
+
+/** Shells that `keytrail completion` has a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** An option that is not a setting. */
 export type OptionName = keyof typeof OPTIONS;
@@ -107,6 +242,21 @@ const LIVE_SERVICE = {
   },
 } as const satisfies Omit<Command, 'summary' | 'options'>;
 
+/** What a command needs to send operations to a gateway. */
+const CLIENT = {
+  settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+  defaults: LIVE_SERVICE.defaults,
+} as const;
+
+const WITH_TOKEN = {
+  ...CLIENT,
+  variables: {
+    KEYTRAIL_TOKEN: 'access token, instead of a session; there is no option for it',
+  },
+} as const;
+
+const REFUSED = { 3: 'the service or the gateway was not reached, or refused' } as const;
+
 /** Every command, by its name. */
 export const COMMANDS = {
   serve: {
@@ -126,6 +276,12 @@ export const COMMANDS = {
   },
   learn: {
     summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
+    operands: {
+      form: '[FILE…]',
+      min: 0,
+      max: Number.POSITIVE_INFINITY,
+      advice: '',
+    },
     options: ['from', 'headers', 'contract'],
     ...LIVE_SERVICE,
   },
@@ -136,12 +292,85 @@ export const COMMANDS = {
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   check: {
-    summary:
-      'compare how a live service and a recording are mapped; exit status 0 same, 1 drift, 2 wrong usage, 3 service not reached or refused',
+    summary: 'compare how a live service and a recording are mapped',
     options: ['from', 'output'],
-    meanings: { from: { description: 'recording to compare with', defaultText: 'required' } },
+    meanings: {
+      from: { description: 'recording to compare with', defaultText: 'required' },
+      output: choice('table', 'json'),
+    },
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+    statuses: { 1: 'drift', ...REFUSED },
+  },
+  login: {
+    summary: 'log in, and keep the tokens in a file',
+    operands: {
+      form: 'CLIENT_ID',
+      min: 1,
+      max: 1,
+      advice:
+        'login takes one client ID. It asks for the secret, or reads it from standard input: never from an argument.',
+    },
+    options: ['gateway', 'session'],
+    ...CLIENT,
+    statuses: { ...REFUSED, 4: 'it is not known whether the credential is used up' },
+  },
+  audit: {
+    summary: 'print, export or follow the audit trail',
+    options: [
+      ...(['since', 'until', 'actor', 'target', 'action', 'outcome', 'limit'] as const),
+      ...(['output', 'fields', 'raw', 'local', 'follow', 'checkpoint', 'explain'] as const),
+      ...(['gateway', 'session'] as const),
+    ],
+    meanings: {
+      output: {
+        ...choice('table', 'ndjson', 'csv', 'ecs'),
+        description: 'format of the events; ecs is the Elastic Common Schema',
+        defaultText: 'table on a terminal, otherwise ndjson',
+      },
+    },
+    ...WITH_TOKEN,
+    statuses: {
+      1: 'broken off: what was written is a part',
+      ...REFUSED,
+      4: 'a login has an unknown outcome',
+      5: 'events may have been missed',
+      130: 'stopped by Ctrl-C',
+    },
+  },
+  'delete-key': {
+    summary: 'delete API keys, one after the other, and print the outcome of each',
+    operands: {
+      form: 'ID…',
+      min: 0,
+      max: Number.POSITIVE_INFINITY,
+      advice: '',
+    },
+    options: [
+      ...(['from', 'yes', 'dry-run', 'unless-active-since', 'keep-going'] as const),
+      ...(['gateway', 'session'] as const),
+    ],
+    meanings: {
+      from: { ...filePath('text'), description: 'file with one ID per line', defaultText: 'none' },
+    },
+    ...WITH_TOKEN,
+    statuses: {
+      1: 'some were skipped or not tried',
+      ...REFUSED,
+      4: 'some may have been deleted',
+      130: 'stopped by Ctrl-C',
+    },
+  },
+  completion: {
+    summary: 'print a script that completes commands and options in a shell',
+    operands: {
+      form: SHELLS.join('|'),
+      min: 1,
+      max: 1,
+      advice: `completion takes one shell: ${SHELLS.join(', ')}.`,
+    },
+    options: [],
+    settings: [],
   },
   schema: {
     summary: 'print the GraphQL schema, as a federation subgraph or for clients',
@@ -156,11 +385,19 @@ export type CommandName = keyof typeof COMMANDS;
 /** The names of all commands. */
 export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]; // it has no other keys
 
+/** The options of a command that are not settings, with what they mean there. */
+export function optionsOf(command: CommandName): Readonly<Partial<Record<OptionName, Parameter>>> {
+  const { options, meanings = {} }: Command = COMMANDS[command];
+  return Object.fromEntries(options.map((name) => [name, { ...OPTIONS[name], ...meanings[name] }]));
+}
+
 /** The options of a command, by their names: its own, and those of its settings. */
 export function parametersOf(command: CommandName): ReadonlyMap<string, Parameter> {
-  const { options, settings }: Command = COMMANDS[command];
+  const { settings }: Command = COMMANDS[command];
   return new Map<string, Parameter>([
-    ...options.map((name) => [toCommandOption(name), OPTIONS[name]] as const),
+    ...Object.entries(optionsOf(command)).map(
+      ([name, option]) => [toCommandOption(name), option] as const,
+    ),
     ...settings.map((name) => [toCommandOption(name), SETTINGS[name]] as const),
   ]);
 }

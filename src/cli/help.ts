@@ -1,7 +1,7 @@
 import { SETTINGS, type SettingName, toCommandOption } from '../config/settings.ts';
 import type { Parameter } from '../config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
-import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, OPTIONS } from './commands.ts';
+import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, optionsOf } from './commands.ts';
 
 /** Names with the paragraphs that describe them, under a heading. */
 type Section = readonly [heading: string, rows: readonly Row[]];
@@ -39,17 +39,36 @@ Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is in
 }
 
 function formatCommand(command: CommandName): string {
-  const { summary, options, settings, ...more }: Command = COMMANDS[command];
-  const { defaults = {}, variables = {}, meanings = {} } = more;
-  const own = options.map((name) =>
-    toRow(toCommandOption(name), { ...OPTIONS[name], ...meanings[name] }),
+  const { summary, settings, operands, ...more }: Command = COMMANDS[command];
+  const { variables = {}, statuses = {} } = more;
+  const isServer = settings.some((name) => name === 'PORT');
+  const own = Object.entries(optionsOf(command)).map(([name, option]) =>
+    (isServer ? toRow : toShortRow)(toCommandOption(name), option),
   );
-  const [first] = settings;
-  const groups = Object.groupBy(settings, (name) => SETTINGS[name].group);
+  const exits = { 0: 'done', ...statuses, 2: 'an option or a setting is invalid' };
   const sections: readonly Section[] = [
     ['Options', [...own, ['-h, --help', 'print this help']]],
     ...Object.entries(variables).map((row): Section => ['Environment', [row]]),
-    ...(first === undefined ? [] : [describeSettings(first)]),
+    ...(isServer ? describeSettings(command) : listSettings(settings)),
+    ...(isServer ? [] : [['Exit status', Object.entries(exits)] as const]),
+  ];
+  const title = wrap(`keytrail ${command}: ${summary}`, '  ').join('\n');
+  return `${title}
+
+Usage: keytrail ${[command, operands?.form, '[options]'].filter(Boolean).join(' ')}
+
+${formatSections(sections)}`;
+}
+
+/** Every setting with its form and default, under its group. */
+function describeSettings(command: CommandName): readonly Section[] {
+  const { settings, defaults = {} }: Command = COMMANDS[command];
+  const groups = Object.groupBy(settings, (name) => SETTINGS[name].group);
+  return [
+    [
+      `Settings, as options or environment variables (${namesOf(settings[0])}; the option wins)`,
+      [],
+    ],
     ...Object.entries(groups).map(
       ([group, names = []]): Section => [
         group,
@@ -57,17 +76,24 @@ function formatCommand(command: CommandName): string {
       ],
     ),
   ];
-  const title = wrap(`keytrail ${command}: ${summary}`, '  ').join('\n');
-  return `${title}
-
-Usage: keytrail ${command} [options]
-
-${formatSections(sections)}`;
 }
 
-function describeSettings(example: SettingName): Section {
-  const names = `${toCommandOption(example)} or ${example}`;
-  return [`Settings, as options or environment variables (${names}; the option wins)`, []];
+/** The names alone: `keytrail serve --help` describes them. */
+function listSettings(settings: readonly SettingName[]): readonly Section[] {
+  if (settings.length === 0) return [];
+  const title = `Settings, as environment variables or options (${namesOf(settings[0])}), see keytrail serve --help`;
+  return [[title, [['', settings.join(', ')]]]];
+}
+
+const namesOf = (name: SettingName = 'UPSTREAM_URL') => `${toCommandOption(name)} or ${name}`;
+
+/** An option in a line or two. */
+function toShortRow(name: string, option: Parameter): Row {
+  const { description, placeholder, impliedText, defaultText, default: byDefault } = option;
+  const value = impliedText === undefined && placeholder ? ` ${placeholder}` : '';
+  const text = defaultText ?? String(byDefault);
+  const isOff = byDefault === false && (text === 'off' || text === 'false');
+  return [`${name}${value}`, isOff ? description : `${description} (default: ${text})`];
 }
 
 function toRow(name: string, parameter: Parameter, commandDefault?: string): Row {
@@ -77,13 +103,16 @@ function toRow(name: string, parameter: Parameter, commandDefault?: string): Row
   return [name, description, `${form}${implied} (default: ${text || 'none'})`];
 }
 
+/** Columns of the names. A longer one moves its description to the right. */
+const MAX_NAME = 32;
+
 /** The descriptions of all sections start in the same column. */
 function formatSections(sections: readonly Section[]): string {
   const names = sections.flatMap(([, rows]) => rows.map(([name]) => name.length));
-  const width = Math.max(...names);
+  const width = Math.min(Math.max(...names), MAX_NAME);
   const indent = ' '.repeat(width + 4);
   const formatRow = ([name, first = '', ...more]: Row) => [
-    ...wrap(`  ${name.padEnd(width)}  ${first}`, indent),
+    ...(name === '' ? wrap(`  ${first}`, '  ') : wrap(`  ${name.padEnd(width)}  ${first}`, indent)),
     ...more.flatMap((paragraph) => wrap(`${indent}${paragraph}`, indent)),
   ];
   return sections

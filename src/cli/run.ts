@@ -5,12 +5,12 @@ import { GatewayError } from '../errors.ts';
 import { type CommandLine, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatHelp } from './help.ts';
-import type { Runtime } from './runtime.ts';
+import { type Runtime, untilStopped } from './runtime.ts';
 
 /**
  * Runs the command of the command line.
- * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid; of `check`: 1 drift;
- * of `check` and `record`: 3 the service was not reached or refused.
+ * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid; others as
+ * {@link COMMANDS} has them.
  */
 export async function run(runtime: Runtime): Promise<number> {
   const commandLine = parseCommandLine(runtime.arguments);
@@ -34,6 +34,13 @@ export async function run(runtime: Runtime): Promise<number> {
         return await (await import('./record.ts')).record(runtime, commandLine);
       case 'check':
         return await (await import('./check.ts')).check(runtime, commandLine);
+      case 'login':
+        await (await import('./login.ts')).login(runtime, commandLine);
+        return 0;
+      case 'audit': {
+        const { audit } = await import('./audit.ts');
+        return await Promise.race([audit(runtime, commandLine), whenStopped(runtime)]);
+      }
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');
@@ -46,13 +53,26 @@ export async function run(runtime: Runtime): Promise<number> {
         throw new ConfigError(problems);
     }
   } catch (error) {
+    if (runtime.stopping.aborted && command === 'audit') return whenStopped(runtime);
     return reportFailure(runtime, commandLine, error);
   }
 }
 
-function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unknown): number {
+/** Resolves to the exit status once the process should shut down. What was being read need not end. */
+async function whenStopped(runtime: Runtime): Promise<number> {
+  await untilStopped(runtime);
+  runtime.exit();
+  return 128 + Number(runtime.stopping.reason);
+}
+
+async function reportFailure(
+  runtime: Runtime,
+  commandLine: CommandLine,
+  error: unknown,
+): Promise<number> {
   const { command } = commandLine;
-  const isOneOff = command === 'learn' || command === 'record' || command === 'check';
+  const { stderr } = runtime;
+  const isOneOff = command !== undefined && command !== 'serve' && command !== 'sandbox';
   if (error instanceof ConfigError) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
     const keytrail = command === undefined ? 'keytrail' : `keytrail ${command}`;
@@ -64,6 +84,11 @@ function reportFailure({ stderr }: Runtime, commandLine: CommandLine, error: unk
     const subject = isOneOff ? `keytrail ${command}` : 'keytrail';
     stderr.write(`${subject}: ${error.extensions.code}: ${error.message}\n`);
     return command === 'record' || command === 'check' ? 3 : 1;
+  }
+  if (command === 'login' || command === 'audit' || command === 'delete-key') {
+    const { reportClientFailure } = await import('./report-client-failure.ts');
+    const status = reportClientFailure(runtime, command, error);
+    if (status !== undefined) return status;
   }
   const problem = describeStartFailure(error, commandLine);
   if (problem === undefined) throw error;

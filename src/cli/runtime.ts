@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import type { Tracer } from '@opentelemetry/api';
+import type { Fetch } from '../client/request.ts';
 import type { Environment } from '../config/load.ts';
+import type { Output } from './output.ts';
+import type { Input } from './prompt.ts';
 
 /** What a command uses of the process and the system. Tests pass their own. */
 export type Runtime = {
@@ -16,8 +19,14 @@ export type Runtime = {
     /** Whether a terminal has colours, as its type and NO_COLOR in the environment say. */
     hasColors?(environment: Environment): boolean;
   };
+  /** Opens stdout for events. */
+  readonly openOutput: () => Output;
   /** Output for people: the banner and error messages. */
-  readonly stderr: { write(text: string): unknown };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Secrets and answers. */
+  readonly stdin: Input;
+  /** Requests to a running gateway. */
+  readonly fetch: Fetch;
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
@@ -38,7 +47,7 @@ export type Runtime = {
   readonly loadSdk: () => Promise<Pick<typeof import('@opentelemetry/sdk-node'), 'NodeSDK'>>;
   /** Returns what creates spans. They are recorded only if the process has an SDK by then. */
   readonly getTracer: () => Tracer;
-  /** Aborted when the process should shut down. */
+  /** Aborted when the process should shut down, with the number of the signal as reason. */
   readonly stopping: AbortSignal;
   /** Lets the process exit a second after the command has ended, although something that does not respond keeps it alive. */
   readonly exit: () => void;

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
+import { type Instant, parseTime } from '../mapping/time.ts';
 import { isLoopback } from '../util/loopback.ts';
 
 /** A type of setting: how its value is checked, and how the text of a variable becomes a value. */
@@ -9,6 +10,8 @@ export type ValueType<Value = unknown> = {
   readonly value: z.ZodType<Value>;
   /** What the text must be. Completes "<variable or option> must be …". */
   readonly form: string;
+  /** What stands for the value of an option in the help, such as `FILE`. Default: nothing. */
+  readonly placeholder?: string;
   /** Converts the text; undefined if it cannot. Default: the text is the value. */
   readonly fromText?: (text: string) => unknown;
   /** Whether a problem may quote the text. Omitted if the text may hold a secret. */
@@ -76,6 +79,7 @@ export function integer(from: number, to: number, unit = ''): ValueType<number> 
   return {
     value: z.int(error).min(from, error).max(to, error),
     form,
+    placeholder: 'N',
     fromText: (given) => (/^\d{1,15}$/.test(given) ? Number(given) : undefined),
     isQuotable: true,
   };
@@ -89,13 +93,14 @@ export function text(form: string, isValid = (_: string) => true): ValueType<str
 
 /** The path of a file. */
 export function filePath(kind: string): ValueType<string> {
-  return { ...text(`the path of a ${kind} file`), isQuotable: true };
+  return { ...text(`the path of a ${kind} file`), placeholder: 'FILE', isQuotable: true };
 }
 
 /** One of these names. */
 export function choice<const Name extends string>(...names: readonly Name[]): ValueType<Name> {
   const form = `one of ${names.join(', ')}`;
-  return { value: z.enum(names, `must be ${form}`), form, isQuotable: true };
+  const placeholder = names.join('|');
+  return { value: z.enum(names, `must be ${form}`), form, placeholder, isQuotable: true };
 }
 
 /** `on`, `true`, `off` or `false`, in any case, as a boolean; undefined for any other text. */
@@ -113,12 +118,57 @@ export const flag: ValueType<boolean> = {
   impliedText: 'on',
 };
 
+/** Values of one type; as a text, separated by commas. */
+export function listOf<Value>({ value, form, ...type }: ValueType<Value>): ValueType<Value[]> {
+  return {
+    ...{ ...type, value: z.array(value), form: `${form}, or several, separated by commas` },
+    fromText: (given) => given.split(',').map((part) => part.trim()),
+  };
+}
+
+/** A number of items, or `all`, which is infinite. */
+export const limit: ValueType<number> = {
+  value: z.number().min(1),
+  form: 'a whole number, 1 or more, or all',
+  placeholder: 'N|all',
+  fromText: (given) =>
+    given === 'all'
+      ? Number.POSITIVE_INFINITY
+      : /^\d{1,15}$/.test(given)
+        ? Number(given)
+        : undefined,
+  isQuotable: true,
+};
+
+/** An instant, or the milliseconds since then. */
+export type PointInTime = { readonly instant: Instant } | { readonly agoMs: number };
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ...{ s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
+};
+
+/** A point in time; as a text, an instant, a date, which begins in UTC, or a duration before now. */
+export const pointInTime: ValueType<PointInTime> = {
+  value: z.custom<PointInTime>((given) => typeof given === 'object'),
+  form: 'a time: 24h, 7d, 2026-11-24, or 2026-11-24T09:30:00Z with its zone',
+  placeholder: 'TIME',
+  fromText: (given) => {
+    const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(given) ?? [];
+    if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) };
+    const isDate = /^\d{4}-\d\d-\d\d$/.test(given);
+    const instant = parseTime(isDate ? `${given}T00:00:00Z` : given, 'iso8601');
+    return instant === null ? undefined : { instant };
+  },
+  isQuotable: true,
+};
+
 const BASE_URL = 'an http or https URL without user, password, query or fragment';
 
 /** A URL to which paths can be appended. */
 export const baseUrl: ValueType<URL> = {
   value: z.custom<string | URL>(isBaseUrl, `must be ${BASE_URL}`).transform((url) => new URL(url)),
   form: BASE_URL,
+  placeholder: 'URL',
 };
 
 const EXAMPLE = 'such as https://app.example.com';

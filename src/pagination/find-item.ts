@@ -106,7 +106,7 @@ const NO_ID = digest('', DIGEST_LENGTH);
  * services that keep them in hash maps return another one in each response. The text is as long as the record's JSON, or
  * 4 characters longer per array. Text and digest of 1,000 records take 2.8 ms; with JSON.stringify alone, 1.5 ms.
  */
-export function identityText({ identity, raw }: ListItem): string {
+export function identityText({ identity, raw }: Pick<ListItem, 'raw'> & Partial<ListItem>): string {
   return JSON.stringify(sortMembers(identity ?? raw));
 }
 

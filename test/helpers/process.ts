@@ -2,7 +2,9 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
 import { replaceFile } from '../../src/cli/replace-file.ts';
@@ -70,6 +72,7 @@ export function startWithNpm(environment: Readonly<Record<string, string>>): Key
 export function keytrailInProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  stdin = '',
 ): RunningCommand {
   const stopping = new AbortController();
   const output = watchOutput();
@@ -77,7 +80,18 @@ export function keytrailInProcess(
     arguments: args,
     environment,
     stdout: { write: (text) => output.add('stdout', text) },
-    stderr: { write: (text) => output.add('stderr', text) },
+    openOutput: () => ({
+      write: async (text) => output.add('stdout', text),
+      ...{ isTerminal: false, columns: 100, hasColors: false, before: 'nothing' },
+    }),
+    stderr: new Writable({
+      write: (text, _, done) => {
+        output.add('stderr', String(text));
+        done();
+      },
+    }),
+    stdin: Readable.from([stdin]),
+    fetch: globalThis.fetch,
     readFile: (path) => readFileSync(path, 'utf8'),
     replaceFile,
     version: '0.0.0',
@@ -94,7 +108,7 @@ export function keytrailInProcess(
   return {
     ...output.watch(status),
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
+      stopping.abort(constants.signals.SIGINT);
       await status;
     },
   };

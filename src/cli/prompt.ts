@@ -1,0 +1,40 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+/** The standard input of the process. */
+export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+
+/** A prompt was left by Ctrl-C, Ctrl-D, or the end of the input. */
+export class PromptClosed extends Error {
+  override readonly name = 'PromptClosed';
+}
+
+/** Reads a secret: from a prompt that echoes nothing, or else all of standard input, without the line break at its end. */
+export async function readSecret(stdin: Input, stderr: NodeJS.WritableStream): Promise<string> {
+  if (stdin.isTTY !== true) return (await text(stdin)).replace(/\r?\n$/, '');
+  stderr.write('Client secret (not shown): ');
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  try {
+    return await readAnswer(stdin, silent, '');
+  } finally {
+    stderr.write('\n');
+  }
+}
+
+/** Asks a question at the terminal. */
+export const ask = (stdin: Input, stderr: NodeJS.WritableStream, question: string) =>
+  readAnswer(stdin, stderr, question);
+
+/** @throws PromptClosed if there is no answer. */
+function readAnswer(input: Input, output: NodeJS.WritableStream, question: string) {
+  return new Promise<string>((resolve, reject) => {
+    const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+    lines.on('close', () => reject(new PromptClosed('There is no answer.')));
+    lines.on('SIGINT', () => lines.close());
+    lines.question(question, (answer) => {
+      resolve(answer);
+      lines.close();
+    });
+  });
+}

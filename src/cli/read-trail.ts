@@ -1,0 +1,81 @@
+import { OperationError } from '../client/errors.ts';
+import type { Explanation } from '../client/explanation.ts';
+import { AuditDocument, type AuditFilter } from '../client/operations.generated.ts';
+import type { AuditEvent } from './event-fields.ts';
+import type { OpenSession } from './open-session.ts';
+
+/** A page of the trail, in the trail's order. */
+export type TrailPage = {
+  readonly events: readonly AuditEvent[];
+  /** Where the next page begins. */
+  readonly cursor: string | null;
+  /** Where this page began. */
+  readonly after: string | null;
+  readonly explanation: Explanation | undefined;
+};
+
+/** What to read of the trail. */
+export type TrailOptions = {
+  readonly filter: AuditFilter;
+  /** The cursor to begin after. Null: at the start. */
+  readonly after: string | null;
+  /** Events to read at most. */
+  readonly limit: number;
+  readonly withRaw: boolean;
+};
+
+/** Events of a page. With 20 values each they are within the 50,000 values that a response may have. */
+const PAGE = 1000;
+
+/** A record is taken for old once this number in a row is: others may arrive late, see `auditEvents`. */
+export const MAX_LATE = 33;
+
+/**
+ * Reads the trail page by page, until its end, or until only events before `filter.since` follow.
+ * @throws OperationError if a page fails.
+ */
+export async function* readTrail(
+  session: OpenSession,
+  { filter, after: start, limit, withRaw }: TrailOptions,
+): AsyncGenerator<TrailPage> {
+  let after = start;
+  let size = PAGE;
+  let left = limit;
+  while (left > 0) {
+    const first = Math.min(size, left);
+    const { data, errors, extensions } = await session.request(AuditDocument, {
+      ...{ first, after, filter, withRaw },
+    });
+    const [error] = errors ?? [];
+    if (error?.extensions?.code === 'OPERATION_TOO_COMPLEX' && size > 1) {
+      size = Math.ceil(size / 4);
+      continue;
+    }
+    if (!data?.audit || error)
+      throw new OperationError(error ?? { message: 'The response has no data.' });
+    const { nodes, pageInfo } = data.audit;
+    const cursor = pageInfo.endCursor ?? after;
+    left -= nodes.length;
+    yield { events: nodes, cursor, after, explanation: extensions?.explain };
+    if (!pageInfo.hasNextPage) return;
+    if (filter.since != null && nodes.length < first) {
+      const since = filter.since;
+      if (await isPast(session, cursor, since)) return;
+    }
+    after = cursor;
+  }
+}
+
+/** Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. */
+async function isPast(session: OpenSession, after: string | null, since: string): Promise<boolean> {
+  const read = async (variables: { readonly first: number; readonly after?: string | null }) => {
+    const { data } = await session.request(AuditDocument, variables);
+    return (data?.audit?.nodes ?? []).map(({ occurredAt }) => occurredAt);
+  };
+  const [newest] = await read({ first: 1 });
+  const next = await read({ first: MAX_LATE, after });
+  const isOld = (time: string | null) => time !== null && time < since;
+  const last = next.at(-1) ?? null;
+  if (newest == null || last === null || newest <= last) return false;
+  return next.length === MAX_LATE && next.every(isOld);
+}

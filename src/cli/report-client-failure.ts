@@ -1,0 +1,54 @@
+import { OperationError, SessionLost } from '../client/errors.ts';
+import { escapeUnprintable } from '../util/escape-unprintable.ts';
+import { wrap } from '../util/wrap.ts';
+import { BrokenOff } from './audit.ts';
+import type { ClientCommand } from './open-gateway.ts';
+import { PromptClosed } from './prompt.ts';
+import type { Runtime } from './runtime.ts';
+
+/**
+ * Reports an expected failure of a command that sends operations to a gateway.
+ * @returns its exit status; undefined for a bug.
+ */
+export function reportClientFailure(
+  { stderr }: Runtime,
+  command: ClientCommand,
+  error: unknown,
+): number | undefined {
+  if (error instanceof PromptClosed) return 130;
+  const { code, syscall } = Object(error);
+  if (code === 'EPIPE') return 0; // the reader needs no more, as `head` does
+  const report = (message: string) => {
+    const lines = wrap(`keytrail ${command}: ${escapeUnprintable(message)}`, '  ');
+    stderr.write(`${lines.join('\n')}\n`);
+  };
+  if (syscall === 'write' || code === 'ENOSPC') {
+    report(`The output could not be written (${code}): what was written is a part.`);
+    return 1;
+  }
+  if (error instanceof BrokenOff) {
+    const status = reportClientFailure({ stderr } as Runtime, command, error.cause);
+    if (status !== undefined) report(error.message);
+    return status === undefined ? undefined : status === 4 ? 4 : 1;
+  }
+  const failure = describe(error);
+  if (failure === undefined) return undefined;
+  report(failure);
+  const isUnknown =
+    error instanceof SessionLost ||
+    (error instanceof OperationError && error.extensions.code === 'OUTCOME_UNKNOWN');
+  return isUnknown ? 4 : 3;
+}
+
+/** The message of an expected failure, with its code. */
+export function describe(error: unknown): string | undefined {
+  if (error instanceof SessionLost) return error.message;
+  if (error instanceof OperationError)
+    return [error.extensions.code, error.message].filter(Boolean).join(': ');
+  const { cause, message, name } = Object(error);
+  const { code, status } = Object(cause);
+  if (typeof status === 'number') return message; // the response is not GraphQL
+  if (name === 'TypeError' && typeof code === 'string')
+    return `The gateway could not be reached (${code}): check --gateway.`;
+  return undefined;
+}
