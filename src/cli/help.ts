@@ -32,6 +32,7 @@ Examples
   keytrail
   keytrail --upstream-url https://service.example.com
   keytrail learn --from response.json > contract.json
+  keytrail audit --since 24h --outcome failure
 
 keytrail serve --help lists every setting.
 Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
@@ -81,7 +82,7 @@ function describeSettings(command: CommandName): readonly Section[] {
 /** The names alone: `keytrail serve --help` describes them. */
 function listSettings(settings: readonly SettingName[]): readonly Section[] {
   if (settings.length === 0) return [];
-  const title = `Settings, as environment variables or options (${namesOf(settings[0])}), see keytrail serve --help`;
+  const title = `Settings, as variables or options (${namesOf(settings[0])}): see keytrail serve --help`;
   return [[title, [['', settings.join(', ')]]]];
 }
 

@@ -41,6 +41,9 @@ export async function run(runtime: Runtime): Promise<number> {
         const { audit } = await import('./audit.ts');
         return await Promise.race([audit(runtime, commandLine), whenStopped(runtime)]);
       }
+      case 'completion':
+        (await import('./completion.ts')).completion(runtime, commandLine);
+        return 0;
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');

@@ -28,9 +28,9 @@ const milliseconds = (from: number) => integer(from, 600_000, ' of milliseconds'
 const port = { ...integer(0, 65_535), form: 'a port number, 0 to 65535 (0 picks a free one)' };
 const pemFile = filePath('PEM');
 /** Not quotable: the variable may hold the key instead of its path. */
-const keyFile = text(pemFile.form);
+const keyFile = { ...text(pemFile.form), placeholder: 'FILE' } as const;
 /** Nor is this: the variable may hold a header. */
-const headersFile = text(filePath('text').form);
+const headersFile = { ...text(filePath('text').form), placeholder: 'FILE' } as const;
 const isHost = (host: string) => /^[\w.:-]+$/.test(host);
 const hostName = { ...text('a host name or an IP address', isHost), isQuotable: true } as const;
 const developmentFlag = {
