@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { stringify } from 'csv-stringify/sync';
-import stringWidth from 'string-width';
+import measure from 'fast-string-truncated-width';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { type KeyedEvent, readField } from './event-fields.ts';
 import type { Output } from './output.ts';
@@ -152,13 +152,11 @@ function createTable(fields: readonly string[], isLocal: boolean, terminal: Outp
 }
 
 /** Escapes a text, and cuts or pads it to a number of columns. */
-function toCell(text: string, width: number): string {
-  let shown = escapeUnprintable(text.slice(0, 4 * width).toWellFormed());
-  if (stringWidth(shown) > width || text.length > 4 * width) {
-    while (stringWidth(shown) > width - 1) shown = shown.slice(0, -1).toWellFormed();
-    shown = `${shown}…`;
-  }
-  return shown + ' '.repeat(Math.max(0, width - stringWidth(shown)));
+function toCell(text: string, limit: number): string {
+  const escaped = escapeUnprintable(text.slice(0, 4 * limit).toWellFormed());
+  const { index, width, ellipsed } = measure(escaped, { limit, ellipsis: '…' });
+  const shown = ellipsed ? `${escaped.slice(0, index)}…` : escaped;
+  return shown + ' '.repeat(Math.max(0, limit - width - (ellipsed ? 1 : 0)));
 }
 
 /** `2026-11-24 06:20:33Z`, or with the offset of this machine's zone. */
