@@ -41,6 +41,8 @@ export async function run(runtime: Runtime): Promise<number> {
         const { audit } = await import('./audit.ts');
         return await Promise.race([audit(runtime, commandLine), whenStopped(runtime)]);
       }
+      case 'delete-key':
+        return await (await import('./delete-key.ts')).deleteKey(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');
