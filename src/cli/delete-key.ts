@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { OperationError } from '../client/errors.ts';
 import { wasNotDone } from '../client/login-failure.ts';
 import { DeleteApiKeyDocument } from '../client/operations.generated.ts';
@@ -84,6 +85,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
   };
   let { write } = runtime.openOutput();
   for (const id of ids) {
+    await setImmediate(); // a signal that has arrived is seen before the next deletion
     const [outcome, reason] = await decide(id);
     status = Math.max(status, STATUS.get(outcome) ?? 3);
     isStopped ||= !OF_ONE_KEY.has(outcome) && !(keepsGoing && outcome === 'OUTCOME_UNKNOWN');
