@@ -40,10 +40,16 @@ export function startKeytrail(
   return watchProcess(spawn(process.execPath, [script, ...args], { cwd: ROOT, env }));
 }
 
-/** Starts the command in a pseudo terminal of 100 columns, which receives both of its streams: they are `stdout`. */
-export function startInTerminal(environment: Readonly<Record<string, string>>): KeytrailProcess {
+/**
+ * Starts the command in a pseudo terminal of 100 columns, which receives both of its streams: they are `stdout`. The
+ * arguments are words of a shell.
+ */
+export function startInTerminal(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): KeytrailProcess {
   const env = { ...COMPILE_CACHE, TERM: 'xterm', ...environment };
-  const command = `stty cols 100; exec '${process.execPath}' src/main.ts`;
+  const command = `stty cols 100; exec '${process.execPath}' src/main.ts ${args.join(' ')}`;
   // `script` is of util-linux, which every Linux distribution has.
   return watchProcess(spawn('script', ['-qec', command, '/dev/null'], { cwd: ROOT, env }));
 }
