@@ -144,7 +144,8 @@ function createPrinter(
   const keys = createEventKeys(before);
   const digestOf = memoizeByObject(keys.digestOf);
   const isExport = commandLine.follow || commandLine.checkpoint !== undefined;
-  const needsRaw = name !== 'table' || withRaw || isExport;
+  const showsRaw = withRaw || fields?.some((field) => field === 'key' || field === 'raw') === true;
+  const needsRaw = name !== 'table' || showsRaw || isExport;
   const showsProgress = stderr.isTTY === true && !output.isTerminal;
   const unread = new Map<string, number>();
   let count = 0;
@@ -176,6 +177,7 @@ function createPrinter(
     end: () => {
       if (showsProgress && count > 0) stderr.write('\n');
       if (stderr.isTTY !== true) return;
+      if (count === 0 && output.isTerminal) stderr.write('No events.\n');
       for (const [field, number] of unread)
         stderr.write(
           `${number} of ${count} events have no readable ${field}: keytrail audit --explain says why.\n`,
