@@ -1,4 +1,5 @@
 import { OperationError, SessionLost } from '../client/errors.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { wrap } from '../util/wrap.ts';
 import { BrokenOff } from './audit.ts';
@@ -45,6 +46,7 @@ export function describe(error: unknown): string | undefined {
   if (error instanceof SessionLost) return error.message;
   if (error instanceof OperationError)
     return [error.extensions.code, error.message].filter(Boolean).join(': ');
+  if (error instanceof ConfigError) return error.problems.join(' ');
   const { cause, message, name } = Object(error);
   const { code, status } = Object(cause);
   if (typeof status === 'number') return message; // the response is not GraphQL

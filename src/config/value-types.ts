@@ -128,7 +128,7 @@ export function listOf<Value>({ value, form, ...type }: ValueType<Value>): Value
 
 /** A number of items, or `all`, which is infinite. */
 export const limit: ValueType<number> = {
-  value: z.number().min(1),
+  value: z.custom<number>((given) => typeof given === 'number' && given >= 1),
   form: 'a whole number, 1 or more, or all',
   placeholder: 'N|all',
   fromText: (given) =>

@@ -1,0 +1,406 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/api/create-sandbox.ts';
+import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { type Order, startPagedTrail, trailEvent } from '../helpers/paged-trail.ts';
+import { COMPILE_CACHE, keytrailInProcess } from '../helpers/process.ts';
+import { startService } from '../helpers/service.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const TOKEN = 'canary-access-token';
+const [, { clientId, secret }] = DEMO_CLIENTS;
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'keytrail-audit-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+let files = 0;
+const newPath = (name = 'file') => {
+  files += 1;
+  return join(folder, `${name}-${files}`);
+};
+
+/** Runs a command to its end. */
+async function runCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  stdin = '',
+) {
+  await using command = keytrailInProcess(args, environment, stdin);
+  const status = await command.status;
+  return { status, ...command.output };
+}
+
+/** Runs `audit` with a token. */
+const readWith = (url: string, ...args: readonly string[]) =>
+  runCommand(['audit', ...args], { UPSTREAM_URL: url, KEYTRAIL_TOKEN: TOKEN });
+
+const eventsOf = (stdout: string): readonly { readonly id: string; readonly key: string }[] =>
+  stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const idsOf = (stdout: string) => eventsOf(stdout).map(({ id }) => id);
+
+describe('keytrail audit', () => {
+  it('prints 50 events, page by page as many as --limit says, and all with --limit all', async () => {
+    await using trail = await startPagedTrail('newest-first', 2100);
+    const lengths = [];
+    for (const args of [[], ['--limit', '1500'], ['--limit', 'all']])
+      lengths.push(idsOf((await readWith(trail.url, ...args)).stdout).length);
+    expect(lengths).toEqual([50, 1500, 2100]);
+  });
+
+  it.each<Order>(['newest-first', 'oldest-first'])(
+    'prints all events since an instant, and stops there if the trail is %s',
+    async (order) => {
+      await using trail = await startPagedTrail(order, 4000);
+      const since = trailEvent(3901).at;
+      const { status, stdout } = await readWith(trail.url, '--since', since);
+      expect(status).toBe(0);
+      expect(new Set(idsOf(stdout))).toEqual(new Set(trail.ids().slice(3900)));
+      expect(trail.seen.length).toBeLessThan(order === 'newest-first' ? 20 : 60);
+    },
+  );
+
+  it('sends its filters to the graph', async () => {
+    await using trail = await startPagedTrail('newest-first', 300);
+    const args = ['--actor', 'user-7', '--outcome', 'success', '--action', 'key.rotate,key.x'];
+    const { stdout } = await readWith(trail.url, ...args, '--target', 'key-1');
+    const expected = trail.ids().filter((id) => {
+      const number = Number(id.slice(1));
+      return number % 50 === 7 && number % 7 === 1;
+    });
+    expect(new Set(idsOf(stdout))).toEqual(new Set(expected));
+  });
+
+  it('requests smaller pages if a response would have too many values', async () => {
+    await using trail = await startPagedTrail('newest-first', 500, (number) => ({
+      ...trailEvent(number),
+      note: 'x'.repeat(50_000),
+    }));
+    const { status, stdout, stderr } = await readWith(trail.url, '--limit', 'all', '--raw');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(idsOf(stdout)).toHaveLength(500);
+  });
+});
+
+describe('the exit status', () => {
+  it('is 0 for a trail without events', async () => {
+    await using service = await startService({ body: { events: [], total: 0 } });
+    expect(await readWith(service.url)).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
+  it('is 1 if a page fails after others were written, which are whole lines', async () => {
+    await using trail = await startPagedTrail('newest-first', 3000);
+    trail.intercept(({ url }) => (/page=15$/.test(url) ? { status: 500 } : undefined));
+    const { status, stdout, stderr } = await readWith(trail.url, '--limit', 'all');
+    expect(status).toBe(1);
+    expect(idsOf(stdout)).toEqual(trail.ids().toReversed().slice(0, 1000));
+    expect(stderr).toContain('UPSTREAM_ERROR');
+    expect(stderr).toContain('1000 events were written, and the rest failed.');
+  });
+
+  it.each([
+    ['a time that cannot be read', ['--since', 'yesterday']],
+    ['a time without a zone', ['--since', '2026-11-24T10:00:00']],
+    ['--until with --follow', ['--follow', '--until', '1h']],
+    ['--limit with --checkpoint', ['--checkpoint', 'x', '--limit', '5']],
+    ['a field that there is not', ['--fields', 'time,nobody']],
+    ['a word', ['today']],
+    ['a URL of the service beside a gateway', ['--gateway', 'http://127.0.0.1:1']],
+  ])('is 2 for %s, and nothing is sent', async (_, args) => {
+    await using service = await startService({ body: [] });
+    const own = ['audit', ...args, '--upstream-url', service.url];
+    const { status, stdout } = await runCommand(own, { KEYTRAIL_TOKEN: TOKEN });
+    expect([status, stdout, service.seen.length]).toEqual([2, '', 0]);
+  });
+
+  it('is 2 without a login, and says which command logs in', async () => {
+    const environment = { UPSTREAM_URL: 'http://127.0.0.1:1', XDG_STATE_HOME: newPath() };
+    const { status, stderr } = await runCommand(['audit'], environment);
+    expect(status).toBe(2);
+    expect(stderr).toContain('keytrail login CLIENT_ID');
+  });
+
+  it('is 2 for a checkpoint of another service, of other filters, and for a file that is none', async () => {
+    await using trail = await startPagedTrail('newest-first', 5);
+    const checkpoint = newPath();
+    expect((await readWith(trail.url, '--checkpoint', checkpoint)).status).toBe(0);
+    const before = await readFile(checkpoint, 'utf8');
+    const other = await readWith(trail.url, '--checkpoint', checkpoint, '--actor', 'ann');
+    expect([other.status, other.stdout]).toEqual([2, '']);
+    const none = newPath();
+    await writeFile(none, '{"events": []}');
+    expect((await readWith(trail.url, '--checkpoint', none)).status).toBe(2);
+    expect(await readFile(checkpoint, 'utf8')).toBe(before);
+  });
+
+  it('is 3 if the service or the gateway is not reached, refuses, or its token is rejected', async () => {
+    await using service = await startService({ status: 403 });
+    await using closed = await startService({ body: [] });
+    await closed[Symbol.asyncDispose]();
+    const results = [
+      await readWith(service.url),
+      await readWith(closed.url),
+      await runCommand(['audit', '--gateway', closed.url], { KEYTRAIL_TOKEN: TOKEN }),
+      await runCommand(['audit', '--gateway', service.url], { KEYTRAIL_TOKEN: TOKEN }),
+    ];
+    expect(results.map(({ status, stdout }) => [status, stdout])).toEqual(
+      results.map(() => [3, '']),
+    );
+    expect(results.map(({ stderr }) => stderr)).toMatchObject([
+      expect.stringContaining('FORBIDDEN'),
+      expect.stringContaining('UPSTREAM_UNAVAILABLE'),
+      expect.stringContaining('The gateway could not be reached (ECONNREFUSED)'),
+      expect.stringContaining('The response is not GraphQL (HTTP 403)'),
+    ]);
+  });
+
+  it('is 5 if the last events that were written are gone, and all there are were written', async () => {
+    await using trail = await startPagedTrail('newest-first', 100);
+    const checkpoint = newPath();
+    await readWith(trail.url, '--checkpoint', checkpoint);
+    trail.intercept(() => ({
+      body: {
+        events: [...Array(80).keys()].map((at) => ({ ...trailEvent(5000 - at), id: `x${at}` })),
+      },
+    }));
+    const { status, stdout, stderr } = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect([status, idsOf(stdout).length]).toEqual([5, 80]);
+    expect(stderr).toContain('events may have been missed');
+    expect(await readWith(trail.url, '--checkpoint', checkpoint)).toMatchObject({
+      ...{ status: 0, stdout: '' },
+    });
+  });
+
+  it('is 5 at once if the records differ in each response, and the advice is audit.identity', async () => {
+    let reads = 0;
+    await using trail = await startPagedTrail('newest-first', 100);
+    trail.intercept(() => {
+      reads += 1;
+      const events = [...Array(80).keys()].map((at) => ({ ...trailEvent(80 - at), seen: reads }));
+      return { body: { events } };
+    });
+    const checkpoint = newPath();
+    await readWith(trail.url, '--checkpoint', checkpoint);
+    const { status, stderr } = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(status).toBe(5);
+    expect(stderr).toContain('audit.identity');
+  });
+
+  it('is 4 if the outcome of a login is not known, which is not sent again', async () => {
+    let isLost = false;
+    await using service = await startService(({ url }, response) => {
+      if (!url.endsWith('/login')) return { body: [] };
+      if (isLost) {
+        response.destroy();
+        return undefined;
+      }
+      return { body: { access_token: 'a', refresh_token: 'r', expires_in: 3600 } };
+    });
+    const session = newPath('session');
+    const environment = { UPSTREAM_URL: service.url };
+    await runCommand(['login', clientId, '--session', session], environment, secret);
+    await endToken(session);
+    isLost = true;
+    const { status, stderr } = await runCommand(['audit', '--session', session], environment);
+    expect(status).toBe(4);
+    expect(stderr).toContain('The credential of a login may be used up');
+    expect(service.seen.map(({ url }) => url)).toEqual(Array(2).fill('/api/v1/auth/login'));
+  });
+});
+
+/** Makes the access token of a session one that has ended. */
+async function endToken(session: string): Promise<void> {
+  const saved = JSON.parse(await readFile(session, 'utf8'));
+  await writeFile(session, JSON.stringify({ ...saved, expiresAt: '2026-01-01T00:00:00Z' }));
+}
+
+describe('a process', () => {
+  /** Starts the command with a token. */
+  const start = (url: string, command: string) =>
+    spawn('sh', ['-c', `exec "$0" src/main.ts audit ${command}`, process.execPath], {
+      cwd: ROOT,
+      env: { ...COMPILE_CACHE, UPSTREAM_URL: url, KEYTRAIL_TOKEN: TOKEN },
+    });
+
+  it('ends with 0 and no message if its reader needs no more', async () => {
+    await using trail = await startPagedTrail('newest-first', 20_000);
+    const child = start(trail.url, '--limit all');
+    const closed = once(child, 'close');
+    const stderr = text(child.stderr);
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    expect(await closed).toEqual([0, null]);
+    expect(await stderr).toBe('');
+    expect(trail.seen.length).toBeLessThan(200);
+  });
+
+  it('ends with 130 after Ctrl-C, and the next run goes on after what was written', async () => {
+    await using trail = await startPagedTrail('newest-first', 3000);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    trail.intercept(async ({ url }) => {
+      if (/page=15$/.test(url)) await held;
+      return undefined;
+    });
+    const checkpoint = newPath();
+    const child = start(trail.url, `--checkpoint ${checkpoint}`);
+    const closed = once(child, 'close');
+    let stdout = '';
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    await expect.poll(() => stdout.split('\n').length).toBe(1001);
+    await expect.poll(() => trail.seen.at(-1)?.url).toContain('page=15');
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    release();
+    const rest = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(idsOf(stdout + rest.stdout)).toEqual(trail.ids().toReversed());
+  });
+
+  it('ends with 1 if the disk is full, and its checkpoint has not what was not written', async () => {
+    await using trail = await startPagedTrail('newest-first', 30);
+    const checkpoint = newPath();
+    const child = start(trail.url, `--checkpoint ${checkpoint} > /dev/full`);
+    const stderr = text(child.stderr);
+    expect((await once(child, 'close'))[0]).toBe(1);
+    expect(await stderr).toContain('The output could not be written (ENOSPC)');
+    const { stdout } = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(idsOf(stdout)).toHaveLength(30);
+  });
+
+  it('ends with 1 if the checkpoint cannot be written', async () => {
+    await using trail = await startPagedTrail('newest-first', 30);
+    const { status, stdout, stderr } = await readWith(trail.url, '--checkpoint', '/none/file');
+    expect([status, idsOf(stdout).length]).toEqual([1, 30]);
+    expect(stderr).toContain('--checkpoint "/none/file" cannot be written');
+  });
+});
+
+describe('an export', () => {
+  it('closes a gap of more than ten pages between two runs, without a repetition', async () => {
+    await using trail = await startPagedTrail('newest-first', 300);
+    const checkpoint = newPath();
+    const first = await readWith(trail.url, '--checkpoint', checkpoint);
+    trail.add(2500);
+    const second = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(second.status).toBe(0);
+    expect(idsOf(second.stdout).toSorted()).toEqual(trail.ids().slice(300).toSorted());
+    expect(idsOf(first.stdout)).toHaveLength(300);
+  });
+
+  it.each<Order>(['newest-first', 'oldest-first'])(
+    'writes what arrives while it runs once, %s',
+    async (order) => {
+      await using trail = await startPagedTrail(order, 2500);
+      let isAdded = false;
+      trail.intercept(({ url }) => {
+        if (/page=12$/.test(url) && !isAdded) {
+          isAdded = true;
+          trail.add(7);
+        }
+        return undefined;
+      });
+      const checkpoint = newPath();
+      const { stdout } = await readWith(trail.url, '--checkpoint', checkpoint);
+      const more = await readWith(trail.url, '--checkpoint', checkpoint);
+      expect(idsOf(stdout + more.stdout).toSorted()).toEqual(trail.ids().toSorted());
+    },
+  );
+
+  it('begins at --since, and the next run does not', async () => {
+    await using trail = await startPagedTrail('newest-first', 500);
+    const args = ['--checkpoint', newPath(), '--since', trailEvent(491).at];
+    expect(idsOf((await readWith(trail.url, ...args)).stdout)).toHaveLength(10);
+    trail.add(20);
+    expect(idsOf((await readWith(trail.url, ...args)).stdout)).toHaveLength(20);
+  });
+
+  it('gives equal records without an ID keys that differ, and the same ones when it is repeated', async () => {
+    const record = { at: '2026-01-01T00:00:00Z', action: 'x', actor: { id: 'ann' } };
+    await using service = await startService({ body: { events: [record, record, record] } });
+    const keys = async () => eventsOf((await readWith(service.url)).stdout).map(({ key }) => key);
+    const [first = '', ...others] = await keys();
+    expect(others).toEqual([`${first}.2`, `${first}.3`]);
+    expect(await keys()).toEqual([first, ...others]);
+  });
+});
+
+describe('a session', () => {
+  it('keeps its tokens in one file of mode 0600, and prints no secret', async () => {
+    await using sandbox = await createSandbox();
+    const state = newPath('state');
+    const environment = { UPSTREAM_URL: sandbox.url, XDG_STATE_HOME: state };
+    const login = await runCommand(['login', clientId], environment, `${secret}\n`);
+    expect(login).toMatchObject({ status: 0, stdout: '' });
+    expect(login.stderr).toMatch(/^Logged in as \S+ until \S+Z\. The tokens are in /);
+    const [name = '', ...others] = await readdir(join(state, 'keytrail'));
+    expect(others).toEqual([]);
+    const file = join(state, 'keytrail', name);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const { accessToken, refreshToken } = JSON.parse(await readFile(file, 'utf8'));
+    const audit = await runCommand(['audit', '--raw', '--explain'], environment);
+    expect(audit.status).toBe(0);
+    const printed = login.stderr + audit.stdout + audit.stderr;
+    for (const one of [secret, accessToken, refreshToken]) expect(printed).not.toContain(one);
+  });
+
+  it('is renewed by login with its refresh token, and asks for the secret if that is refused', async () => {
+    let isRefused = false;
+    await using service = await startService(({ body }) =>
+      isRefused && body.includes('refresh_token')
+        ? { status: 401 }
+        : { body: { access_token: 'a', refresh_token: 'r', expires_in: 3600 } },
+    );
+    const args = ['login', clientId, '--session', newPath('session')];
+    const environment = { UPSTREAM_URL: service.url };
+    await runCommand(args, environment, secret);
+    await runCommand(args, environment);
+    isRefused = true;
+    expect((await runCommand(args, environment, secret)).status).toBe(0);
+    const sent = service.seen.map(({ body }) => body.includes('refresh_token'));
+    expect(sent).toEqual([false, true, true, false]);
+  });
+
+  it('of two processes whose token has ended logs in once', async () => {
+    await using sandbox = await createSandbox({ strictLogin: true });
+    const session = newPath('session');
+    const environment = { UPSTREAM_URL: sandbox.url };
+    await runCommand(['login', clientId, '--session', session], environment, secret);
+    await endToken(session);
+    const results = await Promise.all(
+      [1, 2].map(() => runCommand(['audit', '--session', session], environment)),
+    );
+    expect(results.map(({ status }) => status)).toEqual([0, 0]);
+  });
+
+  it('is not sent to another service', async () => {
+    await using sandbox = await createSandbox();
+    await using other = await startService({ body: [] });
+    const session = newPath('session');
+    const own = { UPSTREAM_URL: sandbox.url };
+    await runCommand(['login', clientId, '--session', session], own, secret);
+    const environment = { UPSTREAM_URL: other.url };
+    const { status } = await runCommand(['audit', '--session', session], environment);
+    expect([status, other.seen]).toEqual([2, []]);
+  });
+
+  it('takes no secret as an argument, and does not repeat it', async () => {
+    const { status, stderr } = await runCommand(['login', clientId, 'canary-secret']);
+    expect(status).toBe(2);
+    expect(stderr).not.toContain('canary-secret');
+  });
+});
