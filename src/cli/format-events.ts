@@ -1,6 +1,6 @@
+import { isIP } from 'node:net';
 import { styleText } from 'node:util';
 import { stringify } from 'csv-stringify/sync';
-import measure from 'fast-string-truncated-width';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { type KeyedEvent, readField } from './event-fields.ts';
 import type { Output } from './output.ts';
@@ -24,19 +24,22 @@ export type FormatOptions = {
 };
 
 /** Creates a format. */
-export function createFormat(options: FormatOptions, terminal: Output): EventFormat {
+export async function createFormat(options: FormatOptions, terminal: Output): Promise<EventFormat> {
   const { output, withRaw } = options;
   const own = options.fields ?? USUAL[output === 'table' ? 'table' : 'csv'];
   const fields = withRaw && !own.includes('raw') ? [...own, 'raw'] : own;
   switch (output) {
     case 'table':
-      return createTable(fields, options.isLocal, terminal);
-    case 'csv':
+      // Loading it takes 40 ms, mostly for a pattern of emoji.
+      return createTable(fields, options, terminal, (await import('string-width')).default);
+    case 'csv': {
+      const show = terminal.isTerminal ? escapeUnprintable : (text: string) => text;
       return {
         header: toCsv([fields]),
         format: (events) =>
-          toCsv(events.map((event) => fields.map((name) => readText(event, name)))),
+          toCsv(events.map((event) => fields.map((name) => show(readText(event, name))))),
       };
+    }
     case 'ecs':
       return toLines((event) => toEcs(event, withRaw));
     case 'ndjson':
@@ -56,10 +59,12 @@ const USUAL = {
   ],
 } as const;
 
+/** JSON has the same escapes, so that a terminal can show the lines. */
 function toLines(toValue: (event: KeyedEvent) => unknown): EventFormat {
   return {
     header: '',
-    format: (events) => events.map((event) => `${JSON.stringify(toValue(event))}\n`).join(''),
+    format: (events) =>
+      events.map((event) => `${escapeUnprintable(JSON.stringify(toValue(event)))}\n`).join(''),
   };
 }
 
@@ -86,7 +91,7 @@ function toEcs(event: KeyedEvent, withRaw: boolean): unknown {
       original: withRaw ? JSON.stringify(raw) : null,
     }),
     user: compact({ id: actor?.identifier, name: actor?.name }),
-    source: compact({ ip: ipAddress }),
+    source: compact({ address: ipAddress, ip: isAddress(ipAddress ?? '') ? ipAddress : null }),
     user_agent: compact({ original: userAgent }),
     keytrail: compact({
       actor: compact({ type: actor?.type }),
@@ -96,16 +101,19 @@ function toEcs(event: KeyedEvent, withRaw: boolean): unknown {
   });
 }
 
+/** Elasticsearch rejects an event whose `source.ip` is anything else, such as an address with a port or a zone. */
+const isAddress = (text: string) => isIP(text) > 0 && !text.includes('%');
+
 /** Removes members without a value, and objects without members. */
 function compact(members: Readonly<Record<string, unknown>>): object | null {
   const entries = Object.entries(members).filter(([, value]) => value != null);
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
-/** Columns of fields whose length is known. Others share what is left. */
-const WIDTHS: Readonly<Record<string, number>> = { time: 20, outcome: 7, ipAddress: 15 };
-const LOCAL_TIME = 25;
-const MIN_WIDTH = 6;
+/** Texts are not cut below these columns: rather is a field left out. A time has 20, or 25 with an offset. */
+const LEAST: Readonly<Record<string, number>> = { time: 25, outcome: 7, ipAddress: 15, actor: 6 };
+/** For other fields: the usual ones, and those that were asked for. */
+const LEAST_OF_OTHERS = { usual: 12, own: 6 };
 const GAP = '  ';
 
 const COLORS: Readonly<Record<string, 'red' | 'green'>> = { FAILURE: 'red', SUCCESS: 'green' };
@@ -113,50 +121,95 @@ const COLORS: Readonly<Record<string, 'red' | 'green'>> = { FAILURE: 'red', SUCC
 /** Without styleText's own check of process.stdout: the output has checked its stream. */
 const ALWAYS = { validateStream: false } as const;
 
-function createTable(fields: readonly string[], isLocal: boolean, terminal: Output): EventFormat {
-  const widthOf = (name: string) => (name === 'time' && isLocal ? LOCAL_TIME : WIDTHS[name]);
-  const fixed = fields.map(widthOf);
-  const taken = fixed.reduce<number>((sum, width = 0) => sum + width, 0);
-  const shared = terminal.columns - taken - GAP.length * (fields.length - 1);
-  const flexible = fixed.filter((width) => width === undefined).length;
-  const share = Math.max(MIN_WIDTH, Math.floor(shared / Math.max(1, flexible)));
-  const formatRow = (texts: readonly string[], paint: (text: string, name: string) => string) =>
-    `${fields
-      .map((name, index) => {
-        const cell = toCell(texts[index] ?? '', fixed[index] ?? share);
-        return paint(index === fields.length - 1 ? cell.trimEnd() : cell, name);
-      })
-      .join(GAP)
-      .trimEnd()}\n`;
-  const { hasColors } = terminal;
+/** A table as wide as its texts, or as the terminal. Where a later page has longer texts, it becomes wider. */
+function createTable(
+  fields: readonly string[],
+  { fields: own, isLocal }: FormatOptions,
+  terminal: Output,
+  widthOf: (text: string) => number,
+): EventFormat {
+  const { columns, hasColors } = terminal;
+  const others = LEAST_OF_OTHERS[own === undefined ? 'usual' : 'own'];
+  const leastOf = fields.map((name) => LEAST[name] ?? others);
+  const segmenter = new Intl.Segmenter();
+  const titles = fields.map((name) => name.toUpperCase());
+  let natural = titles.map((title) => title.length);
+  let isFirst = terminal.before === 'nothing';
+
+  const readCell = (event: KeyedEvent, name: string) => {
+    const text = readText(event, name) || '-';
+    if (name === 'time' && text !== '-') return showTime(text, isLocal);
+    const start = text.slice(0, 2 * columns);
+    return `${escapeUnprintable(start)}${start === text ? '' : '…'}`;
+  };
+  /** Cuts or pads a text to a number of columns. */
+  const toCell = (text: string, width: number) => {
+    const free = width - widthOf(text);
+    if (free >= 0) return text + ' '.repeat(free);
+    let shown = '';
+    let left = width - 1;
+    for (const { segment } of segmenter.segment(text)) {
+      const rest = left - widthOf(segment);
+      if (rest < 0) break;
+      shown += segment;
+      left = rest;
+    }
+    return `${shown}…${' '.repeat(left)}`;
+  };
+  const formatRow = (
+    cells: readonly string[],
+    widths: readonly number[],
+    paint: (cell: string, name?: string) => string,
+  ) => {
+    const fitted = widths.map((width, index) => toCell(cells[index] ?? '', width));
+    const painted = fitted.map((cell, index) =>
+      paint(index === widths.length - 1 ? cell.trimEnd() : cell, fields[index]),
+    );
+    return `${painted.join(GAP).trimEnd()}\n`;
+  };
+
   return {
-    header: formatRow(
-      fields.map((name) => name.toUpperCase()),
-      (text) => (hasColors ? styleText('bold', text, ALWAYS) : text),
-    ),
-    format: (events) =>
-      events
-        .map((event) => {
-          const color = COLORS[event.outcome ?? ''];
-          return formatRow(
-            fields.map((name) => {
-              const text = readText(event, name);
-              return name === 'time' && text !== '' ? showTime(text, isLocal) : text;
-            }),
-            (text, name) =>
-              hasColors && name === 'outcome' && color ? styleText(color, text, ALWAYS) : text,
-          );
-        })
-        .join(''),
+    header: '',
+    format: (events) => {
+      const rows = events.map((event) => fields.map((name) => readCell(event, name)));
+      natural = natural.map((width, index) =>
+        rows.reduce((widest, row) => Math.max(widest, widthOf(row[index] ?? '')), width),
+      );
+      const widths = fitWidths(natural, leastOf, columns);
+      const header = isFirst
+        ? formatRow(titles, widths, (cell) => (hasColors ? styleText('bold', cell, ALWAYS) : cell))
+        : '';
+      isFirst = false;
+      const lines = rows.map((cells, index) => {
+        const color = hasColors ? COLORS[events[index]?.outcome ?? ''] : undefined;
+        return formatRow(cells, widths, (cell, name) =>
+          name === 'outcome' && color ? styleText(color, cell, ALWAYS) : cell,
+        );
+      });
+      return header + lines.join('');
+    },
   };
 }
 
-/** Escapes a text, and cuts or pads it to a number of columns. */
-function toCell(text: string, limit: number): string {
-  const escaped = escapeUnprintable(text.slice(0, 4 * limit).toWellFormed());
-  const { index, width, ellipsed } = measure(escaped, { limit, ellipsis: '…' });
-  const shown = ellipsed ? `${escaped.slice(0, index)}…` : escaped;
-  return shown + ' '.repeat(Math.max(0, limit - width - (ellipsed ? 1 : 0)));
+/** The widths of the fields. The widest texts are cut first. The last fields are left out if that is not enough. */
+function fitWidths(
+  natural: readonly number[],
+  leastOf: readonly number[],
+  columns: number,
+): readonly number[] {
+  const least = natural.map((width, index) => Math.min(width, leastOf[index] ?? 0));
+  const total = (widths: readonly number[]) =>
+    widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  let count = least.length;
+  while (count > 1 && total(least.slice(0, count)) > columns) count -= 1;
+  if (count === 1) return [Math.min(natural[0] ?? 0, columns)];
+  const widths = natural.slice(0, count);
+  for (let excess = total(widths) - columns; excess > 0; excess -= 1) {
+    const cuttable = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
+    const widest = cuttable.indexOf(Math.max(...cuttable));
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
 }
 
 /** `2026-11-24 06:20:33Z`, or with the offset of this machine's zone. */

@@ -39,7 +39,7 @@ export function openOutput(stream: Stream): Output {
             stream.write(text, (error) => (error ? reject(error) : resolve()));
           }),
     isTerminal: stream.isTTY === true,
-    columns: stream.columns ?? COLUMNS,
+    columns: stream.columns || COLUMNS, // 0 if nobody has set a size
     hasColors: stream.hasColors?.() ?? false,
     before: !stats.isFile() || stats.size === 0 ? 'nothing' : describeEnd(stream.fd, stats.size),
   };

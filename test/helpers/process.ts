@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
+import type { Output } from '../../src/cli/output.ts';
 import { replaceFile } from '../../src/cli/replace-file.ts';
 import { run } from '../../src/cli/run.ts';
 
@@ -41,15 +42,16 @@ export function startKeytrail(
 }
 
 /**
- * Starts the command in a pseudo terminal of 100 columns, which receives both of its streams: they are `stdout`. The
- * arguments are words of a shell.
+ * Starts the command in a pseudo terminal, of 100 columns by default, which receives both of its streams: they are
+ * `stdout`. The arguments must mean nothing to a shell.
  */
 export function startInTerminal(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  columns = 100,
 ): KeytrailProcess {
   const env = { ...COMPILE_CACHE, TERM: 'xterm', ...environment };
-  const command = `stty cols 100; exec '${process.execPath}' src/main.ts ${args.join(' ')}`;
+  const command = `stty cols ${columns}; exec '${process.execPath}' src/main.ts ${args.join(' ')}`;
   // `script` is of util-linux, which every Linux distribution has.
   return watchProcess(spawn('script', ['-qec', command, '/dev/null'], { cwd: ROOT, env }));
 }
@@ -79,6 +81,7 @@ export function keytrailInProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   stdin = '',
+  terminal: Partial<Output> = {},
 ): RunningCommand {
   const stopping = new AbortController();
   const output = watchOutput();
@@ -89,6 +92,7 @@ export function keytrailInProcess(
     openOutput: () => ({
       write: async (text) => output.add('stdout', text),
       ...{ isTerminal: false, columns: 100, hasColors: false, before: 'nothing' },
+      ...terminal,
     }),
     stderr: new Writable({
       write: (text, _, done) => {
