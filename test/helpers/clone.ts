@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,11 +18,13 @@ export async function createClone(to: string): Promise<void> {
   linkFolder(join(ROOT, 'node_modules'), join(to, 'node_modules'));
 }
 
-/** Copies a clone with all that was built or written in it. */
+/** Copies a clone with all that was built or written in it. Its packages are symbolic links to those of `from`. */
 export async function copyClone(from: string, to: string): Promise<void> {
-  const filter = (path: string) => path !== join(from, 'node_modules');
-  await cp(from, to, { recursive: true, filter });
-  linkFolder(join(from, 'node_modules'), join(to, 'node_modules'));
+  const modules = join(from, 'node_modules');
+  await cp(from, to, { recursive: true, filter: (path) => path !== modules });
+  await mkdir(join(to, 'node_modules'));
+  for (const name of await readdir(modules))
+    await symlink(join(modules, name), join(to, 'node_modules', name));
 }
 
 /**
