@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSchema, isObjectType, Kind, parse, print, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyClone, createClone } from '../helpers/clone.ts';
+import { copyClone, createBuiltClone } from '../helpers/clone.ts';
 import { type Block, readBlocks } from './markdown.ts';
 import { runPage } from './run-page.ts';
 
@@ -53,9 +53,7 @@ describe('every block runs, twice in a row, on', () => {
   let scratch = '';
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'keytrail-docs-'));
-    const clone = join(scratch, 'keytrail');
-    await createClone(clone);
-    execFileSync('npm', ['run', 'build'], { cwd: clone, stdio: 'pipe' }); // as after `npm ci`
+    await createBuiltClone(join(scratch, 'keytrail'));
   });
   afterAll(() => rm(scratch, { recursive: true }));
 
