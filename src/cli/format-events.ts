@@ -111,7 +111,7 @@ function compact(members: Readonly<Record<string, unknown>>): object | null {
 }
 
 /** Texts are not cut below these columns: rather is a field left out. A time has 20, or 25 with an offset. */
-const LEAST: Readonly<Record<string, number>> = { time: 25, outcome: 7, ipAddress: 15, actor: 6 };
+const LEAST: Readonly<Record<string, number>> = { time: 25, outcome: 7, ipAddress: 15 };
 /** For other fields: the usual ones, and those that were asked for. */
 const LEAST_OF_OTHERS = { usual: 12, own: 6 };
 const GAP = '  ';
