@@ -407,6 +407,13 @@ describe('delete-key --unless-active-since', () => {
     expect(sent).toEqual([]);
   });
 
+  it('names the last of several actors that may be the key', async () => {
+    const trail = [event(-1), event(1, 'ci-bot'), event(3, 'apikey:ci-bot'), event(2, 'CI-Bot')];
+    expect((await deleteFrom(trail)).line).toBe(
+      `${SKIPPED}apikey:ci-bot acted at 2024-05-01T03:00:00.000Z.`,
+    );
+  });
+
   it('skips a key that is given with its type, which the trail has as a field of its own', async () => {
     const trail = [event(2, 'ci-bot'), event(-1, 'ci-bot')];
     expect(await deleteFrom(trail, 'apikey:ci-bot')).toMatchObject({ sent: [], status: 1 });
