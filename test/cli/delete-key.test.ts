@@ -446,7 +446,7 @@ describe('delete-key --unless-active-since', () => {
     [
       'has an event without an actor',
       [event(2), event(1, null), event(-1)],
-      `An event since 2024-05-01T00:00:00.000Z has no readable actor${EXPLAIN}`,
+      `The event of 2024-05-01T01:00:00.000Z has no readable actor${EXPLAIN}`,
     ],
   ])('skips every key if the trail %s', async (_, trail, reason) => {
     expect(await deleteFrom(trail)).toMatchObject({ line: SKIPPED + reason, sent: [], status: 1 });
