@@ -26,7 +26,8 @@ export async function readActivity(
       else times.push(time);
       if (!(time >= start)) continue;
       const names = [actor?.identifier ?? '', actor?.name ?? ''].filter((name) => name.trim());
-      if (names.length === 0) unread ??= `An event since ${since} has no readable actor${EXPLAIN}`;
+      if (names.length === 0)
+        unread ??= `The event of ${toText(time)} has no readable actor${EXPLAIN}`;
       for (const name of names) actors.set(name, Math.max(time, actors.get(name) ?? time));
     }
     if (signal.aborted || isPast(times, start)) break;
@@ -40,9 +41,11 @@ export async function readActivity(
     const words = toWords(id);
     const own = known.filter((one) => one.words.includes(words) || words.includes(one.words));
     const [last] = own.sort((one, other) => other.time - one.time);
-    return last ? `${last.name} acted at ${new Date(last.time).toISOString()}.` : unread;
+    return last ? `${last.name} acted at ${toText(last.time)}.` : unread;
   };
 }
+
+const toText = (time: number) => new Date(time).toISOString();
 
 const EXPLAIN = ': keytrail audit --explain says why.';
 

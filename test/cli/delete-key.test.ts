@@ -407,6 +407,13 @@ describe('delete-key --unless-active-since', () => {
     expect(sent).toEqual([]);
   });
 
+  it('names the last of several actors that may be the key', async () => {
+    const trail = [event(-1), event(1, 'ci-bot'), event(3, 'apikey:ci-bot'), event(2, 'CI-Bot')];
+    expect((await deleteFrom(trail)).line).toBe(
+      `${SKIPPED}apikey:ci-bot acted at 2024-05-01T03:00:00.000Z.`,
+    );
+  });
+
   it('skips a key that is given with its type, which the trail has as a field of its own', async () => {
     const trail = [event(2, 'ci-bot'), event(-1, 'ci-bot')];
     expect(await deleteFrom(trail, 'apikey:ci-bot')).toMatchObject({ sent: [], status: 1 });
@@ -439,7 +446,7 @@ describe('delete-key --unless-active-since', () => {
     [
       'has an event without an actor',
       [event(2), event(1, null), event(-1)],
-      `An event since 2024-05-01T00:00:00.000Z has no readable actor${EXPLAIN}`,
+      `The event of 2024-05-01T01:00:00.000Z has no readable actor${EXPLAIN}`,
     ],
   ])('skips every key if the trail %s', async (_, trail, reason) => {
     expect(await deleteFrom(trail)).toMatchObject({ line: SKIPPED + reason, sent: [], status: 1 });
