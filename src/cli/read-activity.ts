@@ -1,3 +1,4 @@
+import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 import { MAX_LATE, readTrail } from './read-trail.ts';
 
@@ -20,12 +21,15 @@ export async function readActivity(
   let unread: string | undefined;
   const all = { filter: {}, after: null, limit: Number.POSITIVE_INFINITY, withRaw: false };
   for await (const { events } of readTrail(session, all)) {
-    for (const { occurredAt, actor } of events) {
+    for (const { occurredAt, actor, target, outcome } of events) {
       const time = Date.parse(occurredAt ?? '');
       if (Number.isNaN(time)) unread ??= `An event has no readable time${EXPLAIN}`;
       else times.push(time);
       if (!(time >= start)) continue;
-      const names = [actor?.identifier ?? '', actor?.name ?? ''].filter((name) => name.trim());
+      const ofActor = namesOf(actor);
+      // Nobody is the actor of a login that failed: its target is the key that someone tried to use.
+      const isAttempt = ofActor.length === 0 && outcome === 'FAILURE';
+      const names = isAttempt ? namesOf(target) : ofActor;
       if (names.length === 0)
         unread ??= `The event of ${toText(time)} has no readable actor${EXPLAIN}`;
       for (const name of names) actors.set(name, Math.max(time, actors.get(name) ?? time));
@@ -44,6 +48,9 @@ export async function readActivity(
     return last ? `${last.name} acted at ${toText(last.time)}.` : unread;
   };
 }
+
+const namesOf = (party: AuditEvent['actor']) =>
+  [party?.identifier ?? '', party?.name ?? ''].filter((name) => name.trim());
 
 const toText = (time: number) => new Date(time).toISOString();
 

@@ -452,6 +452,16 @@ describe('delete-key --unless-active-since', () => {
     expect(await deleteFrom(trail)).toMatchObject({ line: SKIPPED + reason, sent: [], status: 1 });
   });
 
+  it('takes the target of a failed login without an actor for its actor', async () => {
+    const attempt = (id: string) => ({
+      ...{ ...event(1, null), action: 'client.login', outcome: 'failure' },
+      target: { type: 'api_key', id },
+    });
+    const trailOf = (id: string) => [event(2), attempt(id), event(-1)];
+    expect(await deleteFrom(trailOf('another-key'))).toMatchObject({ sent: ['ci-bot'] });
+    expect(await deleteFrom(trailOf('ci-bot'))).toMatchObject({ sent: [], status: 1 });
+  });
+
   it('does not need the actor of an older event', async () => {
     expect(await deleteFrom([event(2), event(-1, null), event(-2)])).toMatchObject({
       sent: ['ci-bot'],
