@@ -50,7 +50,7 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
   const of = digest(JSON.stringify([session.of, conditions]));
   const progress = file === undefined ? null : readProgress(runtime, file, of);
   const output = runtime.openOutput();
-  const printed = createPrinter(runtime, commandLine, output, progress?.recent ?? []);
+  const printed = await createPrinter(runtime, commandLine, output, progress?.recent ?? []);
   let isMissed = false;
   try {
     await printed.begin();
@@ -126,10 +126,10 @@ export function toInstant(given: PointInTime | undefined, now: Date): string | n
   return 'instant' in given ? given.instant : new Date(now.getTime() - given.agoMs).toISOString();
 }
 
-type Printer = ReturnType<typeof createPrinter>;
+type Printer = Awaited<ReturnType<typeof createPrinter>>;
 
 /** Prints events to stdout, and what people need to stderr. */
-function createPrinter(
+async function createPrinter(
   { stderr }: Runtime,
   commandLine: CommandLine,
   output: Output,
@@ -137,7 +137,7 @@ function createPrinter(
 ) {
   const { fields, raw: withRaw, local: isLocal, explain } = commandLine;
   const name = commandLine.output ?? (output.isTerminal ? 'table' : 'ndjson');
-  const format = createFormat(
+  const format = await createFormat(
     { output: name === 'json' ? 'ndjson' : name, fields, withRaw, isLocal },
     output,
   );

@@ -197,7 +197,7 @@ export const OPTIONS = {
     ...flag,
     default: false,
     defaultText: 'off',
-    description: 'delete nothing, and print what would be',
+    description: 'delete nothing, and print WOULD_DELETE: it does not tell whether a key exists',
   },
   'unless-active-since': {
     ...pointInTime,

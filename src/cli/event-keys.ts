@@ -11,25 +11,18 @@ export type EventKeys = {
 };
 
 /** Equal records are told apart if at most this number of events is between them. */
-const REMEMBERED = 2000;
+const REMEMBERED = 1000;
 
 /**
  * Creates keys, which are the same whenever an event is read again.
  * @param before Digests of events that were written before.
  */
 export function createEventKeys(before: readonly string[]): EventKeys {
-  const counts = new Map<string, number>();
-  const order: string[] = [];
+  let [older, newer] = [new Map<string, number>(), new Map<string, number>()];
   const count = (own: string) => {
-    const number = (counts.get(own) ?? 0) + 1;
-    counts.set(own, number);
-    order.push(own);
-    if (order.length > REMEMBERED) {
-      const [oldest = ''] = order.splice(0, 1);
-      const rest = (counts.get(oldest) ?? 1) - 1;
-      if (rest > 0) counts.set(oldest, rest);
-      else counts.delete(oldest);
-    }
+    if (newer.size === REMEMBERED) [older, newer] = [newer, new Map()];
+    const number = (newer.get(own) ?? older.get(own) ?? 0) + 1;
+    newer.set(own, number);
     return number;
   };
   for (const own of before) count(own);

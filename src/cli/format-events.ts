@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { styleText } from 'node:util';
 import { stringify } from 'csv-stringify/sync';
-import stringWidth from 'string-width';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { type KeyedEvent, readField } from './event-fields.ts';
 import type { Output } from './output.ts';
@@ -25,13 +24,14 @@ export type FormatOptions = {
 };
 
 /** Creates a format. */
-export function createFormat(options: FormatOptions, terminal: Output): EventFormat {
+export async function createFormat(options: FormatOptions, terminal: Output): Promise<EventFormat> {
   const { output, withRaw } = options;
   const own = options.fields ?? USUAL[output === 'table' ? 'table' : 'csv'];
   const fields = withRaw && !own.includes('raw') ? [...own, 'raw'] : own;
   switch (output) {
     case 'table':
-      return createTable(fields, options, terminal);
+      // Loading it takes 40 ms, mostly for a pattern of emoji.
+      return createTable(fields, options, terminal, (await import('string-width')).default);
     case 'csv': {
       const show = terminal.isTerminal ? escapeUnprintable : (text: string) => text;
       return {
@@ -111,7 +111,7 @@ function compact(members: Readonly<Record<string, unknown>>): object | null {
 }
 
 /** Texts are not cut below these columns: rather is a field left out. A time has 20, or 25 with an offset. */
-const LEAST: Readonly<Record<string, number>> = { time: 25, outcome: 7, ipAddress: 15, actor: 6 };
+const LEAST: Readonly<Record<string, number>> = { time: 25, outcome: 7, ipAddress: 15 };
 /** For other fields: the usual ones, and those that were asked for. */
 const LEAST_OF_OTHERS = { usual: 12, own: 6 };
 const GAP = '  ';
@@ -126,6 +126,7 @@ function createTable(
   fields: readonly string[],
   { fields: own, isLocal }: FormatOptions,
   terminal: Output,
+  widthOf: (text: string) => number,
 ): EventFormat {
   const { columns, hasColors } = terminal;
   const others = LEAST_OF_OTHERS[own === undefined ? 'usual' : 'own'];
@@ -144,12 +145,12 @@ function createTable(
   };
   /** Cuts or pads a text to a number of columns. */
   const toCell = (text: string, width: number) => {
-    const free = width - stringWidth(text);
+    const free = width - widthOf(text);
     if (free >= 0) return text + ' '.repeat(free);
     let shown = '';
     let left = width - 1;
     for (const { segment } of segmenter.segment(text)) {
-      const rest = left - stringWidth(segment);
+      const rest = left - widthOf(segment);
       if (rest < 0) break;
       shown += segment;
       left = rest;
@@ -173,7 +174,7 @@ function createTable(
     format: (events) => {
       const rows = events.map((event) => fields.map((name) => readCell(event, name)));
       natural = natural.map((width, index) =>
-        rows.reduce((widest, row) => Math.max(widest, stringWidth(row[index] ?? '')), width),
+        rows.reduce((widest, row) => Math.max(widest, widthOf(row[index] ?? '')), width),
       );
       least ??= fitFields(natural, leastOf, columns);
       const widths = fitWidths(natural, least, columns);

@@ -44,6 +44,8 @@ export async function run(runtime: Runtime): Promise<number> {
       case 'completion':
         (await import('./completion.ts')).completion(runtime, commandLine);
         return 0;
+      case 'delete-key':
+        return await (await import('./delete-key.ts')).deleteKey(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
         const { createSchema } = await import('../create-schema.ts');

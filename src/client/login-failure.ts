@@ -39,9 +39,9 @@ const IS_KEPT: Readonly<Record<ErrorCode, (extensions: Extensions) => boolean>> 
 /** Converts the errors of a login that returned no tokens: SessionLost unless its credential can be used again. */
 export function toLoginFailure(errors: readonly ResultError[] = []): OperationError | SessionLost {
   const none: ResultError = { message: 'There is no data.' };
-  const error = errors.find((each) => !isKept(each)) ?? errors[0] ?? none;
+  const error = errors.find((each) => !wasNotDone(each)) ?? errors[0] ?? none;
   const { message, extensions } = error;
-  if (isKept(error))
+  if (wasNotDone(error))
     return new OperationError({
       message: `The login failed (${extensions?.code}): ${message}`,
       extensions: { retryable: false, ...extensions }, // without that extension, a login is not repeated
@@ -51,7 +51,8 @@ export function toLoginFailure(errors: readonly ResultError[] = []): OperationEr
   return new SessionLost(`${LOST} ${known}`, { cause });
 }
 
-function isKept({ extensions = {} }: ResultError): boolean {
+/** Whether the service refused the login, or it was never sent. The same tells it of a deletion. */
+export function wasNotDone({ extensions = {} }: ResultError): boolean {
   const { code = '' } = extensions;
   return Object.hasOwn(IS_KEPT, code) && IS_KEPT[code as ErrorCode](extensions); // a key of the table
 }

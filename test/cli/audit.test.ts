@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { type Order, startPagedTrail, trailEvent } from '../helpers/paged-trail.ts';
-import { COMPILE_CACHE, keytrailInProcess } from '../helpers/process.ts';
+import { COMPILE_CACHE, keytrailInProcess, startInTerminal } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -396,6 +396,27 @@ describe('a session', () => {
     const environment = { UPSTREAM_URL: other.url };
     const { status } = await runCommand(['audit', '--session', session], environment);
     expect([status, other.seen]).toEqual([2, []]);
+  });
+
+  it('asks for the secret at a terminal, and echoes nothing', async () => {
+    await using sandbox = await createSandbox();
+    const environment = { UPSTREAM_URL: sandbox.url, XDG_STATE_HOME: newPath('state') };
+    await using terminal = startInTerminal(environment, ['login', clientId]);
+    await terminal.until(/not shown\): /);
+    terminal.child.stdin.write(`${secret}x\u007f\r`); // with a correction
+    expect(await terminal.status).toBe(0);
+    expect(terminal.output.stdout).toContain('Logged in as');
+    expect(terminal.output.stdout).not.toContain(secret.slice(-6));
+  });
+
+  it('is not begun after Ctrl-C at the prompt', async () => {
+    await using service = await startService({ body: {} });
+    const environment = { UPSTREAM_URL: service.url, XDG_STATE_HOME: newPath('state') };
+    await using terminal = startInTerminal(environment, ['login', clientId]);
+    await terminal.until(/not shown\): /);
+    terminal.child.stdin.write('canary\u0003');
+    expect(await terminal.status).toBe(130);
+    expect(service.seen).toEqual([]);
   });
 
   it('takes no secret as an argument, and does not repeat it', async () => {

@@ -10,6 +10,7 @@ import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { linkFolder } from '../helpers/clone.ts';
 import { startService } from '../helpers/service.ts';
 
 const exec = promisify(execFile);
@@ -70,9 +71,14 @@ async function build(folder: string): Promise<string> {
         }
         break;
       }
-      case 'RUN':
-        await exec('sh', ['-c', instruction.getArgumentsContent() ?? ''], { cwd: workdir, env });
+      case 'RUN': {
+        const command = instruction.getArgumentsContent() ?? '';
+        // Takes half of the time, and gives what `npm ci` has installed here.
+        if (/^npm ci (?!.*--omit)/.test(command))
+          linkFolder(join(ROOT, 'node_modules'), join(workdir, 'node_modules'));
+        else await exec('sh', ['-c', command], { cwd: workdir, env });
         break;
+      }
     }
   }
   return stage;

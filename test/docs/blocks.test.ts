@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSchema, isObjectType, Kind, parse, print, validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyClone, createClone } from '../helpers/clone.ts';
+import { copyClone, createBuiltClone } from '../helpers/clone.ts';
 import { type Block, readBlocks } from './markdown.ts';
 import { runPage } from './run-page.ts';
 
@@ -38,6 +38,12 @@ const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])
 const isRun = (page: string) => (block: Block) =>
   !NOT_RUN.some(([name, start]) => name === page && block.text.startsWith(start));
 
+const RUN: string[] = [];
+for (const page of PAGES) {
+  const blocks = readBlocks(await read(page)).filter(isRun(page));
+  if (blocks.some(({ language }) => language === 'sh')) RUN.push(page);
+}
+
 /** Writes another loopback address into all files of a clone. */
 function moveTo(address: string, clone: string): void {
   const find = `grep -rlIZF ${LOOPBACK} . --exclude-dir=node_modules`;
@@ -50,21 +56,20 @@ describe('every block runs, twice in a row, on', () => {
   let scratch = '';
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'keytrail-docs-'));
-    const clone = join(scratch, 'keytrail');
-    await createClone(clone);
-    execFileSync('npm', ['run', 'build'], { cwd: clone, stdio: 'pipe' }); // as after `npm ci`
+    await createBuiltClone(join(scratch, 'keytrail'));
   });
   afterAll(() => rm(scratch, { recursive: true }));
 
   // Pages use the same ports. Each has a loopback address of its own, so that they can run side by side.
-  it.concurrent.each(PAGES)('%s', async (page) => {
+  it.concurrent.each(RUN)('%s', async (page) => {
+    const bin = join(scratch, 'keytrail/test/docs/bin');
     const clone = join(scratch, page.replaceAll('/', '-'), 'keytrail');
     await copyClone(join(scratch, 'keytrail'), clone);
     const address = `127.0.0.${2 + PAGES.indexOf(page)}`; // on Linux, all of 127.0.0.0/8 is loopback
     moveTo(address, clone);
     const text = (await read(page)).replaceAll(LOOPBACK, address);
     for (const pass of ['first', 'second']) {
-      await runPage(text, clone, isRun(page)).catch((error: unknown) => {
+      await runPage(text, { folder: clone, bin }, isRun(page)).catch((error: unknown) => {
         if (error instanceof Error) error.message = `${page}, ${pass} time, ${error.message}`;
         throw error;
       });

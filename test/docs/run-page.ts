@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Block, readBlocks } from './markdown.ts';
-import { type LongRunning, openShell, startLongRunning } from './terminal.ts';
+import { type LongRunning, openShell, type Place, startLongRunning } from './terminal.ts';
 
 /**
  * Runs the blocks of a page from top to bottom, as a reader would who starts in the folder of a clone:
@@ -14,14 +14,14 @@ import { type LongRunning, openShell, startLongRunning } from './terminal.ts';
  *
  * @throws AssertionError or Error, whose message begins with the line of the block.
  */
-export async function runPage(page: string, folder: string, isRun: (block: Block) => boolean) {
+export async function runPage(page: string, place: Place, isRun: (block: Block) => boolean) {
   const terminals = new Map<string, LongRunning>();
   await using stack = new AsyncDisposableStack();
   stack.defer(async () => {
     for (const terminal of [...terminals.values()].toReversed())
       await terminal[Symbol.asyncDispose]();
   });
-  const shell = stack.use(openShell(folder));
+  const shell = stack.use(openShell(place));
   let printed = '';
 
   const runBlock = async (block: Block) => {
@@ -35,7 +35,7 @@ export async function runPage(page: string, folder: string, isRun: (block: Block
       expectOutput(printed, block);
     } else if (language === 'sh' && terminal !== undefined) {
       await terminals.get(terminal)?.[Symbol.asyncDispose]();
-      const started = await startLongRunning(text, folder);
+      const started = await startLongRunning(text, place);
       terminals.set(terminal, started);
       printed = started.output();
     } else if (language === 'sh') {

@@ -2,6 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { COMPILE_CACHE } from '../helpers/process.ts';
+
+/** Where commands run. */
+export type Place = {
+  readonly folder: string;
+  /** A folder with programs that come before those of the PATH. */
+  readonly bin: string;
+};
 
 /** A reader's shell. Commands see the variables and the working folder that earlier ones left. */
 export type Shell = AsyncDisposable & {
@@ -19,17 +27,17 @@ export type LongRunning = AsyncDisposable & { readonly output: () => string };
 const NOT_OF_THE_USER =
   /^(?:npm_(?:package|lifecycle|command|execpath|node|config_local)|INIT_CWD|VITEST|TEST$|NODE_(?:ENV|OPTIONS|PATH|COMPILE)|FORCE_COLOR|(?:DEV|PROD|MODE|SSR|BASE_URL)$)/;
 
-/** A reader's environment: Node and npm as installed, without what npm and Vitest add. */
-function userEnvironment(): NodeJS.ProcessEnv {
+/** A reader's environment: Node and npm as installed, without what npm and Vitest add. `bin` comes first on the PATH. */
+function userEnvironment(bin: string): NodeJS.ProcessEnv {
   const variables = Object.entries(process.env).filter(([name]) => !NOT_OF_THE_USER.test(name));
   const folders = (process.env['PATH'] ?? '').split(':');
-  const PATH = folders.filter((folder) => !folder.includes('node_modules')).join(':');
-  return { ...Object.fromEntries(variables), PATH, NO_COLOR: '1' };
+  const PATH = [bin, ...folders.filter((folder) => !folder.includes('node_modules'))].join(':');
+  return { ...Object.fromEntries(variables), ...COMPILE_CACHE, PATH, NO_COLOR: '1' };
 }
 
-function startBash(args: readonly string[], folder: string) {
+function startBash(args: readonly string[], { folder, bin }: Place) {
   // A process group of its own, so that a signal reaches all of its processes, as from a terminal.
-  const child = spawn('bash', args, { cwd: folder, env: userEnvironment(), detached: true });
+  const child = spawn('bash', args, { cwd: folder, env: userEnvironment(bin), detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -50,9 +58,9 @@ function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
 
 const END = '--- end of block ---';
 
-/** Opens a shell in a folder. The first command that fails ends it. */
-export function openShell(folder: string): Shell {
-  const { child, closed, output } = startBash(['-euo', 'pipefail'], folder);
+/** Opens a shell. The first command that fails ends it. */
+export function openShell(place: Place): Shell {
+  const { child, closed, output } = startBash(['-euo', 'pipefail'], place);
   child.stdin.on('error', () => {}); // reported as the end of the shell
   child.stdin.write('exec 2>&1\n');
   return {
@@ -80,8 +88,8 @@ export function openShell(folder: string): Shell {
  * Starts a command that runs until it is stopped, and waits until it listens on a port that it printed.
  * @throws Error with the output if it exits instead.
  */
-export async function startLongRunning(command: string, folder: string): Promise<LongRunning> {
-  const { child, closed, output } = startBash(['-euc', command], folder);
+export async function startLongRunning(command: string, place: Place): Promise<LongRunning> {
+  const { child, closed, output } = startBash(['-euc', command], place);
   const stop = async () => {
     signal(child, 'SIGINT');
     const isStopped = await Promise.race([closed.then(() => true), wait(20_000, false)]);

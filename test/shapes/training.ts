@@ -114,11 +114,17 @@ const COLUMNS: readonly (readonly number[])[] = CHOSEN_ENTRIES.map((entry, colum
 export function train(examples: readonly Example[]): WeightTable {
   const names = listNames(examples);
   const rows = new Map(names.map((name, index) => [name, index * WIDTH]));
+  /** Where the weights of an option are. */
+  const indexesOf = (features: readonly string[], columns: readonly number[]) =>
+    features.flatMap((name) => {
+      const row = rows.get(name);
+      return row === undefined ? [] : columns.map((column) => row + column);
+    });
   const compiled = examples.map(({ column, options, weight }) => ({
-    ...{ weight, columns: COLUMNS[column] ?? [] },
+    weight,
     options: options.map(({ features, isRight }) => ({
       isRight,
-      rows: Int32Array.from(features.flatMap((name) => rows.get(name) ?? [])),
+      indexes: Int32Array.from(indexesOf(features, COLUMNS[column] ?? [])),
     })),
   }));
   const point = minimize(
@@ -129,11 +135,10 @@ export function train(examples: readonly Example[]): WeightTable {
         gradient[i] = L2 * one;
         loss += 0.5 * L2 * one * one;
       }
-      for (const { columns, options, weight } of compiled) {
-        const scores = options.map(({ rows }) => {
+      for (const { options, weight } of compiled) {
+        const scores = options.map(({ indexes }) => {
           let sum = 0;
-          for (const row of rows)
-            for (const column of columns) sum += point[row + column] as number;
+          for (const index of indexes) sum += point[index] as number;
           return sum;
         });
         const max = Math.max(...scores);
@@ -144,12 +149,10 @@ export function train(examples: readonly Example[]): WeightTable {
           0,
         );
         loss -= weight * Math.log(right / total);
-        for (const [index, { rows, isRight }] of options.entries()) {
-          const exp = exps[index] ?? 0;
+        for (const [position, { indexes, isRight }] of options.entries()) {
+          const exp = exps[position] ?? 0;
           const change = weight * (exp / total - (isRight ? exp / right : 0));
-          for (const row of rows)
-            for (const column of columns)
-              gradient[row + column] = (gradient[row + column] as number) + change;
+          for (const index of indexes) gradient[index] = (gradient[index] as number) + change;
         }
       }
       return loss;

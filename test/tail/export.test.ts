@@ -75,13 +75,15 @@ describe.each(ORDERS)('an export of 20,000 events, %s', (order) => {
       const { child, closed } = startExport(file, checkpoint, [], { UPSTREAM_URL: trail.url });
       const isEarly = kills % 2 === 0;
       const moment = isEarly ? wait(2500 * Math.random()) : untilGrown(file, 20_000);
-      if ((await Promise.race([moment, closed])) === undefined) {
+      const ended = await Promise.race([moment, closed]);
+      if (ended === undefined) {
         if (!isEarly) await wait(3 * Math.random());
         child.kill('SIGKILL');
         await closed;
         kills += 1;
         continue;
       }
+      expect(ended).toEqual([0, null]);
       await verify();
       await rm(checkpoint);
       await writeFile(file, '');
