@@ -134,6 +134,7 @@ function createTable(
   const segmenter = new Intl.Segmenter();
   const titles = fields.map((name) => name.toUpperCase());
   let natural = titles.map((title) => title.length);
+  let least: readonly number[] | undefined; // from the first page on, so that all have the same fields
   let isFirst = terminal.before === 'nothing';
 
   const readCell = (event: KeyedEvent, name: string) => {
@@ -175,7 +176,8 @@ function createTable(
       natural = natural.map((width, index) =>
         rows.reduce((widest, row) => Math.max(widest, widthOf(row[index] ?? '')), width),
       );
-      const widths = fitWidths(natural, leastOf, columns);
+      least ??= fitFields(natural, leastOf, columns);
+      const widths = fitWidths(natural, least, columns);
       const header = isFirst
         ? formatRow(titles, widths, (cell) => (hasColors ? styleText('bold', cell, ALWAYS) : cell))
         : '';
@@ -191,19 +193,28 @@ function createTable(
   };
 }
 
-/** The widths of the fields. The widest texts are cut first. The last fields are left out if that is not enough. */
-function fitWidths(
+const total = (widths: readonly number[]) =>
+  widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+
+/** The least widths of the fields that fit: the last are left out. */
+function fitFields(
   natural: readonly number[],
   leastOf: readonly number[],
   columns: number,
 ): readonly number[] {
-  const least = natural.map((width, index) => Math.min(width, leastOf[index] ?? 0));
-  const total = (widths: readonly number[]) =>
-    widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+  const least = natural.map((width, index) => Math.min(width, leastOf[index] ?? 0, columns));
   let count = least.length;
   while (count > 1 && total(least.slice(0, count)) > columns) count -= 1;
-  if (count === 1) return [Math.min(natural[0] ?? 0, columns)];
-  const widths = natural.slice(0, count);
+  return least.slice(0, count);
+}
+
+/** The widths of these fields. The widest texts are cut first. */
+function fitWidths(
+  natural: readonly number[],
+  least: readonly number[],
+  columns: number,
+): readonly number[] {
+  const widths = natural.slice(0, least.length);
   for (let excess = total(widths) - columns; excess > 0; excess -= 1) {
     const cuttable = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
     const widest = cuttable.indexOf(Math.max(...cuttable));

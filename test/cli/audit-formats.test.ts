@@ -126,6 +126,18 @@ describe('keytrail audit prints', () => {
   });
 });
 
+describe('the table', () => {
+  it('has the same fields on every page, and becomes wider where texts are longer', async () => {
+    const [short, , , , , , , , , long] = await readEvents();
+    if (short === undefined || long === undefined) throw new Error('the trail has ten events');
+    const { format } = formatOf({}, { columns: 90 });
+    const [first = '', second = ''] = [format([short]), format([long])];
+    expect(first).toMatch(/ IPADDRESS\n.* 203\.0\.113\.40\n$/);
+    expect(second).toMatch(/^.{80,90}\n$/);
+    expect(second).toMatch(/ 192\.0\.2\.9\n$/);
+  });
+});
+
 describe('ndjson', () => {
   it('has the records of the service, with every digit of a long integer', async () => {
     const events = await readEvents();
