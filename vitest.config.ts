@@ -16,8 +16,11 @@ const PORTABLE = [
   ...['shapes', 'testing'],
 ];
 
-/** Likewise the tests of commands that read and write contracts and recordings: a third of the suite's time. */
-const PORTABLE_FILES = 'test/cli/{check,learn,learn-parts,record,redaction}.test.ts';
+/** Likewise the tests of commands that read and write contracts and recordings, and of files of this repository. */
+const PORTABLE_FILES = [
+  'test/cli/{check,learn,learn-parts,record,redaction}.test.ts',
+  'test/{docs,imports,lock-files,observability/grafana}.test.ts',
+];
 
 /** Folders that are no part of the suite, each a project of its own. */
 const OTHERS: Readonly<Record<string, Options>> = {
@@ -64,10 +67,10 @@ export default defineConfig({
         ...SUITE,
         exclude: [
           ...[...PORTABLE, ...Object.keys(OTHERS)].map((folder) => `test/${folder}/**`),
-          PORTABLE_FILES,
+          ...PORTABLE_FILES,
         ],
       }),
-      project('suite-portable', [...inFolders(PORTABLE), PORTABLE_FILES], SUITE),
+      project('suite-portable', [...inFolders(PORTABLE), ...PORTABLE_FILES], SUITE),
       ...Object.entries(OTHERS).map(([name, options]) => project(name, inFolders([name]), options)),
     ],
   },
