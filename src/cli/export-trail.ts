@@ -16,6 +16,8 @@ export type Progress = {
   readonly walk: Walk | null;
   /** Digests of the newest events that were written, newest first. */
   readonly recent: readonly string[];
+  /** Digests of events that were written, but that the tail may deliver as well: they arrived after the checkpoint. */
+  readonly overlap: readonly string[];
 };
 
 type Walk = {
@@ -64,8 +66,6 @@ export async function exportTrail(session: OpenSession, options: ExportOptions):
   let progress: Progress =
     'recent' in options.progress ? options.progress : await begin(session, options);
   let wasMissed = false;
-  /** Digests of events that the tail may deliver although they were written. */
-  let overlap = new Map<string, number>();
   const save = (next: Partial<Progress>) => {
     progress = { ...progress, ...next };
     options.save(progress);
@@ -124,6 +124,7 @@ export async function exportTrail(session: OpenSession, options: ExportOptions):
 
   const readTail = async () => {
     const { checkpoint: after } = progress;
+    const overlap = countEach(progress.overlap);
     const tail = { after, signal, onRetry: follow ? options.onRetry : rethrow };
     for await (const batch of session.follow(
       AuditEventsDocument,
@@ -142,9 +143,9 @@ export async function exportTrail(session: OpenSession, options: ExportOptions):
       const fresh = batch.nodes.filter((event) => !takeOne(overlap, digestOf(event)));
       await write(fresh);
       const recent = fresh.map(digestOf).reverse().concat(progress.recent).slice(0, KEPT);
-      save({ checkpoint, recent });
+      save({ checkpoint, recent, overlap: batch.hasMore ? [...flatten(overlap)] : [] });
       if (batch.hasMore) continue;
-      overlap = new Map();
+      overlap.clear();
       if (!follow) return;
     }
   };
@@ -160,14 +161,12 @@ export async function exportTrail(session: OpenSession, options: ExportOptions):
         wasMissed = true;
       }
       if (checkpoint !== null) {
-        overlap = countEach(progress.recent);
-        save({ walk: null });
+        save({ walk: null, overlap: progress.recent });
       }
     }
     if (checkpoint !== null) await readTail();
     else if (follow) await options.pause(EVERY_MS);
-    if (!follow && progress.walk === null) return;
-    if (!follow && checkpoint === null) return;
+    if (!follow && (progress.walk === null || checkpoint === null)) return;
   }
 }
 
@@ -178,13 +177,13 @@ async function begin(session: OpenSession, options: ExportOptions): Promise<Prog
   try {
     const tail = { signal, onRetry: options.follow ? options.onRetry : rethrow };
     for await (const { checkpoint } of session.follow(AuditEventsDocument, { filter }, tail))
-      return { ...progress, checkpoint, walk: isWhole ? walk : null, recent: [] };
+      return { ...progress, checkpoint, walk: isWhole ? walk : null, recent: [], overlap: [] };
   } catch (error) {
     if (!(error instanceof OperationError) || error.extensions.reason !== 'TRAIL_TOO_LONG')
       throw error;
   }
   const since = isWhole ? progress.since : now().toISOString();
-  return { ...progress, since, checkpoint: null, walk, recent: [] };
+  return { ...progress, since, checkpoint: null, walk, recent: [], overlap: [] };
 }
 
 function rethrow(error: unknown): never {
