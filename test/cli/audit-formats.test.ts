@@ -130,7 +130,7 @@ describe('the table', () => {
   it('has the same fields on every page, and becomes wider where texts are longer', async () => {
     const [short, , , , , , , , , long] = await readEvents();
     if (short === undefined || long === undefined) throw new Error('the trail has ten events');
-    const { format } = formatOf({}, { columns: 90 });
+    const { format } = await formatOf({}, { columns: 90 });
     const [first = '', second = ''] = [format([short]), format([long])];
     expect(first).toMatch(/ IPADDRESS\n.* 203\.0\.113\.40\n$/);
     expect(second).toMatch(/^.{80,90}\n$/);
