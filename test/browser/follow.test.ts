@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
-import { launchChromium } from '../helpers/browser.ts';
+import { launchChromium, newPage } from '../helpers/browser.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
 import { serve } from '../helpers/serve.ts';
 
@@ -68,7 +68,7 @@ it(`a page follows the trail for ${SECONDS} s over a stop and a crash of the gat
   };
 
   await using keytrail = await start();
-  const opened = await browser.newPage();
+  const opened = await newPage(browser);
   const errors = watchErrors(opened);
   await opened.goto(site.url);
   await opened.getByText('Following').waitFor();

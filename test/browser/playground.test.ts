@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DeleteApiKeyDocument, LoginDocument, request } from '../../src/client/index.ts';
 import {
   launchChromium,
+  newPage,
   openPlayground,
   openTab,
   PARTS,
@@ -62,7 +63,7 @@ describe('the playground', () => {
   it('runs the operations of all tabs in order, requests no other host and stores no token', async () => {
     await using command = startKeytrail([], { PORT: '0' });
     const [, origin = ''] = await command.until(/(http:\/\/127\.0\.0\.1:\d+)\/graphql/);
-    const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+    const page = await newPage(browser, { viewport: { width: 1400, height: 1000 } });
     const requestedUrls: string[] = [];
     const authorizations: string[] = [];
     const errors: string[] = [];

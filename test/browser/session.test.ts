@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
-import { launchChromium } from '../helpers/browser.ts';
+import { launchChromium, newPage } from '../helpers/browser.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
 import { serve } from '../helpers/serve.ts';
 
@@ -51,7 +51,7 @@ async function openPage(url: string, graphql = (): string | null => null) {
     response.setHeader('content-type', isClient ? 'text/javascript' : 'text/html');
     response.end(isClient ? CLIENT : page(url));
   });
-  const opened: Page = await browser.newPage();
+  const opened: Page = await newPage(browser);
   await opened.goto(site.url);
   await opened.waitForFunction('window.logIn');
   return {

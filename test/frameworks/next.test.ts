@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packClone } from '../helpers/clone.ts';
+import { outsideEnvironment, packClone } from '../helpers/clone.ts';
 import { codeOf } from '../helpers/gateway.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -16,13 +16,9 @@ import { AUDIT, expectAbort, expectGraphql, post, startSlowService } from './gra
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ENVIRONMENT = { NEXT_TELEMETRY_DISABLED: '1' };
 
-/** Runs a command with this Node first on its PATH, and without the variables that npm and Vitest set. */
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
-  const isOwn = (name: string) => name.startsWith('npm_') || name === 'NODE_ENV';
-  const inherited = Object.entries(process.env).filter(([name]) => !isOwn(name));
-  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  const env = { ...Object.fromEntries(inherited), PATH, ...ENVIRONMENT };
-  return (await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 })).stdout;
+  const env = { ...outsideEnvironment(), ...ENVIRONMENT };
+  return (await promisify(execFile)(command, args, { cwd, env })).stdout;
 }
 
 describe('the example of Next', () => {
@@ -41,7 +37,7 @@ describe('the example of Next', () => {
     const tarball = await packClone(scratch);
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
     built = await run(folder, 'npm', 'run', 'build'); // without UPSTREAM_URL
-  }, 180_000);
+  }, 600_000);
 
   afterAll(() => rm(dirname(folder), { recursive: true }));
 

@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Launches Debian's Chromium, without its background requests to Google. */
 export function launchChromium(): Promise<Browser> {
@@ -14,6 +14,13 @@ export function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+}
+
+/** Opens an empty page. Its deadlines only end what hangs: Playwright's 30 s are short on a busy machine. */
+export async function newPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(120_000);
+  return page;
 }
 
 const PLAY = 'button[aria-label^="Execute"]';
@@ -32,7 +39,7 @@ export async function openPlayground(
   url: string,
   viewport = { width: 2000, height: 1000 }, // few lines wrap
 ): Promise<Page> {
-  const page = await browser.newPage({ viewport, colorScheme: 'light' });
+  const page = await newPage(browser, { viewport, colorScheme: 'light' });
   await page.goto(url);
   await untilReady(page);
   return page;
@@ -59,7 +66,7 @@ export async function openTab(page: Page, name: string): Promise<void> {
 /** Runs the operation, waits until the result contains a text, and returns the result. */
 export async function play(page: Page, expected: string): Promise<string> {
   await page.click(PLAY);
-  await page.locator(PARTS.result).filter({ hasText: expected }).waitFor({ timeout: 10_000 });
+  await page.locator(PARTS.result).filter({ hasText: expected }).waitFor();
   return read(page, 'result');
 }
 

@@ -55,11 +55,19 @@ export async function packClone(folder: string): Promise<string> {
   return join(folder, stdout.trim());
 }
 
-/** Runs npm with this Node, and without the variables that npm sets for this repository. */
-async function npm(cwd: string, ...args: readonly string[]) {
+/**
+ * The environment with this Node first on its PATH, and without the variables that npm and Vitest set for this repository.
+ * .ci/run says where packages come from.
+ */
+export function outsideEnvironment(): NodeJS.ProcessEnv {
+  const isOwn = (name: string) => /^(?:npm_(?!config_prefer_offline$)|NODE_ENV$)/.test(name);
+  const inherited = Object.entries(process.env).filter(([name]) => !isOwn(name));
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
-  return promisify(execFile)('npm', args, { cwd, env: { ...Object.fromEntries(inherited), PATH } });
+  return { ...Object.fromEntries(inherited), PATH };
+}
+
+async function npm(cwd: string, ...args: readonly string[]) {
+  return promisify(execFile)('npm', args, { cwd, env: outsideEnvironment() });
 }
 
 /** Hard links save seconds. npm replaces files of packages, it does not change them. */

@@ -64,7 +64,9 @@ export function startInstalled(
   args: readonly string[] = [],
 ): KeytrailProcess {
   const PATH = dirname(process.execPath);
-  return watchProcess(spawn(command, args, { cwd: folder, env: { PATH, ...COMPILE_CACHE, ...environment } }));
+  return watchProcess(
+    spawn(command, args, { cwd: folder, env: { PATH, ...COMPILE_CACHE, ...environment } }),
+  );
 }
 
 /** Starts it with `npm start`. */

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { readBlocks } from '../docs/markdown.ts';
-import { packClone } from '../helpers/clone.ts';
+import { outsideEnvironment, packClone } from '../helpers/clone.ts';
 import { OLDER_NODE, OLDEST_NODE } from '../helpers/older-node.ts';
 import { startInstalled } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -18,11 +18,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
 const MAX_BYTES = 720_000;
 
-/** Runs a command with this Node first on its PATH, and without the variables that npm sets for this repository. */
 async function run(cwd: string, command: string, ...args: readonly string[]) {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'));
-  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  return exec(command, args, { cwd, env: { ...Object.fromEntries(inherited), PATH } });
+  return exec(command, args, { cwd, env: outsideEnvironment() });
 }
 
 /** The bytes of all files in a folder. */
@@ -86,7 +83,7 @@ describe('the package', () => {
     tarball = await packClone(folder);
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -289,7 +286,7 @@ describe('the package', () => {
       const exact = packages.map((name, index) => `${name}@${versions[index]}`);
       await run(folder, 'npm', 'uninstall', '--no-audit', '--no-fund', ...packages);
       await run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...exact);
-    }, 120_000);
+    }, 600_000);
 
     /** Sends a deletion to the installed command, and stops it. Returns what the collector received. */
     async function deleteTraced(variables: Readonly<Record<string, string>>) {
@@ -395,7 +392,7 @@ describe('the package keytrail-client', () => {
     tarball = join(folder, name);
     await writeFile(join(folder, 'package.json'), '{"type": "module"}');
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
-  }, 120_000);
+  }, 600_000);
 
   afterAll(() => rm(folder, { recursive: true }));
 
