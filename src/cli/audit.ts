@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditFilter } from '../client/operations.generated.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type PointInTime, quote } from '../config/value-types.ts';
 import { digest } from '../util/digest.ts';
-import { memoizeByObject } from '../util/memoize.ts';
 import type { CommandLine } from './command-line.ts';
 import type { AuditEvent } from './event-fields.ts';
 import { createEventKeys } from './event-keys.ts';
@@ -13,15 +11,11 @@ import { formatExplanation } from './format-explanation.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
+import { BrokenOff } from './report-client-failure.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Events without `--limit`. */
 const LIMIT = 50;
-
-/** An error after some events were written, so that what was written is a part. */
-export class BrokenOff extends Error {
-  override readonly name = 'BrokenOff';
-}
 
 /**
  * Runs `keytrail audit`: prints the trail page by page; with `--checkpoint`, exports it from where the last run has got
@@ -32,12 +26,14 @@ export class BrokenOff extends Error {
 export async function audit(runtime: Runtime, commandLine: CommandLine): Promise<number> {
   const { checkpoint: file, follow, limit, since, until } = commandLine;
   const isExport = follow || file !== undefined;
+  const instant = toInstant(since, runtime.now());
+  const end = toInstant(until, runtime.now());
+  const hasEnd =
+    until !== undefined || (limit ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY;
   const problems = [
-    ...(isExport && until !== undefined
-      ? ['--until has an end: use it without --follow and --checkpoint.']
-      : []),
-    ...(isExport && limit !== undefined && limit !== Number.POSITIVE_INFINITY
-      ? ['--limit has an end: use it without --follow and --checkpoint.']
+    ...(isExport && hasEnd ? ['--follow and --checkpoint have no --limit and no --until.'] : []),
+    ...(instant !== null && end !== null && instant >= end
+      ? ['--since must be before --until.']
       : []),
   ];
   await using session = await openSession(
@@ -46,37 +42,37 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
     'audit',
   );
   const conditions = toConditions(commandLine);
-  const instant = toInstant(since, runtime.now());
   const of = digest(JSON.stringify([session.of, conditions]));
-  const progress = file === undefined ? null : readProgress(runtime, file, of);
+  const saved = file === undefined ? null : readCheckpoint(runtime, file, of);
   const output = runtime.openOutput();
-  const printed = await createPrinter(runtime, commandLine, output, progress?.recent ?? []);
+  const printed = await createPrinter(runtime, commandLine, output, session, saved?.keys ?? []);
   let isMissed = false;
   try {
     await printed.begin();
     if (isExport)
-      await exportTrail(session, {
+      isMissed = await exportTrail(session, runtime, {
         filter: conditions,
-        progress: progress ?? { of, since: instant },
-        follow,
-        isWhole: file !== undefined || since !== undefined,
-        digestOf: printed.digestOf,
-        write: printed.write,
-        save: (next) => saveProgress(runtime, file, next),
-        onMissed: () => {
-          isMissed = true;
-          runtime.stderr.write(`keytrail audit: ${MISSED}\n`);
+        progress: saved,
+        since: file === undefined && since === undefined ? undefined : instant,
+        ...{ follow, digestOf: printed.digestOf, write: printed.write },
+        save: (progress) => {
+          if (file === undefined) return;
+          saveCheckpoint(runtime, file, {
+            ...progress,
+            version: VERSION,
+            of,
+            keys: printed.keys(),
+          });
         },
-        onRetry: (_, delayMs) => {
-          const seconds = Math.ceil(delayMs / 1000);
-          runtime.stderr.write(`keytrail audit: the stream ended. Next attempt in ${seconds} s.\n`);
-        },
-        pause: (ms) => sleep(ms, undefined, { signal: runtime.stopping }).catch(() => {}),
-        now: runtime.now,
-        signal: runtime.stopping,
       });
     else
-      await printTrail(session, runtime, commandLine, { ...conditions, since: instant }, printed);
+      await printTrail(
+        session,
+        runtime,
+        { limit: limit ?? (since === undefined ? LIMIT : Number.POSITIVE_INFINITY) },
+        { ...conditions, since: instant, until: end },
+        printed,
+      );
   } catch (error) {
     if (printed.count() === 0 || isOfOutput(error)) throw error;
     throw new BrokenOff(`${printed.count()} events were written, and the rest failed.`, {
@@ -88,28 +84,22 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
   return isMissed ? 5 : 0;
 }
 
-const MISSED =
-  'events may have been missed: none of the last events that were written was found again. If this comes at every run, a member of the records differs in each response: set `audit.identity` in the contract (KEYTRAIL_CONTRACT).';
-
 /** Whether an error is that of a write, see {@link Output}. */
 const isOfOutput = (error: unknown) => Object(error).syscall === 'write';
 
 async function printTrail(
   session: OpenSession,
-  { stopping, now }: Runtime,
-  commandLine: CommandLine,
-  conditions: AuditFilter,
+  { stopping, stderr }: Runtime,
+  { limit }: { readonly limit: number },
+  filter: AuditFilter,
   printed: Printer,
 ): Promise<void> {
-  const { limit, since, until } = commandLine;
-  const filter = { ...conditions, until: toInstant(until, now()) };
-  const all = since === undefined ? LIMIT : Number.POSITIVE_INFINITY;
-  const pages = readTrail(session, {
-    ...{ filter, after: null, limit: limit ?? all, withRaw: printed.needsRaw },
-  });
-  for await (const page of pages) {
+  const options = { filter, after: null, limit, withRaw: printed.needsRaw };
+  for await (const page of readTrail(session, options)) {
     await printed.write(page.events, page);
     if (stopping.aborted) return;
+    if (printed.count() === limit && page.hasNext && stderr.isTTY)
+      stderr.write(`There are more than ${limit} events: --limit all prints all of them.\n`);
   }
 }
 
@@ -133,6 +123,7 @@ async function createPrinter(
   { stderr }: Runtime,
   commandLine: CommandLine,
   output: Output,
+  { identityOf }: OpenSession,
   before: readonly string[],
 ) {
   const { fields, raw: withRaw, local: isLocal, explain } = commandLine;
@@ -141,8 +132,7 @@ async function createPrinter(
     { output: name === 'json' ? 'ndjson' : name, fields, withRaw, isLocal },
     output,
   );
-  const keys = createEventKeys(before);
-  const digestOf = memoizeByObject(keys.digestOf);
+  const keys = createEventKeys(before, identityOf);
   const isExport = commandLine.follow || commandLine.checkpoint !== undefined;
   const showsRaw = withRaw || fields?.some((field) => field === 'key' || field === 'raw') === true;
   const needsRaw = name !== 'table' || showsRaw || isExport;
@@ -152,11 +142,13 @@ async function createPrinter(
   let isExplained = !explain;
   return {
     needsRaw,
-    digestOf,
+    digestOf: keys.digestOf,
+    keys: keys.last,
     count: () => count,
     begin: async () => {
       if (output.before === 'a part of a line') await output.write('\n');
-      if (output.before === 'nothing' && format.header !== '') await output.write(format.header);
+      const isAppended = output.before !== 'nothing' && commandLine.checkpoint !== undefined;
+      if (!isAppended && format.header !== '') await output.write(format.header);
     },
     write: async (events: readonly AuditEvent[], page?: TrailPage) => {
       if (!isExplained && page !== undefined) {
@@ -167,9 +159,7 @@ async function createPrinter(
       for (const event of events)
         for (const field of IN_EVERY_RECORD)
           if (event[field] === null) unread.set(field, (unread.get(field) ?? 0) + 1);
-      const keyed = events.map((event) =>
-        needsRaw ? keys.add(event, digestOf(event)) : { key: '', ...event },
-      );
+      const keyed = events.map((event) => (needsRaw ? keys.add(event) : { key: '', ...event }));
       await output.write(format.format(keyed));
       count += events.length;
       if (showsProgress) stderr.write(`\r${count} events`);
@@ -189,38 +179,43 @@ async function createPrinter(
 /** Fields that a record without them is unusual for. */
 const IN_EVERY_RECORD = ['occurredAt', 'action', 'actor'] as const;
 
-/** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
-function readProgress(runtime: Runtime, file: string, of: string): Progress | null {
-  let text: string;
-  try {
-    text = runtime.readFile(file);
-  } catch (error) {
-    if (Object(error).code === 'ENOENT') return null;
-    throw new ConfigError([`--checkpoint ${quote(file)} cannot be read.`]);
-  }
-  let content: Progress & { readonly version?: unknown };
-  try {
-    content = Object(JSON.parse(text));
-  } catch {
-    content = Object({});
-  }
-  if (content.version !== VERSION)
-    throw new ConfigError([
-      `--checkpoint ${quote(file)} is no checkpoint of this version: name a new file.`,
-    ]);
-  if (content.of === of) return content;
-  throw new ConfigError([
-    `--checkpoint ${quote(file)} is of another service, or of other filters: use those, or name a new file.`,
-  ]);
-}
+/** The content of a checkpoint file. */
+type Checkpoint = Progress & {
+  readonly version: number;
+  /** Digest of the service and the filter. */
+  readonly of: string;
+  /** The keys of the last events. */
+  readonly keys: readonly string[];
+};
 
 const VERSION = 1;
 
-function saveProgress(runtime: Runtime, file: string | undefined, progress: Progress): void {
-  if (file === undefined) return;
-  const text = `${JSON.stringify({ version: VERSION, ...progress })}\n`;
+/** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
+function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint | null {
+  const name = `--checkpoint ${quote(file)}`;
+  let content: Checkpoint;
   try {
-    runtime.replaceFile(file, text, runtime.createId());
+    const text = runtime.readFile(file);
+    if (text === '') return null; // as `mktemp` creates it
+    content = Object(JSON.parse(text));
+  } catch (error) {
+    const { code } = Object(error);
+    if (code === 'ENOENT') return null;
+    throw new ConfigError([
+      `${name} ${code ? 'cannot be read' : 'is no checkpoint'}: name a new file.`,
+    ]);
+  }
+  if (content.version !== VERSION)
+    throw new ConfigError([`${name} is no checkpoint of this version: name a new file.`]);
+  if (content.of === of) return content;
+  throw new ConfigError([
+    `${name} is of another service, or of other filters: use those, or name a new file.`,
+  ]);
+}
+
+function saveCheckpoint(runtime: Runtime, file: string, checkpoint: Checkpoint): void {
+  try {
+    runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
   } catch {
     throw new ConfigError([
       `--checkpoint ${quote(file)} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,

@@ -11,7 +11,7 @@ import { ask } from './prompt.ts';
 import { readActivity } from './read-activity.ts';
 import { read } from './read-responses.ts';
 import { reportClientFailure } from './report-client-failure.ts';
-import type { Runtime } from './runtime.ts';
+import { type Runtime, untilStopped } from './runtime.ts';
 
 /** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. */
 const STATUS: ReadonlyMap<string, number> = new Map([
@@ -63,7 +63,13 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
     return 1;
   }
   // After the question: the answer may take its time.
-  const whyActive = since === null ? () => undefined : await readActivity(session, since, stopping);
+  const whyActive =
+    since === null
+      ? () => undefined
+      : await Promise.race([
+          readActivity(session, since, stopping),
+          untilStopped(runtime).then(() => () => undefined), // then no key is tried
+        ]);
   let status = 0;
   let isStopped = false;
   /** @throws the error if it is a bug. */

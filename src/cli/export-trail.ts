@@ -1,20 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 import { MAX_LATE, readTrail, type TrailPage } from './read-trail.ts';
+import { describe } from './report-client-failure.ts';
+import type { Runtime } from './runtime.ts';
 
 /** How far an export has got. As JSON it is the content of a checkpoint file. */
 export type Progress = {
-  /** Digest of the service and the filter. */
-  readonly of: string;
   /** Events before this instant are not exported. */
   readonly since: string | null;
   /** Of the live tail. Null for a trail that is read on by cursor: it begins with its oldest event, and is long. */
   readonly checkpoint: string | null;
   /** The part of the trail that is being read by cursor. Null once it was read. */
   readonly walk: Walk | null;
-  /** Digests of the newest events that were written, newest first. */
+  /** Digests of the newest events that were written. */
   readonly recent: readonly string[];
   /** Digests of events that were written, but that the tail may deliver as well: they arrived after the checkpoint. */
   readonly overlap: readonly string[];
@@ -24,187 +25,209 @@ type Walk = {
   readonly cursor: string | null;
   /** Digests of events that are not written again. Where they are found, a walk from the newest event on ends. */
   readonly known: readonly string[];
-  readonly isFound: boolean;
+  /** How many of them were found. */
+  readonly found: number;
 };
 
 /** How to export. */
 export type ExportOptions = {
   /** Without `since` and `until`. */
   readonly filter: AuditFilter;
-  /** Where an earlier run has got to, or the beginning. */
-  readonly progress: Progress | { readonly of: string; readonly since: string | null };
+  /** Where an earlier run has got to. Null: this is the first. */
+  readonly progress: Progress | null;
+  /** Events of the first run: all from this instant on, or with null all. Undefined: only new ones. */
+  readonly since: string | null | undefined;
   /** Whether to go on with new events. */
   readonly follow: boolean;
-  /** Whether to begin with the events that the trail has. */
-  readonly isWhole: boolean;
   readonly digestOf: (event: AuditEvent) => string;
   /** Writes events. It resolves once they are safe. */
   readonly write: (events: readonly AuditEvent[], page?: TrailPage) => Promise<void>;
   readonly save: (progress: Progress) => void;
-  /** Called when events may have been missed. */
-  readonly onMissed: () => void;
-  readonly onRetry: (error: unknown, delayMs: number) => void;
-  readonly pause: (ms: number) => Promise<void>;
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
 };
 
 /** Events of which the digests are kept. The checkpoint of a live tail knows as many. */
 const KEPT = 64;
 
-/** Between two reads of a trail that is read on by cursor, in milliseconds. */
+/** Between two reads of a trail that is read on by cursor, and after one that failed; in milliseconds. */
 const EVERY_MS = 10_000;
 
 /**
  * Exports the trail: first what it has, then what the live tail has after that. Progress is saved after each write, so
  * that an export that was killed repeats events, but loses none. If the tail may have missed events, it reads the trail
  * back to the last event that was written.
+ * @returns whether events may have been missed.
  * @throws OperationError if the trail cannot be read.
  */
-export async function exportTrail(session: OpenSession, options: ExportOptions): Promise<void> {
-  const { filter, digestOf, write, signal, follow } = options;
-  let progress: Progress =
-    'recent' in options.progress ? options.progress : await begin(session, options);
-  let wasMissed = false;
+export async function exportTrail(
+  session: OpenSession,
+  { stderr, stopping: signal, now }: Runtime,
+  { filter, since, follow, digestOf, write, save: store, ...options }: ExportOptions,
+): Promise<boolean> {
+  const report = (text: string) => void stderr.write(`keytrail audit: ${text}\n`);
+  const onRetry = (error: unknown, delayMs = EVERY_MS) => {
+    if (!follow) throw error ?? new OperationError({ message: 'The stream ended early.' });
+    const reason = describe(error) ?? 'The stream ended.';
+    report(`${reason} Next attempt in ${Math.ceil(delayMs / 1000)} s.`);
+  };
+  const openTail = (after: string | null) =>
+    session.follow(AuditEventsDocument, { filter, withRaw: true }, { after, signal, onRetry });
+
+  /** Takes a checkpoint before anything is read, so that nothing that arrives meanwhile is missed. */
+  const begin = async (): Promise<Progress> => {
+    const walk = { cursor: null, known: [], found: 0 };
+    const from = since === undefined ? now().toISOString() : since;
+    const first = { since: from, walk, recent: [], overlap: [] };
+    try {
+      for await (const { checkpoint } of openTail(null))
+        return { ...first, checkpoint, walk: since === undefined ? null : walk };
+    } catch (error) {
+      const isLong = error instanceof OperationError && error.extensions.reason === TOO_LONG;
+      if (!isLong) throw error;
+    }
+    return { ...first, checkpoint: null };
+  };
+  let progress = options.progress ?? (await begin());
   const save = (next: Partial<Progress>) => {
     progress = { ...progress, ...next };
-    options.save(progress);
+    store(progress);
   };
 
-  /** Reads by cursor. Returns whether the known events were found. */
-  const walkOn = async (walk: Walk) => {
-    const { checkpoint, since, recent } = progress;
-    const known = countEach(walk.known);
+  /** Reads by cursor. Returns whether it has met the events that were written before. */
+  const walkOn = async (walk: Walk): Promise<boolean> => {
+    const { checkpoint, recent } = progress;
+    const isByCursor = checkpoint === null;
+    const known = [...walk.known];
+    const size = walk.found + known.length;
     const pages: { readonly after: string | null; readonly digests: readonly string[] }[] = [];
     const first: string[] = [];
     let last: string[] = [];
-    let firstTime: string | null = null;
-    let isAscending = checkpoint === null;
-    let { isFound } = walk;
+    let previous: string | null = null;
+    let ascents = 0; // minus descents
+    let { found } = walk;
     let afterFound = 0;
-    const trail = { filter: { ...filter, since }, after: walk.cursor, withRaw: true };
-    for await (const page of readTrail(session, { ...trail, limit: Number.POSITIVE_INFINITY })) {
+    const isMet = () => found * 2 > size || known.length === 0;
+    const trail = { filter: { ...filter, since: progress.since }, after: walk.cursor };
+    for await (const page of readTrail(session, { ...trail, ...ALL })) {
       const fresh: AuditEvent[] = [];
-      const digests = page.events.map(digestOf);
       let isEnd = false;
-      for (const [index, event] of page.events.entries()) {
-        const own = digests[index] ?? '';
-        firstTime ??= event.occurredAt;
-        if (firstTime !== null && event.occurredAt !== null && event.occurredAt !== firstTime)
-          isAscending = event.occurredAt > firstTime;
-        if (takeOne(known, own)) isFound = true;
+      for (const event of page.events) {
+        const { occurredAt } = event;
+        if (previous !== null && occurredAt !== null)
+          ascents += Number(occurredAt > previous) - Number(occurredAt < previous);
+        previous = occurredAt ?? previous;
+        const own = digestOf(event);
+        if (takeOne(known, own)) found += 1;
         else {
           fresh.push(event);
           if (first.length < KEPT) first.push(own);
           last = [own, ...last.slice(0, KEPT - 1)];
-          if (isFound) afterFound += 1;
+          if (isMet()) afterFound += 1;
         }
-        const isDue = known.size === 0 || afterFound >= MAX_LATE;
-        isEnd = checkpoint !== null && isFound && !isAscending && isDue;
+        // From the newest event on, and past those that were written. Others may have arrived late.
+        const isDue = known.length === 0 || afterFound >= MAX_LATE;
+        isEnd = !isByCursor && size > 0 && ascents <= 0 && isMet() && isDue;
         if (isEnd) break;
       }
       await write(fresh, page);
-      pages.push({ after: page.after, digests });
+      pages.push({ after: page.after, digests: page.events.map(digestOf) });
       // The next run reads the last events again: others may have arrived late.
       while (pages.length > 2 || pages.slice(1).some((each) => each.digests.length >= MAX_LATE))
         pages.shift();
-      const next =
-        checkpoint === null ? pages.flatMap((each) => each.digests) : [...flatten(known)];
-      const cursor = checkpoint === null ? (pages[0]?.after ?? null) : page.cursor;
-      const isResumed = walk.cursor !== null; // with the newest events before the cursor
-      const newest = isAscending ? last : isResumed ? [] : first;
-      save({
-        walk: { cursor, known: next, isFound },
-        recent: [...newest, ...recent].slice(0, KEPT),
-      });
+      const next = isByCursor
+        ? {
+            cursor: pages[0]?.after ?? null,
+            known: pages.flatMap((each) => each.digests),
+            found: 0,
+          }
+        : { cursor: page.cursor, known, found };
+      // Of a walk that goes on, the newest events were before the cursor.
+      const newest = walk.cursor === null ? first : [];
+      const own = ascents > 0 ? last : ascents < 0 ? newest : [...newest, ...last];
+      save({ walk: next, recent: [...own, ...recent].slice(0, 2 * KEPT) });
       if (isEnd || signal.aborted) break;
     }
-    return isFound || walk.known.length === 0;
+    return isMet();
   };
 
-  const readTail = async () => {
-    const { checkpoint: after } = progress;
-    const overlap = countEach(progress.overlap);
-    const tail = { after, signal, onRetry: follow ? options.onRetry : rethrow };
-    for await (const batch of session.follow(
-      AuditEventsDocument,
-      { filter, withRaw: true },
-      tail,
-    )) {
+  /** Reads the tail until it has caught up; with `follow`, on and on. Returns whether it may have missed events. */
+  const readTail = async (): Promise<boolean> => {
+    const overlap = [...progress.overlap];
+    for await (const batch of openTail(progress.checkpoint)) {
       const [error] = batch.errors ?? [];
       if (error !== undefined) throw new OperationError(error);
-      const { checkpoint } = batch;
+      const { checkpoint, hasMore } = batch;
       if (batch.missed) {
-        const walk = { cursor: null, known: progress.recent, isFound: false };
-        save({ checkpoint, walk });
-        return;
+        // Saved with the first page that is read: until then the tail says the same again.
+        const walk = { cursor: null, known: progress.recent.slice(0, KEPT), found: 0 };
+        progress = { ...progress, checkpoint, walk };
+        return true;
       }
-      wasMissed = false;
       const fresh = batch.nodes.filter((event) => !takeOne(overlap, digestOf(event)));
       await write(fresh);
-      const recent = fresh.map(digestOf).reverse().concat(progress.recent).slice(0, KEPT);
-      save({ checkpoint, recent, overlap: batch.hasMore ? [...flatten(overlap)] : [] });
-      if (batch.hasMore) continue;
-      overlap.clear();
-      if (!follow) return;
+      if (!hasMore) overlap.length = 0;
+      const recent = fresh
+        .map(digestOf)
+        .reverse()
+        .concat(progress.recent)
+        .slice(0, 2 * KEPT);
+      save({ checkpoint, recent, overlap: [...overlap] });
+      if (!hasMore && !follow) break;
     }
+    return false;
   };
 
+  let isMissed = false;
+  let isRepeated = false; // the tail says again, after the trail was read, that it may have missed events
+  save({}); // before anything is written: a file that cannot be written shows at once
   while (!signal.aborted) {
     const { walk, checkpoint } = progress;
-    if (walk !== null) {
-      const isWhole = await walkOn(walk);
-      if (signal.aborted) return;
-      if (!isWhole && checkpoint !== null) {
-        options.onMissed();
-        if (wasMissed) return; // the records differ in each response: it would not end
-        wasMissed = true;
+    try {
+      if (walk !== null) {
+        const isMet = await walkOn(walk);
+        if (signal.aborted) break;
+        if (!isMet && checkpoint !== null) {
+          report(MISSED);
+          isMissed = true;
+        }
+        if (checkpoint !== null) save({ walk: null, overlap: progress.recent });
+        if (!isMet && isRepeated) break; // the records differ in each response: it would not end
       }
-      if (checkpoint !== null) {
-        save({ walk: null, overlap: progress.recent });
-      }
+      if (checkpoint === null && !follow) break;
+      if (checkpoint === null) await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+      else isRepeated = await readTail();
+      if (!follow && progress.walk === null) break;
+    } catch (error) {
+      if (!follow || !(error instanceof OperationError && error.isRetryable)) throw toLost(error);
+      onRetry(error);
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
     }
-    if (checkpoint !== null) await readTail();
-    else if (follow) await options.pause(EVERY_MS);
-    if (!follow && (progress.walk === null || checkpoint === null)) return;
   }
+  return isMissed;
 }
 
-/** Takes a checkpoint before anything is read, so that nothing that arrives meanwhile is missed. */
-async function begin(session: OpenSession, options: ExportOptions): Promise<Progress> {
-  const { filter, progress, isWhole, now, signal } = options;
-  const walk = { cursor: null, known: [], isFound: false };
-  try {
-    const tail = { signal, onRetry: options.follow ? options.onRetry : rethrow };
-    for await (const { checkpoint } of session.follow(AuditEventsDocument, { filter }, tail))
-      return { ...progress, checkpoint, walk: isWhole ? walk : null, recent: [], overlap: [] };
-  } catch (error) {
-    if (!(error instanceof OperationError) || error.extensions.reason !== 'TRAIL_TOO_LONG')
-      throw error;
-  }
-  const since = isWhole ? progress.since : now().toISOString();
-  return { ...progress, since, checkpoint: null, walk, recent: [], overlap: [] };
-}
+const TOO_LONG = 'TRAIL_TOO_LONG';
+const ALL = { limit: Number.POSITIVE_INFINITY, withRaw: true } as const;
 
-function rethrow(error: unknown): never {
-  throw error ?? new OperationError({ message: 'The stream of new events ended early.' });
-}
+const MISSED =
+  'events may have been missed: the last events that were written were not found again. If this comes at every run, a member of the records differs in each response: set `audit.identity` in the contract, and export with UPSTREAM_URL and KEYTRAIL_CONTRACT.';
 
-function countEach(digests: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const each of digests) counts.set(each, (counts.get(each) ?? 0) + 1);
-  return counts;
-}
-
-function* flatten(counts: ReadonlyMap<string, number>): Generator<string> {
-  for (const [digest, count] of counts) yield* Array.from({ length: count }, () => digest);
+/** A position that the service or the gateway does not accept any more cannot be passed by the user of this command. */
+function toLost(error: unknown): unknown {
+  if (!(error instanceof OperationError) || error.extensions.code !== 'BAD_USER_INPUT')
+    return error;
+  return new OperationError(
+    {
+      message:
+        'The export cannot go on: the position in its checkpoint is not in the trail any more, or of another version. Name a new checkpoint file, and with --since the time of the last event that you have.',
+    },
+    { cause: error },
+  );
 }
 
 /** Removes one. Returns whether there was one. */
-function takeOne(counts: Map<string, number>, digest: string): boolean {
-  const count = counts.get(digest);
-  if (count === undefined) return false;
-  if (count === 1) counts.delete(digest);
-  else counts.set(digest, count - 1);
+function takeOne(digests: string[], own: string): boolean {
+  const index = digests.indexOf(own);
+  if (index < 0) return false;
+  digests.splice(index, 1);
   return true;
 }

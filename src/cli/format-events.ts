@@ -135,7 +135,7 @@ function createTable(
   const titles = fields.map((name) => name.toUpperCase());
   let natural = titles.map((title) => title.length);
   let least: readonly number[] | undefined; // from the first page on, so that all have the same fields
-  let isFirst = terminal.before === 'nothing';
+  let isFirst = true;
 
   const readCell = (event: KeyedEvent, name: string) => {
     const text = readText(event, name) || '-';

@@ -1,6 +1,6 @@
 import type { ExplainedEntry, Explanation } from '../client/explanation.ts';
-import { cut } from '../tools/show-value.ts';
-import { WIDTH } from '../util/wrap.ts';
+import { escapeUnprintable } from '../util/escape-unprintable.ts';
+import { wrap } from '../util/wrap.ts';
 
 const NONE =
   'There is no explanation: EXPLAIN of the gateway is off, as it is in production by default.\n';
@@ -15,12 +15,14 @@ export function formatExplanation(explanation: Explanation | undefined): string 
     ...Object.entries(actor).map(([name, entry]) => [`actor.${name}`, entry] as const),
     ...Object.entries(target).map(([name, entry]) => [`target.${name}`, entry] as const),
   ];
-  return rows.map(([name, entry]) => `${formatEntry(name, entry)}\n`).join('');
+  return rows.map(([name, entry]) => `${formatEntry(name, entry).join('\n')}\n`).join('');
 }
 
-function formatEntry(name: string, { at, found, by, confidence, why }: ExplainedEntry): string {
+function formatEntry(name: string, entry: ExplainedEntry): readonly string[] {
+  const { at, found, by, confidence, why } = entry;
   const places = [at ?? []].flat().map((place) => (typeof place === 'string' ? place : 'a header'));
   const facts = [by, confidence === undefined ? '' : `(${confidence})`, found, why];
   const place = places.join(', ') || '-';
-  return cut(`${name.padEnd(18)} ${place.padEnd(24)} ${facts.filter(Boolean).join(' ')}`, WIDTH);
+  const line = `${name.padEnd(18)} ${place.padEnd(24)} ${facts.filter(Boolean).join(' ')}`;
+  return wrap(escapeUnprintable(line), ' '.repeat(44));
 }

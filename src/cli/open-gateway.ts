@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { isPlainHttp, PLAIN_HTTP } from '../config/value-types.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
+import { compileIdentity } from '../mapping/event.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { Runtime } from './runtime.ts';
@@ -18,6 +19,8 @@ export type OpenGateway = AsyncDisposable & {
   readonly url: string;
   /** What a session belongs to: the service, or the gateway at a URL. */
   readonly of: string;
+  /** What identifies a record. Undefined if that is not known: the contract is that of the gateway. */
+  readonly identityOf?: (record: unknown) => unknown;
 };
 
 /**
@@ -42,7 +45,9 @@ export function openGateway(
     const url = new URL(running.pathname === '/' ? GRAPHQL_PATH : running, running).href;
     if (isPlainHttp(url) && !config.UPSTREAM_ALLOW_HTTP)
       throw new ConfigError([`--gateway ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`]);
-    return { fetch: runtime.fetch, url, of: url, [Symbol.asyncDispose]: async () => {} };
+    // Redirected, the request would send its secrets on, to any host.
+    const fetch: Fetch = (to, init) => runtime.fetch(to, { ...init, redirect: 'manual' });
+    return { fetch, url, of: url, [Symbol.asyncDispose]: async () => {} };
   }
   if (config.UPSTREAM_URL === undefined)
     throw new ConfigError([
@@ -68,6 +73,7 @@ export function openGateway(
     fetch: gateway.fetch,
     url: `http://127.0.0.1${GRAPHQL_PATH}`, // nothing is sent there
     of: config.UPSTREAM_URL.href,
+    identityOf: compileIdentity(contract.audit?.identity ?? null),
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
@@ -13,10 +13,10 @@ export class PromptClosed extends Error {
 /** Reads a secret: from a prompt that echoes nothing, or else all of standard input, without the line break at its end. */
 export async function readSecret(stdin: Input, stderr: NodeJS.WritableStream): Promise<string> {
   if (stdin.isTTY !== true) return (await text(stdin)).replace(/\r?\n$/, '');
-  stderr.write('Client secret (not shown): ');
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const prompt = () => stderr.write('Client secret (not shown): ');
   try {
-    return await readAnswer(stdin, silent, '');
+    return await readAnswer(stdin, silent, prompt);
   } finally {
     stderr.write('\n');
   }
@@ -24,17 +24,26 @@ export async function readSecret(stdin: Input, stderr: NodeJS.WritableStream): P
 
 /** Asks a question at the terminal. */
 export const ask = (stdin: Input, stderr: NodeJS.WritableStream, question: string) =>
-  readAnswer(stdin, stderr, question);
+  readAnswer(stdin, stderr, (lines) => lines.setPrompt(question));
 
-/** @throws PromptClosed if there is no answer. */
-function readAnswer(input: Input, output: NodeJS.WritableStream, question: string) {
+/**
+ * Reads a line. The terminal echoes nothing itself before `prompt` is called: what is typed early is not shown either.
+ * @throws PromptClosed if there is no answer.
+ */
+function readAnswer(
+  input: Input,
+  output: NodeJS.WritableStream,
+  prompt: (lines: Interface) => unknown,
+) {
   return new Promise<string>((resolve, reject) => {
-    const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+    const lines = createInterface({ input, output, terminal: true, historySize: 0, prompt: '' });
     lines.on('close', () => reject(new PromptClosed('There is no answer.')));
     lines.on('SIGINT', () => lines.close());
-    lines.question(question, (answer) => {
+    lines.on('line', (answer) => {
       resolve(answer);
       lines.close();
     });
+    prompt(lines);
+    lines.prompt();
   });
 }

@@ -11,6 +11,8 @@ export type TrailPage = {
   readonly cursor: string | null;
   /** Where this page began. */
   readonly after: string | null;
+  /** Whether there are more. */
+  readonly hasNext: boolean;
   readonly explanation: Explanation | undefined;
 };
 
@@ -56,8 +58,9 @@ export async function* readTrail(
     const { nodes, pageInfo } = data.audit;
     const cursor = pageInfo.endCursor ?? after;
     left -= nodes.length;
-    yield { events: nodes, cursor, after, explanation: extensions?.explain };
-    if (!pageInfo.hasNextPage) return;
+    const hasNext = pageInfo.hasNextPage;
+    yield { events: nodes, cursor, after, hasNext, explanation: extensions?.explain };
+    if (!hasNext) return;
     if (filter.since != null && nodes.length < first) {
       const since = filter.since;
       if (await isPast(session, cursor, since)) return;

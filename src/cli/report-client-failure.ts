@@ -1,11 +1,15 @@
-import { OperationError, SessionLost } from '../client/errors.ts';
+import { isUnauthenticated, OperationError, SessionLost } from '../client/errors.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { wrap } from '../util/wrap.ts';
-import { BrokenOff } from './audit.ts';
 import type { ClientCommand } from './open-gateway.ts';
 import { PromptClosed } from './prompt.ts';
 import type { Runtime } from './runtime.ts';
+
+/** An error after some events were written, so that what was written is a part. */
+export class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+}
 
 /**
  * Reports an expected failure of a command that sends operations to a gateway.
@@ -44,8 +48,11 @@ export function reportClientFailure(
 /** The message of an expected failure, with its code. */
 export function describe(error: unknown): string | undefined {
   if (error instanceof SessionLost) return error.message;
-  if (error instanceof OperationError)
-    return [error.extensions.code, error.message].filter(Boolean).join(': ');
+  if (error instanceof OperationError) {
+    const { code = '' } = error.extensions;
+    const message = error.message.includes(code) ? error.message : `${code}: ${error.message}`;
+    return isUnauthenticated(error) ? `${message} ${LOG_IN}` : message;
+  }
   if (error instanceof ConfigError) return error.problems.join(' ');
   const { cause, message, name } = Object(error);
   const { code, status } = Object(cause);
@@ -54,3 +61,5 @@ export function describe(error: unknown): string | undefined {
     return `The gateway could not be reached (${code}): check --gateway.`;
   return undefined;
 }
+
+const LOG_IN = 'Run keytrail login, or set another KEYTRAIL_TOKEN.';

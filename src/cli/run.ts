@@ -34,9 +34,10 @@ export async function run(runtime: Runtime): Promise<number> {
         return await (await import('./record.ts')).record(runtime, commandLine);
       case 'check':
         return await (await import('./check.ts')).check(runtime, commandLine);
-      case 'login':
-        await (await import('./login.ts')).login(runtime, commandLine);
-        return 0;
+      case 'login': {
+        const { login } = await import('./login.ts');
+        return await Promise.race([login(runtime, commandLine), whenStopped(runtime)]);
+      }
       case 'audit': {
         const { audit } = await import('./audit.ts');
         return await Promise.race([audit(runtime, commandLine), whenStopped(runtime)]);
@@ -58,7 +59,8 @@ export async function run(runtime: Runtime): Promise<number> {
         throw new ConfigError(problems);
     }
   } catch (error) {
-    if (runtime.stopping.aborted && command === 'audit') return whenStopped(runtime);
+    if (runtime.stopping.aborted && (command === 'audit' || command === 'login'))
+      return whenStopped(runtime);
     return reportFailure(runtime, commandLine, error);
   }
 }

@@ -26,7 +26,10 @@ export type Runtime = {
   /** Secrets and answers. */
   readonly stdin: Input;
   /** Requests to a running gateway. */
-  readonly fetch: Fetch;
+  readonly fetch: (
+    url: string,
+    init: Parameters<Fetch>[1] & { readonly redirect: 'manual' },
+  ) => ReturnType<Fetch>;
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */

@@ -110,9 +110,12 @@ function toMutationError(error: unknown): unknown {
   return new OperationError(failure, { cause: error });
 }
 
-/** Whether a server that responds with this HTTP status has not carried out the request. A 408 leaves that open. */
+/**
+ * Whether a server that responds with this HTTP status has not carried out the request. A 408 leaves that open, and a 301 to
+ * 303 may follow after it was carried out.
+ */
 export const isRefusedStatus = (status: number): boolean =>
-  status >= 400 && status < 500 && status !== 408;
+  (status >= 400 && status < 500 && status !== 408) || status === 307 || status === 308;
 
 /** Sends an operation, and returns its response. */
 export function send(

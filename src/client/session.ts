@@ -134,7 +134,11 @@ export function createSession(given: SessionOptions): Session {
 function toCredential(refreshToken: string | null, clientSecret?: string): LoginCredential {
   if (refreshToken !== null) return { refreshToken };
   if (clientSecret !== undefined) return { clientSecret };
-  throw new TypeError('No refresh token is saved: the first login needs `clientSecret`.');
+  throw new OperationError({
+    message:
+      'No access token is accepted, and no refresh token is saved: the login needs `clientSecret`.',
+    extensions: { code: 'UNAUTHENTICATED' },
+  });
 }
 
 function rethrow(error: unknown): never {

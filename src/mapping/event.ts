@@ -128,8 +128,8 @@ export function compileEventReaders(contract: EventContract, identity: Pointers 
   };
 }
 
-/** Reads the values at all pointers. Undefined if a record has none of them. */
-function compileIdentity(pointers: Pointers): PointerReader {
+/** Returns a function that reads the values at all pointers of `audit.identity`. Undefined if a record has none of them. */
+export function compileIdentity(pointers: Pointers): PointerReader {
   const readers = [pointers ?? []].flat().map(compilePointer);
   return (record) => {
     const values = readers.map((read) => read(record) ?? null);

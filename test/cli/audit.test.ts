@@ -114,6 +114,7 @@ describe('the exit status', () => {
     ['a time without a zone', ['--since', '2026-11-24T10:00:00']],
     ['--until with --follow', ['--follow', '--until', '1h']],
     ['--limit with --checkpoint', ['--checkpoint', 'x', '--limit', '5']],
+    ['a beginning after the end', ['--since', '1h', '--until', '2h']],
     ['a field that there is not', ['--fields', 'time,nobody']],
     ['a word', ['today']],
     ['a URL of the service beside a gateway', ['--gateway', 'http://127.0.0.1:1']],
@@ -129,6 +130,13 @@ describe('the exit status', () => {
     const { status, stderr } = await runCommand(['audit'], environment);
     expect(status).toBe(2);
     expect(stderr).toContain('keytrail login CLIENT_ID');
+  });
+
+  it('is 2 for a checkpoint that cannot be written, before anything is', async () => {
+    await using trail = await startPagedTrail('newest-first', 30);
+    const { status, stdout, stderr } = await readWith(trail.url, '--checkpoint', '/none/file');
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('--checkpoint "/none/file" cannot be written');
   });
 
   it('is 2 for a checkpoint of another service, of other filters, and for a file that is none', async () => {
@@ -280,13 +288,6 @@ describe('a process', () => {
     expect(await stderr).toContain('The output could not be written (ENOSPC)');
     const { stdout } = await readWith(trail.url, '--checkpoint', checkpoint);
     expect(idsOf(stdout)).toHaveLength(30);
-  });
-
-  it('ends with 1 if the checkpoint cannot be written', async () => {
-    await using trail = await startPagedTrail('newest-first', 30);
-    const { status, stdout, stderr } = await readWith(trail.url, '--checkpoint', '/none/file');
-    expect([status, idsOf(stdout).length]).toEqual([1, 30]);
-    expect(stderr).toContain('--checkpoint "/none/file" cannot be written');
   });
 });
 

@@ -168,7 +168,7 @@ describe('a session', () => {
   it('says that it needs a secret if it has none and no refresh token is saved', async () => {
     await using testbed = await createTestbed();
     const session = sessionOf(testbed, { clientSecret: undefined });
-    await expect(session.token()).rejects.toThrow('the first login needs `clientSecret`');
+    await expect(session.token()).rejects.toThrow('the login needs `clientSecret`');
     expect(testbed.requests).toEqual([]);
   });
 });
