@@ -102,7 +102,7 @@ export async function exportTrail(
     const first: string[] = [];
     let last: string[] = [];
     let previous: string | null = null;
-    let ascents = 0; // minus descents
+    let ascents = { 'newest-first': -1, 'oldest-first': 1, unknown: 0 }[session.order ?? 'unknown'];
     let { found } = walk;
     let afterFound = 0;
     const isMet = () => found * 2 > size || known.length === 0;
@@ -112,7 +112,7 @@ export async function exportTrail(
       let isEnd = false;
       for (const event of page.events) {
         const { occurredAt } = event;
-        if (previous !== null && occurredAt !== null)
+        if (previous !== null && occurredAt !== null && session.order === undefined)
           ascents += Number(occurredAt > previous) - Number(occurredAt < previous);
         previous = occurredAt ?? previous;
         const own = digestOf(event);
@@ -123,9 +123,9 @@ export async function exportTrail(
           last = [own, ...last.slice(0, KEPT - 1)];
           if (isMet()) afterFound += 1;
         }
-        // From the newest event on, and past those that were written. Others may have arrived late.
+        // Only older ones follow those that were written, but for a few that arrived late.
         const isDue = known.length === 0 || afterFound >= MAX_LATE;
-        isEnd = !isByCursor && size > 0 && ascents <= 0 && isMet() && isDue;
+        isEnd = !isByCursor && size > 0 && ascents < 0 && isMet() && isDue;
         if (isEnd) break;
       }
       await write(fresh, page);
@@ -158,7 +158,7 @@ export async function exportTrail(
       const { checkpoint, hasMore } = batch;
       if (batch.missed) {
         // Saved with the first page that is read: until then the tail says the same again.
-        const walk = { cursor: null, known: progress.recent.slice(0, KEPT), found: 0 };
+        const walk = { cursor: null, known: progress.recent, found: 0 };
         progress = { ...progress, checkpoint, walk };
         return true;
       }

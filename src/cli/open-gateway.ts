@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { isPlainHttp, PLAIN_HTTP } from '../config/value-types.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
+import type { ListOrder } from '../mapping/contract.ts';
 import { compileIdentity } from '../mapping/event.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
@@ -21,6 +22,8 @@ export type OpenGateway = AsyncDisposable & {
   readonly of: string;
   /** What identifies a record. Undefined if that is not known: the contract is that of the gateway. */
   readonly identityOf?: (record: unknown) => unknown;
+  /** The order of the trail, if the contract has it. */
+  readonly order?: ListOrder | undefined;
 };
 
 /**
@@ -74,6 +77,7 @@ export function openGateway(
     url: `http://127.0.0.1${GRAPHQL_PATH}`, // nothing is sent there
     of: config.UPSTREAM_URL.href,
     identityOf: compileIdentity(contract.audit?.identity ?? null),
+    order: contract.audit?.order ?? undefined,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }

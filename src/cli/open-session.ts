@@ -7,7 +7,7 @@ import { openSessionFile } from './session-file.ts';
 /** A session with a gateway. Disposing it closes the connections. */
 export type OpenSession = AsyncDisposable &
   Pick<Session, 'request' | 'follow'> &
-  Pick<OpenGateway, 'of' | 'identityOf'>;
+  Pick<OpenGateway, 'of' | 'identityOf' | 'order'>;
 
 /**
  * Opens the session of a command: with the token in KEYTRAIL_TOKEN, or with the file of `keytrail login`, which

@@ -39,7 +39,8 @@ export async function readActivity(
   const isOld = (time: number) => time < start;
   if (!times.some(isOld)) unread ??= `The audit trail does not reach back to ${since}.`;
   // A list that begins with its oldest event may have been cut off, and a trail may be late.
-  if (times.every(isOld)) unread ??= `The audit trail has no event since ${since}.`;
+  if (times.every(isOld))
+    unread ??= `The audit trail has no event of anyone since ${since}, so it may be incomplete.`;
   const known = [...actors].map(([name, time]) => ({ name, time, words: toWords(name) }));
   return (id) => {
     const words = toWords(id);

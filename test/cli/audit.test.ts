@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -340,7 +340,132 @@ describe('an export', () => {
   });
 });
 
+describe('the keys of an export', () => {
+  /** Records without IDs, of which seven in a row are equal. */
+  const repeated = (number: number) => ({
+    ...{ at: trailEvent(Math.floor(number / 7)).at, action: 'heartbeat', actor: { id: 'ann' } },
+  });
+
+  it('are the same for equal records without IDs if it is broken off and goes on', async () => {
+    await using trail = await startPagedTrail('newest-first', 3000, repeated);
+    const whole = eventsOf((await readWith(trail.url, '--limit', 'all')).stdout);
+    const checkpoint = newPath();
+    trail.intercept(({ url }) => (/page=15$/.test(url) ? { status: 500 } : undefined));
+    const first = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(first.status).toBe(1);
+    trail.intercept(() => undefined);
+    const second = await readWith(trail.url, '--checkpoint', checkpoint);
+    const keys = eventsOf(first.stdout + second.stdout).map(({ key }) => key);
+    expect(keys).toEqual(whole.map(({ key }) => key));
+    expect(new Set(keys).size).toBe(3000);
+  });
+
+  it.each<Order>(['newest-first', 'oldest-first'])(
+    'are each written once if events arrive meanwhile and no record has a time, %s',
+    async (order) => {
+      const timeless = (number: number) => ({ ...trailEvent(number), at: null });
+      await using trail = await startPagedTrail(order, 500, timeless);
+      let isAdded = false;
+      trail.intercept(({ url }) => {
+        if (/page=3$/.test(url) && !isAdded) {
+          isAdded = true;
+          trail.add(2);
+        }
+        return undefined;
+      });
+      const contract = newPath('contract');
+      await writeFile(contract, JSON.stringify({ audit: { order } }));
+      const environment = { UPSTREAM_URL: trail.url, KEYTRAIL_TOKEN: TOKEN };
+      const args = ['audit', '--checkpoint', newPath()];
+      const run = () => runCommand(args, { ...environment, KEYTRAIL_CONTRACT: contract });
+      const { stdout } = await run();
+      const keys = eventsOf(stdout + (await run()).stdout).map(({ key }) => key);
+      expect(keys).toHaveLength(502);
+      expect(new Set(keys).size).toBe(502);
+    },
+  );
+
+  it('follow audit.identity, so that a member that differs in each response changes nothing', async () => {
+    let reads = 0;
+    await using trail = await startPagedTrail('newest-first', 200, (number) => {
+      reads += 1;
+      return { ...trailEvent(number), seen: reads };
+    });
+    const contract = newPath('contract');
+    await writeFile(contract, JSON.stringify({ audit: { identity: '/id' } }));
+    const environment = { UPSTREAM_URL: trail.url, KEYTRAIL_TOKEN: TOKEN };
+    const run = (args: readonly string[]) =>
+      runCommand(['audit', ...args], { ...environment, KEYTRAIL_CONTRACT: contract });
+    const args = ['--checkpoint', newPath()];
+    await run(args);
+    trail.add(1500);
+    const { status, stdout } = await run(args);
+    expect([status, idsOf(stdout).length]).toEqual([0, 1500]);
+  });
+});
+
 describe('a session', () => {
+  it.each([
+    ['another service', clientId, (other: string) => other],
+    ['another client', 'someone-else', (_: string, own: string) => own],
+  ])('of a login is not renewed at, nor replaced by a login of %s', async (_, client, urlOf) => {
+    const tokens = { access_token: 'a', refresh_token: 'canary-refresh-token', expires_in: 3600 };
+    await using service = await startService({ body: tokens });
+    await using other = await startService({ body: tokens });
+    const session = newPath('session');
+    const login = (id: string, url: string) =>
+      runCommand(['login', id, '--session', session], { UPSTREAM_URL: url }, secret);
+    await login(clientId, service.url);
+    const before = await readFile(session, 'utf8');
+    const { status } = await login(client, urlOf(other.url, service.url));
+    expect([status, other.seen.length, service.seen.length]).toEqual([2, 0, 1]);
+    expect(await readFile(session, 'utf8')).toBe(before);
+  });
+
+  it('sends a secret to no host that the gateway redirects to', async () => {
+    await using other = await startService({ body: {} });
+    await using gateway = await startService({
+      ...{ status: 307, headers: { location: `${other.url}/graphql` } },
+    });
+    const environment = { XDG_STATE_HOME: newPath('state') };
+    const args = ['login', clientId, '--gateway', gateway.url];
+    const { status, stderr } = await runCommand(args, environment, secret);
+    expect([status, other.seen, gateway.seen.length]).toEqual([3, [], 1]);
+    expect(stderr).toContain('The response is not GraphQL (HTTP 307)');
+  });
+
+  it('is not begun with an empty secret', async () => {
+    await using service = await startService({ body: {} });
+    const environment = { UPSTREAM_URL: service.url, XDG_STATE_HOME: newPath('state') };
+    const { status, stderr } = await runCommand(['login', clientId], environment, '\n');
+    expect([status, service.seen]).toEqual([2, []]);
+    expect(stderr).toContain('The client secret is empty');
+  });
+
+  it('that another process has kept locked is reported with what to do', async () => {
+    await using service = await startService({ body: {} });
+    const session = newPath('session');
+    await writeFile(`${session}.lock`, 'x');
+    await utimes(`${session}.lock`, new Date(0), new Date(0));
+    const args = ['login', clientId, '--session', session];
+    const { status, stderr } = await runCommand(args, { UPSTREAM_URL: service.url }, secret);
+    expect([status, service.seen]).toEqual([3, []]);
+    expect(stderr).toContain('Then remove');
+  });
+
+  it('of several clients is named by its whole path', async () => {
+    await using service = await startService({
+      body: { access_token: 'a', refresh_token: 'r', expires_in: 3600 },
+    });
+    const state = newPath('state');
+    const environment = { UPSTREAM_URL: service.url, XDG_STATE_HOME: state };
+    for (const id of ['ann', 'bob']) await runCommand(['login', id], environment, secret);
+    const { status, stderr } = await runCommand(['audit'], environment);
+    expect(status).toBe(2);
+    for (const name of await readdir(join(state, 'keytrail')))
+      expect(stderr).toContain(`--session ${join(state, 'keytrail', name)}`);
+  });
+
   it('keeps its tokens in one file of mode 0600, and prints no secret', async () => {
     await using sandbox = await createSandbox();
     const state = newPath('state');
