@@ -52,7 +52,9 @@ describe.each(Object.entries(COMPOSERS))('the composer %s', (name, compose) => {
     expect(fieldsOf(api, 'Query')).toEqual(['apiKeys', 'audit', 'ownersConnection']);
     expect(fieldsOf(api, 'Mutation')).toEqual(['deleteApiKey', 'login']);
     expect(fieldsOf(api, 'Subscription')).toEqual(['auditEvents']);
-    expect(fieldsOf(api, 'AuditEventBatch')).toEqual(['checkpoint', 'missed', 'nodes', 'previous']);
+    expect(fieldsOf(api, 'AuditEventBatch')).toEqual([
+      ...['checkpoint', 'hasMore', 'missed', 'nodes', 'previous'],
+    ]);
     expect(fieldsOf(api, 'AuditParty')).toContain('apiKey');
     expect(fieldsOf(api, 'LoginCredential')).toEqual(['clientSecret', 'refreshToken']);
     expect(isOneOf(api, 'LoginCredential')).toBe(KEEPS_ONE_OF.has(name));

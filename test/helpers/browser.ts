@@ -65,7 +65,18 @@ export async function openTab(page: Page, name: string): Promise<void> {
 
 /** Runs the operation, waits until the result contains a text, and returns the result. */
 export async function play(page: Page, expected: string): Promise<string> {
-  await page.click(PLAY);
+  // On a busy machine GraphiQL may not have read the operation yet. Then it ignores the click, and sends nothing.
+  for (let isSent = false; !isSent; ) {
+    const sending = page.waitForRequest((request) => request.method() === 'POST', {
+      timeout: 5000,
+    });
+    const sent = sending.then(
+      () => true,
+      () => false,
+    );
+    await page.click(PLAY);
+    isSent = await sent;
+  }
   await page.locator(PARTS.result).filter({ hasText: expected }).waitFor();
   return read(page, 'result');
 }
