@@ -16,9 +16,10 @@ const PORTABLE = [
   ...['shapes', 'testing'],
 ];
 
-/** Likewise the tests of commands that read and write contracts and recordings, and of files of this repository. */
+/** Likewise the tests of commands that read and write files, of formats, of equal bytes, and of files of this repository. */
 const PORTABLE_FILES = [
-  'test/cli/{check,learn,learn-parts,record,redaction}.test.ts',
+  'test/cli/{audit-formats,check,completion,delete-key,learn,learn-parts,record,redaction}.test.ts',
+  'test/plugins/fast-path.test.ts',
   'test/{docs,imports,lock-files,observability/grafana}.test.ts',
 ];
 

@@ -16,7 +16,7 @@ import { startService } from '../helpers/service.ts';
 const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
-const MAX_BYTES = 720_000;
+const MAX_BYTES = 790_000;
 
 async function run(cwd: string, command: string, ...args: readonly string[]) {
   return exec(command, args, { cwd, env: outsideEnvironment() });
@@ -87,7 +87,7 @@ describe('the package', () => {
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('takes less than 720 kB when installed', async () => {
+  it('takes less than 790 kB when installed', async () => {
     const total = await sizeOf(join(folder, 'node_modules/keytrail'));
     expect(total).toBeGreaterThan(100_000);
     expect(total).toBeLessThan(MAX_BYTES);
