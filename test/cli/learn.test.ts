@@ -130,7 +130,7 @@ describe('keytrail learn', () => {
             expect(readAll(body, added)).not.toEqual(readAll(body, {}));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
 import type { Handler, ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
 import { ROUTERS } from './routers.ts';
-import { ask, post, type RequestOptions, startGraph } from './supergraph.ts';
+import { ask, post, type RequestOptions, startGraph, wireValues } from './supergraph.ts';
 
 /** Valid but unusual, so that a router that normalizes the header fails the test. */
 const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
@@ -182,13 +182,6 @@ const CASES = Object.entries(FAULTS).flatMap(([code, faults]) =>
 
 function requestLines(seen: readonly ReceivedRequest[]): readonly string[] {
   return seen.map(({ method, url }) => `${method} ${url}`);
-}
-
-/** All values of a header, as received. */
-function wireValues(rawHeaders: readonly string[], name: string): readonly string[] {
-  return rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
-  );
 }
 
 for (const [name, { missing }] of Object.entries(ROUTERS))

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
 import type { ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
 import { ROUTERS } from './routers.ts';
-import { ask, startGraph, startSubgraphs, subscribe } from './supergraph.ts';
+import { ask, startGraph, startSubgraphs, subscribe, wireValues } from './supergraph.ts';
 
 const ANN = { authorization: 'Bearer ann' };
 
@@ -104,6 +104,26 @@ describe.each(STREAMING)('%s', (_, { start, forwarded, missing }) => {
     const owners = graph.ownersQueries();
     expect(owners).toHaveLength(1);
     expect(owners[0]?.rawHeaders.join()).not.toMatch(/authorization|ann/i);
+  });
+
+  it('sends the address and the user agent of its client with each poll, and at most one traceparent', async () => {
+    const trail = createTrail();
+    const overrides = { ...pauseShortly(), trustedProxies: 1 };
+    await using graph = await startGraph(start, trail.respond, overrides);
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const headers = { 'x-forwarded-for': '203.0.113.7', 'user-agent': 'audit-console/2.1' };
+    const options = { ...ANN, headers: { ...headers, traceparent } };
+    const { payloads } = await subscribe(graph.router, options);
+    await payloads.next();
+    trail.add('event-2');
+    await payloads.next();
+    await payloads.return(null);
+    const polls = graph.service.seen;
+    expect(polls.length).toBeGreaterThan(1);
+    for (const poll of polls) {
+      expect(poll.headers).toMatchObject({ ...headers, via: '1.1 keytrail' });
+      expect(wireValues(poll.rawHeaders, 'traceparent').length).toBeLessThanOrEqual(1);
+    }
   });
 
   it('continues after a checkpoint', async () => {

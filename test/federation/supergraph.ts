@@ -218,3 +218,10 @@ async function* readPayloads<Node>(
   }
   throw new TypeError('The stream broke off.');
 }
+
+/** All values of a header, as received. */
+export function wireValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  return rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name,
+  );
+}

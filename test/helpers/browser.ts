@@ -65,19 +65,23 @@ export async function openTab(page: Page, name: string): Promise<void> {
 
 /** Runs the operation, waits until the result contains a text, and returns the result. */
 export async function play(page: Page, expected: string): Promise<string> {
-  // On a busy machine GraphiQL may not have read the operation yet. Then it ignores the click, and sends nothing.
-  for (let isSent = false; !isSent; ) {
-    const sending = page.waitForRequest((request) => request.method() === 'POST', {
-      timeout: 5000,
-    });
-    const sent = sending.then(
+  const result = page.locator(PARTS.result).filter({ hasText: expected });
+  const options = { timeout: 5000 };
+  const isRun = () =>
+    Promise.any([
+      page.waitForRequest((request) => request.method() === 'POST', options),
+      result.waitFor(options),
+    ]).then(
       () => true,
       () => false,
     );
+  // On a busy machine GraphiQL may not have read the operation yet. Then it ignores the click.
+  for (let clicks = 0; clicks < 6; clicks += 1) {
+    const running = isRun();
     await page.click(PLAY);
-    isSent = await sent;
+    if (await running) break;
   }
-  await page.locator(PARTS.result).filter({ hasText: expected }).waitFor();
+  await result.waitFor();
   return read(page, 'result');
 }
 

@@ -61,7 +61,7 @@ describe('a request for a prepared operation', () => {
     expect(prepared).toBeGreaterThan(50);
   });
 
-  it.each([60, 250, 1000, 4000])(
+  it.each([60, 250, 500, 1000, 2000, 4000])(
     'gets the same response as from Yoga’s pipeline with results of at most %i bytes',
     async (graphqlMaxBytes) => {
       const requests = documentsOfTheSuite().map((query) => ({ query, variables: VARIABLES }));

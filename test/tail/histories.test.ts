@@ -62,7 +62,7 @@ const query = (isSplit: boolean) => `subscription ($after: String) {
   auditEvents(after: $after) { nodes { ${'raw '.repeat(isSplit ? 48 : 1)} } checkpoint previous missed }
 }`;
 
-const RUNS = Number(process.env['TAIL_RUNS'] ?? 1000);
+const RUNS = Number(process.env['TAIL_RUNS'] ?? 2000);
 
 /** The same histories in every run of CI. `TAIL_SEED` chooses others, and `TAIL_RUNS` how many. */
 const SEED = Number(process.env['TAIL_SEED'] ?? 20_261_124);
