@@ -170,7 +170,7 @@ async function createPrinter(
       if (count === 0 && output.isTerminal) stderr.write('No events.\n');
       for (const [field, number] of unread)
         stderr.write(
-          `${number} of ${count} events have no readable ${field}: keytrail audit --explain says why.\n`,
+          `${field} cannot be read in ${number} of ${count} events: keytrail audit --explain shows why.\n`,
         );
     },
   };

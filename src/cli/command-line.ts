@@ -7,11 +7,10 @@ import {
   COMMANDS,
   type Command,
   type CommandName,
-  OPTION_NAMES,
-  OPTIONS,
   optionsOf,
   parametersOf,
 } from './commands.ts';
+import { OPTION_NAMES, OPTIONS } from './options.ts';
 
 /** A parsed command line: the values of {@link OPTIONS}, and the rest. */
 export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {

@@ -36,7 +36,7 @@ type Line = readonly [outcome: string, reason?: string];
 /**
  * Runs `keytrail delete-key`: deletes one key after the other, and prints a line for each.
  * @returns the exit status: the highest of those of the outcomes.
- * @throws ConfigError for invalid options, OperationError if the trail cannot be read, PromptClosed without an answer.
+ * @throws ConfigError for invalid options, OperationError if the trail cannot be read, PromptClosed if nothing is typed.
  */
 export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Promise<number> {
   const { yes, from, operands, 'dry-run': isDry, 'keep-going': keepsGoing } = commandLine;
@@ -59,10 +59,10 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
     'delete-key',
   );
   if (!yes && !isDry && !(await confirm(runtime, ids))) {
-    stderr.write('keytrail delete-key: the answer differs: no key was deleted.\n');
+    stderr.write('keytrail delete-key: what was typed differs: no key was deleted.\n');
     return 1;
   }
-  // After the question: the answer may take its time.
+  // After the prompt: a person may take minutes, and the key may act meanwhile.
   const whyActive =
     since === null
       ? () => undefined

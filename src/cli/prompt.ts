@@ -16,31 +16,31 @@ export async function readSecret(stdin: Input, stderr: NodeJS.WritableStream): P
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const prompt = () => stderr.write('Client secret (not shown): ');
   try {
-    return await readAnswer(stdin, silent, prompt);
+    return await readTyped(stdin, silent, prompt);
   } finally {
     stderr.write('\n');
   }
 }
 
-/** Asks a question at the terminal. */
+/** Asks a question at the terminal. Returns the line that is typed. */
 export const ask = (stdin: Input, stderr: NodeJS.WritableStream, question: string) =>
-  readAnswer(stdin, stderr, (lines) => lines.setPrompt(question));
+  readTyped(stdin, stderr, (lines) => lines.setPrompt(question));
 
 /**
  * Reads a line. The terminal echoes nothing itself before `prompt` is called: what is typed early is not shown either.
- * @throws PromptClosed if there is no answer.
+ * @throws PromptClosed if no line is typed.
  */
-function readAnswer(
+function readTyped(
   input: Input,
   output: NodeJS.WritableStream,
   prompt: (lines: Interface) => unknown,
 ) {
   return new Promise<string>((resolve, reject) => {
     const lines = createInterface({ input, output, terminal: true, historySize: 0, prompt: '' });
-    lines.on('close', () => reject(new PromptClosed('There is no answer.')));
+    lines.on('close', () => reject(new PromptClosed('The prompt was closed.')));
     lines.on('SIGINT', () => lines.close());
-    lines.on('line', (answer) => {
-      resolve(answer);
+    lines.on('line', (line) => {
+      resolve(line);
       lines.close();
     });
     prompt(lines);

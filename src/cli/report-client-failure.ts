@@ -16,7 +16,7 @@ export class BrokenOff extends Error {
  * @returns its exit status; undefined for a bug.
  */
 export function reportClientFailure(
-  { stderr }: Runtime,
+  { stderr }: Pick<Runtime, 'stderr'>,
   command: ClientCommand,
   error: unknown,
 ): number | undefined {
@@ -32,7 +32,7 @@ export function reportClientFailure(
     return 1;
   }
   if (error instanceof BrokenOff) {
-    const status = reportClientFailure({ stderr } as Runtime, command, error.cause);
+    const status = reportClientFailure({ stderr }, command, error.cause);
     if (status !== undefined) report(error.message);
     return status === undefined ? undefined : status === 4 ? 4 : 1;
   }

@@ -23,7 +23,7 @@ export type Runtime = {
   readonly openOutput: () => Output;
   /** Output for people: the banner and error messages. */
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** Secrets and answers. */
+  /** The secret of a login, and what is typed at a prompt. */
   readonly stdin: Input;
   /** Requests to a running gateway. */
   readonly fetch: (

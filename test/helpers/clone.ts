@@ -57,7 +57,7 @@ export async function packClone(folder: string): Promise<string> {
 
 /**
  * The environment with this Node first on its PATH, and without the variables that npm and Vitest set for this repository.
- * .ci/run says where packages come from.
+ * .ci/run sets where packages come from.
  */
 export function outsideEnvironment(): NodeJS.ProcessEnv {
   const isOwn = (name: string) => /^(?:npm_(?!config_prefer_offline$)|NODE_ENV$)/.test(name);

@@ -88,6 +88,7 @@ describe('a path that is shown', () => {
     value: fc.string({ unit: 'grapheme' }),
   });
   const shown = fc.constantFrom('name' as const, 'all' as const, undefined);
+  const partsOf = (url: string) => url.split(/[?&]/).slice(1);
 
   it('is the path that was sent once its variables are set', () => {
     const parameters = fc.array(fc.tuple(pair, shown), { maxLength: 6 });
@@ -99,8 +100,8 @@ describe('a path that is shown', () => {
         const first = withQuery(path`/api/v1/audit`, query);
         const to = page === null ? first : withPage(first, page);
         const text = showPath(to, paging?.name);
-        const sent = to.value.split(/[?&]/).slice(1);
-        const parts = text.split(/[?&]/).slice(1);
+        const sent = partsOf(to.value);
+        const parts = partsOf(text);
         const filled = parts.map((part, index) => {
           const [name, value] = (sent[index] ?? '').split('=');
           return part
