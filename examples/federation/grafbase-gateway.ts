@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { findFreePort, type Running, readLocal, runRouter } from './serve.ts';
 
@@ -21,7 +21,7 @@ function findGrafbase(): string | undefined {
 
 /** The options of `startGrafbaseGateway`. */
 export type GrafbaseOptions = {
-  /** The text of a `grafbase.toml` without `[health]`. Grafbase composes the subgraphs itself. */
+  /** The text of a `grafbase.toml`. Grafbase composes the subgraphs itself. */
   readonly config: string;
   /** A loopback port; 0 chooses a free one. */
   readonly port: number;
@@ -48,12 +48,11 @@ async function start(config: string, port: number): Promise<Running> {
     );
   const folder = await mkdtemp(join(tmpdir(), 'keytrail-grafbase-'));
   const origin = `127.0.0.1:${port}`;
-  const health = `/health/${randomUUID()}`; // no other program that has taken the port responds there
-  await writeFile(join(folder, 'grafbase.toml'), `${config}\n[health]\npath = "${health}"\n`);
+  await writeFile(join(folder, 'grafbase.toml'), config);
   const child = spawn(GRAFBASE, ['dev', '--listen-address', origin], {
     cwd: folder,
     env: { HOME: folder }, // it unpacks the files of its user interface there
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const closed = once(child, 'close');
   const dispose = async () => {
@@ -61,21 +60,23 @@ async function start(config: string, port: number): Promise<Running> {
     await closed;
     await rm(folder, { recursive: true, force: true });
   };
-  while (!(await isHealthy(`http://${origin}${health}`))) {
-    if (child.exitCode !== null || child.signalCode !== null) {
-      await dispose();
-      throw new Error('Grafbase exited. Do the subgraphs run?');
-    }
-    await setTimeout(20);
+  if (!(await printsItsUrl(child.stdout))) {
+    await dispose();
+    throw new Error('Grafbase exited. Do the subgraphs run?');
   }
   return { url: `http://${origin}/graphql`, [Symbol.asyncDispose]: dispose };
 }
 
-async function isHealthy(url: string): Promise<boolean> {
-  return fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  );
+/**
+ * Waits until Grafbase prints its URL, which it does once it has the port; false if it exits first. A request to the
+ * port would not show whose it is: another program that has taken it may respond 200 to everything.
+ */
+async function printsItsUrl(stdout: Readable): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  createInterface(stdout)
+    .on('line', (line) => line.includes('Local:') && resolve(true))
+    .on('close', () => resolve(false));
+  return promise;
 }
 
 if (import.meta.main) {

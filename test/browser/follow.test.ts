@@ -1,13 +1,11 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { launchChromium, newPage } from '../helpers/browser.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
-import { serve } from '../helpers/serve.ts';
+import { findPort, serve } from '../helpers/serve.ts';
 
 /** For how long events arrive. A minute shows more. */
 const SECONDS = Number(process.env['FOLLOW_SECONDS'] ?? 20);
@@ -111,13 +109,4 @@ function watchErrors(opened: Page): () => readonly string[] {
     if (message.type() === 'error') errors.push(message.text());
   });
   return () => errors.filter((text) => !/net::ERR_/.test(text));
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = Object(server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
 }

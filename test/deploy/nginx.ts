@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { findPort } from '../helpers/serve.ts';
 
 /** A response through nginx. */
 export type ProxiedResponse = {
@@ -112,15 +113,6 @@ function replaceAll(conf: string, replacements: Readonly<Record<string, string>>
     if (!result.includes(from)) throw new Error(`deploy/nginx.conf does not have ${from}`);
     return result.replaceAll(from, to);
   }, conf);
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function waitForPort(port: number): Promise<void> {

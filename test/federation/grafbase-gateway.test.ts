@@ -4,10 +4,8 @@ import { GRAFBASE, startGrafbaseGateway } from '../../examples/federation/grafba
 import { serve } from '../../examples/federation/serve.ts';
 
 describe.skipIf(GRAFBASE === undefined)('the start of Grafbase', () => {
-  it('fails if another program that is healthy has its port', async () => {
-    await using other = await serve(({ url }, response) => {
-      response.writeHead(url === '/health' ? 200 : 404).end();
-    }, 0);
+  it('fails if its port belongs to another program, whatever that responds', async () => {
+    await using other = await serve((_, response) => response.writeHead(200).end(), 0);
     const schema = fileURLToPath(
       new URL('../../examples/federation/owners.graphql', import.meta.url),
     );

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { LoginDocument } from '../../src/client/operations.generated.ts';
 import { ask, codeOf, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
+import { findPort } from '../helpers/serve.ts';
 import { type Service, startService } from '../helpers/service.ts';
 
 const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
@@ -13,7 +13,7 @@ if (!isInstalled)
 
 describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   it('shares the limit between two gateways, and contains no client ID or address', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using one = over(service, redis.url, { perMinute: 3 });
     await using other = over(service, redis.url, { perMinute: 3 });
@@ -35,7 +35,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   });
 
   it('whose clock has jumped back is not a reason to wait for more than a minute', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 1 });
     await untilShared(redis, gateway);
@@ -47,7 +47,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   });
 
   it('may go away and come back while gateways serve logins', async () => {
-    const port = await freePort();
+    const port = await findPort();
     await using service = await startService(TOKEN);
     const first = await startRedis(port);
     await using one = over(service, first.url, { perMinute: 2 });
@@ -75,7 +75,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   }, 30_000);
 
   it('that hangs delays a login by its timeout at most', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 2 });
     await untilShared(redis, gateway);
@@ -86,7 +86,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   });
 
   it('that hangs while many clients log in is disconnected once, without a warning of Node', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 100 });
     await untilShared(redis, gateway);
@@ -105,7 +105,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   }, 30_000);
 
   it('that rejects commands is replaced by the count in memory', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using gateway = over(service, redis.url, { perMinute: 2 });
     await untilShared(redis, gateway);
@@ -115,7 +115,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
   });
 
   it('is disconnected when the gateway is disposed', async () => {
-    await using redis = await startRedis(await freePort());
+    await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     const gateway = over(service, redis.url, { perMinute: 2 });
     await untilShared(redis, gateway);
@@ -130,7 +130,7 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
 
 it('a gateway starts, counts logins and is disposed without a reachable Redis', async () => {
   await using service = await startService(TOKEN);
-  await using gateway = over(service, `redis://127.0.0.1:${await freePort()}`, { perMinute: 2 });
+  await using gateway = over(service, `redis://127.0.0.1:${await findPort()}`, { perMinute: 2 });
   expect(await codes(gateway, 'a', 3)).toEqual(['', '', 'RATE_LIMITED']);
   expect(gateway.fallbacks).toEqual([true]);
 });
@@ -213,11 +213,4 @@ async function startRedis(port: number): Promise<RedisServer> {
       await ended;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  await using server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return Object(server.address()).port;
 }
