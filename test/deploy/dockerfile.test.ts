@@ -1,7 +1,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { access, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { access, mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -67,7 +67,7 @@ async function build(folder: string): Promise<string> {
           if (from == null) expect(IGNORE).toContain(`!${source}`);
           const base = from == null ? ROOT : (stages.get(from) ?? '');
           const target = to === './' ? join(workdir, basename(source)) : join(workdir, to);
-          await cp(join(base, source), target, { recursive: true, verbatimSymlinks: true });
+          cpSync(join(base, source), target, { recursive: true, verbatimSymlinks: true });
         }
         break;
       }
@@ -130,7 +130,7 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
     await exec('chmod', ['-R', 'a-w', image]);
   }, 300_000);
 
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('contains the program and nothing else', async () => {
     const app = join(image, 'app');

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyClone, createBuiltClone } from '../helpers/clone.ts';
 import { type Block, readBlocks } from './markdown.ts';
 import { runPage } from './run-page.ts';
+import { userEnvironment } from './terminal.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DOCS = await readdir(join(ROOT, 'docs'));
@@ -53,18 +55,21 @@ function moveTo(address: string, clone: string): void {
 }
 
 describe('every block runs, twice in a row, on', () => {
-  let scratch = '';
+  const scratch = mkdtempSync(join(tmpdir(), 'keytrail-docs-'));
+  const original = join(scratch, 'keytrail');
+  const bin = join(original, 'test/docs/bin');
   beforeAll(async () => {
-    scratch = await mkdtemp(join(tmpdir(), 'keytrail-docs-'));
-    await createBuiltClone(join(scratch, 'keytrail'));
+    await createBuiltClone(original);
+    symlinkSync(ROOT, join(scratch, 'repository')); // for bin/npm
+    const env = userEnvironment({ folder: original, bin });
+    execFileSync(process.execPath, ['scripts/start.mjs', 'schema'], { cwd: original, env }); // fills the compile cache
   });
-  afterAll(() => rm(scratch, { recursive: true }));
+  afterAll(() => rmSync(scratch, { recursive: true }));
 
   // Pages use the same ports. Each has a loopback address of its own, so that they can run side by side.
   it.concurrent.each(RUN)('%s', async (page) => {
-    const bin = join(scratch, 'keytrail/test/docs/bin');
     const clone = join(scratch, page.replaceAll('/', '-'), 'keytrail');
-    await copyClone(join(scratch, 'keytrail'), clone);
+    copyClone(original, clone);
     const address = `127.0.0.${2 + PAGES.indexOf(page)}`; // on Linux, all of 127.0.0.0/8 is loopback
     moveTo(address, clone);
     const text = (await read(page)).replaceAll(LOOPBACK, address);
@@ -74,7 +79,7 @@ describe('every block runs, twice in a row, on', () => {
         throw error;
       });
     }
-    await rm(dirname(clone), { recursive: true });
+    rmSync(dirname(clone), { recursive: true });
   });
 });
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { COMPILE_CACHE } from '../helpers/process.ts';
 
 /** Where commands run. */
 export type Place = {
@@ -27,17 +27,26 @@ export type LongRunning = AsyncDisposable & { readonly output: () => string };
 const NOT_OF_THE_USER =
   /^(?:npm_(?:package|lifecycle|command|execpath|node|config_local)|INIT_CWD|VITEST|TEST$|NODE_(?:ENV|OPTIONS|PATH|COMPILE)|FORCE_COLOR|(?:DEV|PROD|MODE|SSR|BASE_URL)$)/;
 
-/** A reader's environment: Node and npm as installed, without what npm and Vitest add. `bin` comes first on the PATH. */
-function userEnvironment(bin: string): NodeJS.ProcessEnv {
+/**
+ * A reader's environment: Node and npm as installed, without what npm and Vitest add. `bin` comes first on the PATH. Node's
+ * compile cache halves the time of a start. It is portable: a copy of a clone has a copy of it.
+ */
+export function userEnvironment({ folder, bin }: Place): NodeJS.ProcessEnv {
   const variables = Object.entries(process.env).filter(([name]) => !NOT_OF_THE_USER.test(name));
   const folders = (process.env['PATH'] ?? '').split(':');
   const PATH = [bin, ...folders.filter((folder) => !folder.includes('node_modules'))].join(':');
-  return { ...Object.fromEntries(variables), ...COMPILE_CACHE, PATH, NO_COLOR: '1' };
+  return {
+    ...Object.fromEntries(variables),
+    ...{ NODE_COMPILE_CACHE: join(folder, '.cache'), NODE_COMPILE_CACHE_PORTABLE: '1' },
+    ...{ PATH, NO_COLOR: '1' },
+  };
 }
 
-function startBash(args: readonly string[], { folder, bin }: Place) {
+function startBash(args: readonly string[], place: Place) {
   // A process group of its own, so that a signal reaches all of its processes, as from a terminal.
-  const child = spawn('bash', args, { cwd: folder, env: userEnvironment(bin), detached: true });
+  const child = spawn('bash', args, {
+    ...{ cwd: place.folder, env: userEnvironment(place), detached: true },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

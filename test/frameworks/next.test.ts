@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -39,7 +40,7 @@ describe('the example of Next', () => {
     built = await run(folder, 'npm', 'run', 'build'); // without UPSTREAM_URL
   }, 600_000);
 
-  afterAll(() => rm(dirname(folder), { recursive: true }));
+  afterAll(() => rmSync(dirname(folder), { recursive: true }));
 
   /** Starts it on a free loopback port. */
   async function start(environment: Readonly<Record<string, string>>) {

@@ -1,6 +1,15 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,20 +18,21 @@ import { promisify } from 'node:util';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Copies the files that a clone has, and `node_modules`. */
-export async function createClone(to: string): Promise<void> {
+export function createClone(to: string): void {
   for (const file of listFiles()) {
-    await cp(join(ROOT, file), join(to, file), { recursive: true });
+    mkdirSync(dirname(join(to, file)), { recursive: true });
+    copyFileSync(join(ROOT, file), join(to, file));
   }
   linkFolder(join(ROOT, 'node_modules'), join(to, 'node_modules'));
 }
 
 /** Copies a clone as it is after `npm ci`: with `dist/`, which is built again only if a source is newer. */
 export async function createBuiltClone(to: string): Promise<void> {
-  await createClone(to);
+  createClone(to);
   const built = statSync(join(ROOT, 'dist/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = listFiles().filter((file) => /^(?:src\/|[^/]+\.(?:json|ts)$)/.test(file));
   const isBuilt = sources.every((file) => statSync(join(ROOT, file)).mtimeMs < built);
-  if (isBuilt) await cp(join(ROOT, 'dist'), join(to, 'dist'), { recursive: true });
+  if (isBuilt) cpSync(join(ROOT, 'dist'), join(to, 'dist'), { recursive: true });
   else await npm(to, 'run', 'build');
 }
 
@@ -33,12 +43,13 @@ function listFiles(): readonly string[] {
 }
 
 /** Copies a clone with all that was built or written in it. Its packages are symbolic links to those of `from`. */
-export async function copyClone(from: string, to: string): Promise<void> {
-  const modules = join(from, 'node_modules');
-  await cp(from, to, { recursive: true, filter: (path) => path !== modules });
-  await mkdir(join(to, 'node_modules'));
-  for (const name of await readdir(modules))
-    await symlink(join(modules, name), join(to, 'node_modules', name));
+export function copyClone(from: string, to: string): void {
+  const modules = 'node_modules';
+  const others = readdirSync(from).filter((name) => name !== modules);
+  mkdirSync(join(to, modules), { recursive: true });
+  execFileSync('cp', ['-a', ...others, to], { cwd: from });
+  for (const name of readdirSync(join(from, modules)))
+    symlinkSync(join(from, modules, name), join(to, modules, name));
 }
 
 /**
@@ -46,9 +57,9 @@ export async function copyClone(from: string, to: string): Promise<void> {
  * change while other tests read it.
  */
 export async function packClone(folder: string): Promise<string> {
-  await using stack = new AsyncDisposableStack();
-  const clone = await mkdtemp(join(tmpdir(), 'keytrail-clone-'));
-  stack.defer(() => rm(clone, { recursive: true }));
+  using stack = new DisposableStack();
+  const clone = mkdtempSync(join(tmpdir(), 'keytrail-clone-'));
+  stack.defer(() => rmSync(clone, { recursive: true }));
   await createBuiltClone(clone);
   const options = ['--silent', '--ignore-scripts', '--pack-destination', folder]; // a script would build
   const { stdout } = await npm(clone, 'pack', ...options);

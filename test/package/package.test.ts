@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +86,7 @@ describe('the package', () => {
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
   }, 600_000);
 
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('takes less than 790 kB when installed', async () => {
     const total = await sizeOf(join(folder, 'node_modules/keytrail'));
@@ -394,7 +395,7 @@ describe('the package keytrail-client', () => {
     await run(folder, 'npm', 'install', '--no-audit', '--no-fund', tarball);
   }, 600_000);
 
-  afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Checks `consumer.ts` strictly, without the types of Node. */
   const checkTypes = async () => {

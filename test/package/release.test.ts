@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import {
   chmod,
   cp,
@@ -76,7 +77,7 @@ describe('the release', () => {
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'keytrail-release-'));
     clone = join(scratch, 'clone');
-    await createClone(clone);
+    createClone(clone);
     const log = await readFile(join(clone, 'CHANGELOG.md'), 'utf8');
     const older = '## 0.0.9\n\n- An older line.\n';
     const released = log.replace(/^## Unreleased.*$/m, `## Unreleased\n\n## ${manifest.version}`);
@@ -99,7 +100,7 @@ describe('the release', () => {
     await runJob('build', clone, environment);
   }, 120_000);
 
-  afterAll(() => rm(scratch, { recursive: true }));
+  afterAll(() => rmSync(scratch, { recursive: true }));
 
   /** The files of a package that was packed. */
   const unpack = async (name: string): Promise<string> => {

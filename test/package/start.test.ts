@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -16,13 +17,13 @@ describe('a clone', () => {
 
   beforeAll(async () => {
     clone = join(await mkdtemp(join(tmpdir(), 'keytrail-start-')), 'keytrail');
-    await createClone(clone);
+    createClone(clone);
     const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_)/.test(name));
     const PATH = [dirname(OLDER_NODE ?? process.execPath), process.env['PATH']].join(delimiter);
     env = { ...Object.fromEntries(own), PATH, PORT: '0' };
   });
 
-  afterAll(() => rm(dirname(clone), { recursive: true }));
+  afterAll(() => rmSync(dirname(clone), { recursive: true }));
 
   it('prints at most ten lines between npm ci and the greeting of npm start', async () => {
     const { stdout, stderr } = await exec('npm', ['ci', '--dry-run'], { cwd: clone, env });
@@ -56,7 +57,7 @@ describe('a clone', () => {
   );
 
   it('is packed only if its bundler is installed', async () => {
-    await rm(join(clone, 'node_modules'), { recursive: true });
+    rmSync(join(clone, 'node_modules'), { recursive: true });
     const pack = exec('npm', ['pack', '--dry-run'], { cwd: clone, env });
     await expect(pack).rejects.toThrow('The package is not built: run npm ci, then npm pack');
     await exec('npm', ['run', 'prepare'], { cwd: clone, env });
