@@ -11,7 +11,7 @@ import { formatExplanation } from './format-explanation.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
-import { BrokenOff } from './report-client-failure.ts';
+import { reportClientFailure } from './report-client-failure.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Events without `--limit`. */
@@ -20,8 +20,8 @@ const LIMIT = 50;
 /**
  * Runs `keytrail audit`: prints the trail page by page; with `--checkpoint`, exports it from where the last run has got
  * to; with `--follow`, goes on with new events.
- * @returns the exit status: 5 if events may have been missed.
- * @throws ConfigError for invalid options, OperationError if the trail cannot be read, BrokenOff if some was written.
+ * @returns the exit status: 5 if events may have been missed, 1 or 4 if it failed after some were written.
+ * @throws ConfigError for invalid options, OperationError if the trail cannot be read and nothing was written.
  */
 export async function audit(runtime: Runtime, commandLine: CommandLine): Promise<number> {
   const { checkpoint: file, follow, limit, since, until } = commandLine;
@@ -74,10 +74,12 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
         printed,
       );
   } catch (error) {
-    if (printed.count() === 0 || isOfOutput(error)) throw error;
-    throw new BrokenOff(`${printed.count()} events were written, and the rest failed.`, {
-      cause: error,
-    });
+    if (printed.count() === 0 || runtime.stopping.aborted || isOfOutput(error)) throw error;
+    const status = reportClientFailure(runtime, 'audit', error);
+    if (status === undefined) throw error;
+    const part = `${printed.count()} events were written, and the rest failed.`;
+    runtime.stderr.write(`keytrail audit: ${part}\n`);
+    return status === 4 ? 4 : 1;
   } finally {
     printed.end();
   }

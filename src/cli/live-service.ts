@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
+import { byOption } from '../config/settings.ts';
 import { isBearer } from '../upstream/bearer.ts';
 import { createRestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
@@ -32,15 +33,8 @@ export function connect(
     ]);
   }
   const client = createRestClient({
-    url: config.UPSTREAM_URL,
-    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-    connections: 1,
-    maxBytes: config.UPSTREAM_MAX_BYTES,
-    httpsProxy: config.HTTPS_PROXY,
-    httpProxy: config.HTTP_PROXY,
-    noProxy: config.NO_PROXY,
-    tls,
-    headers,
+    ...byOption('upstream.', config),
+    ...{ url: config.UPSTREAM_URL, connections: 1, tls, headers },
     now: () => runtime.now().getTime(),
   });
   const calls = client.of(NO_TRACE).authorized(authorization);

@@ -2,6 +2,7 @@ import { createGatewayWith } from '../api/create-gateway.ts';
 import type { Fetch } from '../client/request.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
+import { byOption } from '../config/settings.ts';
 import { isPlainHttp, PLAIN_HTTP } from '../config/value-types.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { ListOrder } from '../mapping/contract.ts';
@@ -59,16 +60,7 @@ export function openGateway(
   const gateway = createGatewayWith(
     { maxLagMs: Number.POSITIVE_INFINITY }, // a busy machine is no reason to refuse its only client
     {
-      upstream: {
-        url: config.UPSTREAM_URL,
-        timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-        maxBytes: config.UPSTREAM_MAX_BYTES,
-        allowHttp: config.UPSTREAM_ALLOW_HTTP,
-        httpsProxy: config.HTTPS_PROXY,
-        httpProxy: config.HTTP_PROXY,
-        noProxy: config.NO_PROXY,
-        ...{ tls, headers },
-      },
+      upstream: { ...byOption('upstream.', config), url: config.UPSTREAM_URL, tls, headers },
       ...{ contract, explain: true, loginRateLimit: 0, forwardClient: false },
     },
   );

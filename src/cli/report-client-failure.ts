@@ -6,11 +6,6 @@ import type { ClientCommand } from './open-gateway.ts';
 import { PromptClosed } from './prompt.ts';
 import type { Runtime } from './runtime.ts';
 
-/** An error after some events were written, so that what was written is a part. */
-export class BrokenOff extends Error {
-  override readonly name = 'BrokenOff';
-}
-
 /**
  * Reports an expected failure of a command that sends operations to a gateway.
  * @returns its exit status; undefined for a bug.
@@ -30,11 +25,6 @@ export function reportClientFailure(
   if (syscall === 'write' || code === 'ENOSPC') {
     report(`The output could not be written (${code}): what was written is a part.`);
     return 1;
-  }
-  if (error instanceof BrokenOff) {
-    const status = reportClientFailure({ stderr }, command, error.cause);
-    if (status !== undefined) report(error.message);
-    return status === undefined ? undefined : status === 4 ? 4 : 1;
   }
   const failure = describe(error);
   if (failure === undefined) return undefined;

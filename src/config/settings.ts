@@ -274,9 +274,12 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]; // it has n
 /** Values of settings under the last names of their options, of those directly under the prefix. */
 export type ByOption<
   Prefix extends string,
-  Values extends Readonly<Record<SettingName, unknown>>,
+  Values extends Readonly<Partial<Record<SettingName, unknown>>>,
 > = {
-  readonly [Name in SettingName as KeyUnder<Prefix, (typeof SETTINGS)[Name]>]: Values[Name];
+  readonly [Name in SettingName & keyof Values as KeyUnder<
+    Prefix,
+    (typeof SETTINGS)[Name]
+  >]: Values[Name];
 };
 
 type KeyUnder<Prefix extends string, Row> = Row extends { readonly option: `${Prefix}${infer Key}` }
@@ -288,13 +291,13 @@ type KeyUnder<Prefix extends string, Row> = Row extends { readonly option: `${Pr
 /** Renames values of settings as options of a program: that of UPSTREAM_TIMEOUT_MS to `timeoutMs` if the prefix is `upstream.`. */
 export function byOption<
   Prefix extends '' | 'upstream.',
-  Values extends Readonly<Record<SettingName, unknown>>,
+  Values extends Readonly<Partial<Record<SettingName, unknown>>>,
 >(prefix: Prefix, values: Values): ByOption<Prefix, Values> {
   const entries = SETTING_NAMES.flatMap((name) => {
     const { option = '' }: Setting = SETTINGS[name];
     const [key = '', ...deeper] = option.slice(prefix.length).split('.');
     const isUnder = option.startsWith(prefix) && key !== '' && deeper.length === 0;
-    return isUnder ? [[key, values[name]]] : [];
+    return isUnder && name in values ? [[key, values[name]]] : [];
   });
   return Object.fromEntries(entries) as ByOption<Prefix, Values>; // its type is computed in the same way
 }
