@@ -1,9 +1,16 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { codeOf, type Overrides } from '../helpers/gateway.ts';
 import type { Handler, ReceivedRequest, ServiceResponse } from '../helpers/service.ts';
 import { ROUTERS } from './routers.ts';
-import { ask, post, type RequestOptions, startGraph, wireValues } from './supergraph.ts';
+import {
+  ask,
+  type Graph,
+  post,
+  type RequestOptions,
+  startGraph,
+  wireValues,
+} from './supergraph.ts';
 
 /** Valid but unusual, so that a router that normalizes the header fails the test. */
 const AUTHORIZATION = 'bEaReR AZaz09-._~+/dG9rZW4==';
@@ -190,8 +197,20 @@ for (const [name, { missing }] of Object.entries(ROUTERS))
 describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) => {
   beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
+  // One router for all tests but those that close something: its start takes most of the time. Each has its own Keytrail.
+  let shared: Graph | undefined;
+  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const serve = async (
+    response: Handler | ServiceResponse = { body: [] },
+    overrides?: Overrides,
+  ): Promise<Graph> => {
+    shared ??= await startGraph(start);
+    await shared.replaceKeytrail(response, overrides);
+    return shared;
+  };
+
   it('joins fifty keys with their own trails by one request to the service', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[] }>(JOIN, TOKEN);
     expect(errors).toBeUndefined();
     expect(data?.apiKeys).toEqual(
@@ -209,7 +228,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
 
   it(`joins the owners of the keys of 200 events by one request with ${forwarded.references} references`, async () => {
     const contract = { audit: { event: { actor: { apiKey: true } } } } as const;
-    await using graph = await startGraph(start, { body: TRAIL }, { contract });
+    const graph = await serve({ body: TRAIL }, { contract });
     const { data, errors } = await graph.ask(
       '{ audit(first: 200) { nodes { id actor { apiKey { owner } } } } }',
       TOKEN,
@@ -229,7 +248,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   it('joins the owner of a target of type api_key, and of no actor of type client', async () => {
     const actor = { id: 'demo-admin', type: 'client' };
     const target = { id: 'demo-reports', type: 'api_key' };
-    await using graph = await startGraph(start, { body: [{ actor, target }] });
+    const graph = await serve({ body: [{ actor, target }] });
     const { data } = await graph.ask(
       '{ audit { nodes { actor { apiKey { owner } } target { apiKey { owner } } } } }',
       TOKEN,
@@ -246,7 +265,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('forwards Authorization byte for byte to Keytrail, and to no other subgraph', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     await graph.ask(JOIN, TOKEN);
     await graph.ask(DELETE, TOKEN);
     const sent = graph.service.seen.map((seen) => wireValues(seen.rawHeaders, 'authorization'));
@@ -256,7 +275,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('tells Keytrail the address and the user agent of a client, and no other subgraph', async () => {
-    await using graph = await startGraph(start, { body: TRAIL }, { trustedProxies: 1 });
+    const graph = await serve({ body: TRAIL }, { trustedProxies: 1 });
     const headers = { 'x-forwarded-for': '203.0.113.7', 'user-agent': 'audit-console/2.1' };
     await graph.ask(JOIN, { ...TOKEN, headers });
     await graph.ask(DELETE, { ...TOKEN, headers });
@@ -272,7 +291,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('sends at most one traceparent', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     for (const query of [JOIN, DELETE])
       await graph.ask(query, { ...TOKEN, headers: { traceparent } });
@@ -283,7 +302,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
 
   it('lets 14 clients log in within a minute', async () => {
     const overrides = { trustedProxies: 1, loginRateLimit: 10 };
-    await using graph = await startGraph(start, { body: { access_token: 'a' } }, overrides);
+    const graph = await serve({ body: { access_token: 'a' } }, overrides);
     const variables = { credential: { clientSecret: 's' } };
     const query = (id: number) => LOGIN.replace('key-6', `client-${id}`);
     const ids = Array.from({ length: 14 }, (_, index) => index + 1);
@@ -298,7 +317,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   it('returns each client its own trail when two send the same query at once', async () => {
     const { promise: both, resolve: release } = Promise.withResolvers<void>();
     const arrived = new Set<string | undefined>();
-    await using graph = await startGraph(start, async ({ headers: { authorization } }) => {
+    const graph = await serve(async ({ headers: { authorization } }) => {
       if (arrived.add(authorization).size === 2) release();
       await both; // never resolves if the router deduplicates the two requests
       return { body: [{ id: authorization }] };
@@ -321,7 +340,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     })),
   )('returns $returned after $what', async ({ code, fault, returned }) => {
     const { query, response, overrides, row: _, ...options } = fault;
-    await using graph = await startGraph(start, response, overrides);
+    const graph = await serve(response, overrides);
     const routed = await graph.ask(query, options);
     expect(codeOf(routed)).toBe(returned);
     expect(routed.status).toBe(200);
@@ -354,7 +373,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
 
   it('forwards retryAfterSeconds', async () => {
     const response = { status: 429, headers: { 'retry-after': '17' } };
-    await using graph = await startGraph(start, response);
+    const graph = await serve(response);
     const { errors } = await graph.ask(JOIN, TOKEN);
     expect(errors).toHaveLength(50);
     for (const { extensions } of errors ?? []) {
@@ -363,7 +382,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it(`returns ${forwarded.path} as the path of the error of the second key`, async () => {
-    await using graph = await startGraph(start, { status: 403 });
+    const graph = await serve({ status: 403 });
     const { errors = [] } = await graph.ask(
       '{ apiKeys(first: 2) { audit { totalCount } } }',
       TOKEN,
@@ -400,7 +419,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('reports that the router must forward Authorization if none arrives', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     const { errors } = await graph.ask('{ audit { totalCount } }');
     expect(errors?.[0]?.message).toMatch(
       /No Authorization header .* router before the gateway forward it/,
@@ -409,7 +428,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('rejects invalid requests, syntax errors and invalid documents itself', async () => {
-    await using graph = await startGraph(start);
+    const graph = await serve();
     const [unknownField, syntaxError, invalidRequest] = [
       await graph.ask('{ nope }', TOKEN),
       await graph.ask('{', TOKEN),
@@ -426,7 +445,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it(`returns for two deletions in one mutation: ${forwarded.twoDeletions}`, async () => {
-    await using graph = await startGraph(start, { status: 204 });
+    const graph = await serve({ status: 204 });
     const fields = ['a', 'b'].map((key) => `${key}: deleteApiKey(clientId: "${key}") { outcome }`);
     const { data, ...result } = await graph.ask(`mutation { ${fields.join(' ')} }`, TOKEN);
     if (forwarded.twoDeletions === 'both deleted') {
@@ -442,7 +461,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it(`returns for a client ID of 20 digits, not as a string: ${forwarded.longInteger}`, async () => {
-    await using graph = await startGraph(start, { status: 204 });
+    const graph = await serve({ status: 204 });
     const query = 'mutation ($key: ID!) { deleteApiKey(clientId: $key) { outcome } }';
     const body = JSON.stringify({ query, variables: { key: 0 } });
     const result = await post(graph.router, body.replace(':0}', ':12345678901234567890}'), TOKEN);
@@ -458,7 +477,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('returns the owners when the trail fails', async () => {
-    await using graph = await startGraph(start, { status: 403 });
+    const graph = await serve({ status: 403 });
     const { data, errors } = await graph.ask<{ apiKeys: readonly Key[]; audit: unknown }>(
       '{ apiKeys(first: 2) { owner audit { totalCount } } audit { totalCount } }',
       TOKEN,
@@ -478,7 +497,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     ['no/such?', { outcome: 'DELETED', apiKey: { clientId: 'no/such?', owner: null } }],
     ['key-5', null],
   ])('deletes %s once, and joins its owner', async (clientId, expected) => {
-    await using graph = await startGraph(start, ({ url }) => ({
+    const graph = await serve(({ url }) => ({
       status: url.endsWith('key-5') ? 404 : 204,
     }));
     const { data, errors = [] } = await graph.ask(
@@ -497,7 +516,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     ['refreshToken', { client_id: 'key-6', refresh_token: 'ß"\\\u2028' }],
   ])('logs in once with a %s, and without the client’s token', async (field, body) => {
     const tokens = { access_token: 'a', refresh_token: 'r' };
-    await using graph = await startGraph(start, { body: tokens });
+    const graph = await serve({ body: tokens });
     const { data } = await graph.ask(LOGIN, {
       variables: { credential: { [field]: 'ß"\\\u2028' } },
       ...TOKEN,
@@ -509,7 +528,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('logs in with a credential that is a literal in the document', async () => {
-    await using graph = await startGraph(start, { body: { access_token: 'a' } });
+    const graph = await serve({ body: { access_token: 'a' } });
     const { data } = await graph.ask(
       'mutation { login(clientId: "k", credential: {refreshToken: "r"}) { accessToken } }',
     );
@@ -521,7 +540,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('plans a named operation with fragments, aliases, directives and extensions', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     const query = `
       query Keys($first: Int = 1, $isWanted: Boolean!) {
         apiKeys(first: $first) { ...Key }
@@ -544,7 +563,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('takes PageInfo from the subgraph of the connection', async () => {
-    await using graph = await startGraph(start, { body: TRAIL });
+    const graph = await serve({ body: TRAIL });
     const { data } = await graph.ask(
       `{ audit(first: 200) { pageInfo { hasNextPage hasPreviousPage } }
          ownersConnection(first: 2) { pageInfo { hasNextPage endCursor } } }`,

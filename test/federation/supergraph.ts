@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createIdentity } from '../../examples/federation/identity.ts';
 import { createOwners } from '../../examples/federation/owners.ts';
 import type { Running } from '../../examples/federation/serve.ts';
-import { gatewayOver, type Overrides, onPort, type Result } from '../helpers/gateway.ts';
+import {
+  gatewayOver,
+  type Overrides,
+  onPort,
+  type Result,
+  type TestGateway,
+} from '../helpers/gateway.ts';
 import {
   type Handler,
   type ReceivedRequest,
@@ -29,6 +35,11 @@ export type Subgraphs = AsyncDisposable & {
   readonly identityQueries: () => readonly ReceivedRequest[];
   /** Keytrail's GraphQL URL. */
   readonly keytrail: string;
+  /** Replaces Keytrail, at the same URL, and the service's responses. Forgets the requests so far. */
+  readonly replaceKeytrail: (
+    response: Handler | ServiceResponse,
+    overrides?: Overrides,
+  ) => Promise<void>;
   /** Closes Keytrail. Its port stays open and responds 503. */
   readonly closeKeytrail: () => Promise<void>;
   /** Closes Keytrail's port. */
@@ -47,9 +58,14 @@ export async function startSubgraphs(
   overrides: Overrides = {},
 ): Promise<Subgraphs> {
   await using starting = new AsyncDisposableStack();
-  const service = starting.use(await startService(response));
-  const gateway = starting.use(gatewayOver(service.url, overrides));
-  const keytrailPort = starting.use(await onPort(gateway));
+  let respond = response;
+  const service = starting.use(
+    await startService((...call) => (typeof respond === 'function' ? respond(...call) : respond)),
+  );
+  let gateway = gatewayOver(service.url, overrides);
+  starting.defer(() => gateway[Symbol.asyncDispose]());
+  const handle: TestGateway['handle'] = (...call) => gateway.handle(...call);
+  const keytrailPort = starting.use(await onPort({ handle }));
   const keytrail = `${keytrailPort.url}/graphql`;
   const ownersPort = starting.use(new AsyncDisposableStack());
   const owners = ownersPort.use(await startSubgraph(createOwners()));
@@ -66,6 +82,12 @@ export async function startSubgraphs(
     ownersQueries: () => queriesOf(owners),
     identityQueries: () => queriesOf(identity),
     keytrail,
+    replaceKeytrail: async (nextResponse, nextOverrides = {}) => {
+      await gateway[Symbol.asyncDispose]();
+      for (const each of [service, owners, identity]) each.forget();
+      respond = nextResponse;
+      gateway = gatewayOver(service.url, nextOverrides);
+    },
     closeKeytrail: async () => gateway[Symbol.asyncDispose](),
     stopKeytrail: async () => keytrailPort[Symbol.asyncDispose](),
     stopOwners: () => ownersPort.disposeAsync(),

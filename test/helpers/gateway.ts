@@ -119,7 +119,7 @@ export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string
 
 /** Serves a gateway on a free loopback port. */
 export function onPort(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'handle'>,
   { draining = new AbortController(), drainMs = 0, timeoutMs = 5000 } = {},
 ): Promise<ListeningServer> {
   return listen(gateway, { host: '127.0.0.1', port: 0, draining, drainMs, timeoutMs });
