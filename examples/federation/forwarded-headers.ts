@@ -1,6 +1,6 @@
 /**
  * The headers of the client that each subgraph gets, by the names under which it gets them. Only Keytrail may have its
- * token, and the client's address and user agent. The address is only copied: without a proxy that sets it before this
+ * token, and the client's address, user agent and trace. The address is only copied: without a proxy that sets it before this
  * router, clients can choose it, and TRUSTED_PROXIES must be 0.
  */
 const FORWARDED_HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -8,6 +8,8 @@ const FORWARDED_HEADERS: Readonly<Record<string, Readonly<Record<string, string>
     authorization: 'authorization',
     'x-forwarded-for': 'x-forwarded-for',
     'user-agent': 'user-agent',
+    traceparent: 'traceparent',
+    tracestate: 'tracestate',
   },
 };
 
