@@ -49,15 +49,14 @@ export function chooseFields(
   { fields, presences }: RecordShape,
   { weights, certain }: Model = MODEL,
 ): Choices {
-  const features = listFeatures(fields);
+  const scores = listFeatures(fields).map((names) => sumWeights(weights, names));
+  const none = sumWeights(weights, ['none']);
   const choices = CHOSEN_ENTRIES.map((entry, column) => {
-    const scoreOf = (names: readonly string[]) =>
-      names.reduce((sum, name) => sum + (weights.get(name)?.[column] ?? 0), 0);
     const contenders = fields.map((field, index) => ({
       ...toContender(entry, field),
-      score: scoreOf(features[index] ?? []),
+      score: scores[index]?.[column] ?? 0,
     }));
-    return [entry, choose(entry, contenders, scoreOf(['none']), presences, certain)] as const;
+    return [entry, choose(entry, contenders, none[column] ?? 0, presences, certain)] as const;
   });
   const all = Object.fromEntries(choices) as Choices; // has every entry
   return {
@@ -65,6 +64,16 @@ export function chooseFields(
     ...choosePartyFields('actor', all, fields, certain),
     ...choosePartyFields('target', all, fields, certain),
   };
+}
+
+/** The sum of the weights of some features, per entry. */
+function sumWeights(weights: Weights, names: readonly string[]): readonly number[] {
+  const sums = CHOSEN_ENTRIES.map(() => 0);
+  for (const name of names)
+    weights.get(name)?.forEach((weight, column) => {
+      sums[column] = (sums[column] ?? 0) + weight;
+    });
+  return sums;
 }
 
 /**

@@ -11,6 +11,10 @@ type PathFeatures = {
   readonly lastClasses: readonly (WordClass | '-')[];
   /** The party whose word comes first in the path. */
   readonly role: 'actor' | 'target' | '-';
+  /** The path up to its first word for a party: `author` in `author name`. Null without one. */
+  readonly party: string | null;
+  /** Whether the field belongs to something that a party has, or to a person who made another thing. */
+  readonly isRelated: boolean;
 };
 
 /** Lists what speaks for or against each meaning of a field: its words, the kind of its values, its place among others. */
@@ -44,7 +48,10 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
 /** Parts of a party. */
 const PART_CLASSES = ['id', 'name', 'type', 'email'] as const;
 
-const NO_PATH: PathFeatures = { features: [], keys: [], head: '', lastClasses: [], role: '-' };
+const NO_PATH: PathFeatures = {
+  ...{ features: [], keys: [], head: '', lastClasses: [], role: '-' },
+  ...{ party: null, isRelated: false },
+};
 
 const readPath = memoize((path): PathFeatures => {
   const all = path.split('/');
@@ -61,6 +68,7 @@ const readPath = memoize((path): PathFeatures => {
   const role = roleOf(keys);
   return {
     ...{ keys, head: headWords.join(' '), lastClasses, role },
+    ...{ party: findParty(all), isRelated: isOfRelated(keys) },
     features: [
       `last=${lastWords.at(-1)}`,
       `start=${lastWords[0]}`,
@@ -87,10 +95,13 @@ export function withoutWrappers(path: string): string {
 
 /** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
 export function partyOf(path: string): string | null {
-  const all = path.split('/');
-  const start = startOf(all);
+  return readPath(path).party;
+}
+
+function findParty(keys: readonly string[]): string | null {
+  const start = startOf(keys);
   const words: string[] = [];
-  for (const [index, key] of all.entries())
+  for (const [index, key] of keys.entries())
     for (const word of key.split(' ')) {
       words.push(word);
       if (index >= start && classesOf(word).some((one) => one === 'actor' || one === 'target'))
@@ -117,7 +128,10 @@ export function isInObject(path: string): boolean {
  * neither is the party.
  */
 export function isRelated(path: string): boolean {
-  const { keys } = readPath(path);
+  return readPath(path).isRelated;
+}
+
+function isOfRelated(keys: readonly string[]): boolean {
   const words = keys.flatMap((key) => key.split(' '));
   const is = (one: WordClass) => (word: string) => classesOf(word).includes(one);
   const party = words.findIndex((word) => is('actor')(word) || is('target')(word));

@@ -110,23 +110,15 @@ const COLUMNS: readonly (readonly number[])[] = CHOSEN_ENTRIES.map((entry, colum
   return [column, start + ROLES.indexOf(role), start + ROLES.length + PARTS.indexOf(part)];
 });
 
-/** Trains a softmax over the candidates and "none" of each entry. The same examples give the same weights. */
+/**
+ * Trains a softmax over the candidates and "none" of each entry. The same examples give the same weights. Options with
+ * equal features are summed once, which takes a quarter of the time.
+ */
 export function train(examples: readonly Example[]): WeightTable {
   const names = listNames(examples);
-  const rows = new Map(names.map((name, index) => [name, index * WIDTH]));
-  /** Where the weights of an option are. */
-  const indexesOf = (features: readonly string[], columns: readonly number[]) =>
-    features.flatMap((name) => {
-      const row = rows.get(name);
-      return row === undefined ? [] : columns.map((column) => row + column);
-    });
-  const compiled = examples.map(({ column, options, weight }) => ({
-    weight,
-    options: options.map(({ features, isRight }) => ({
-      isRight,
-      indexes: Int32Array.from(indexesOf(features, COLUMNS[column] ?? [])),
-    })),
-  }));
+  const { choices, sums } = compile(examples, names);
+  const scores = new Float64Array(sums.length);
+  const changes = new Float64Array(sums.length);
   const point = minimize(
     (point, gradient) => {
       let loss = 0;
@@ -135,31 +127,81 @@ export function train(examples: readonly Example[]): WeightTable {
         gradient[i] = L2 * one;
         loss += 0.5 * L2 * one * one;
       }
-      for (const { options, weight } of compiled) {
-        const scores = options.map(({ indexes }) => {
-          let sum = 0;
-          for (const index of indexes) sum += point[index] as number;
-          return sum;
-        });
-        const max = Math.max(...scores);
-        const exps = scores.map((score) => Math.exp(score - max));
-        const total = exps.reduce((sum, one) => sum + one, 0);
-        const right = options.reduce(
-          (sum, { isRight }, i) => sum + (isRight ? (exps[i] ?? 0) : 0),
-          0,
-        );
-        loss -= weight * Math.log(right / total);
-        for (const [position, { indexes, isRight }] of options.entries()) {
-          const exp = exps[position] ?? 0;
-          const change = weight * (exp / total - (isRight ? exp / right : 0));
-          for (const index of indexes) gradient[index] = (gradient[index] as number) + change;
+      sums.forEach((indexes, position) => {
+        let sum = 0;
+        for (let i = 0; i < indexes.length; i += 1) sum += point[indexes[i] as number] as number;
+        scores[position] = sum;
+      });
+      changes.fill(0);
+      for (const choice of choices) loss += weigh(choice, scores, changes);
+      sums.forEach((indexes, position) => {
+        const change = changes[position] as number;
+        for (let i = 0; i < indexes.length; i += 1) {
+          const index = indexes[i] as number;
+          gradient[index] = (gradient[index] as number) + change;
         }
-      }
+      });
       return loss;
     },
     new Float64Array(names.length * WIDTH),
   );
   return toTable(names, point);
+}
+
+/** An example: the positions of the sums of its options, and which of them are right. */
+type Choice = {
+  readonly weight: number;
+  readonly positions: Int32Array;
+  readonly isRight: readonly boolean[];
+};
+
+/** Lists examples, and for each sum of weights where those are. */
+function compile(
+  examples: readonly Example[],
+  names: readonly string[],
+): { readonly choices: readonly Choice[]; readonly sums: readonly Int32Array[] } {
+  const rows = new Map(names.map((name, index) => [name, index * WIDTH]));
+  const sums: Int32Array[] = [];
+  const known = new Map<string, number>();
+  const positionOf = (features: readonly string[], column: number): number => {
+    const key = JSON.stringify([column, features]);
+    const position = known.get(key) ?? sums.length;
+    if (position === sums.length) {
+      const columns = COLUMNS[column] ?? [];
+      const found = features.map((name) => rows.get(name)).filter((row) => row !== undefined);
+      sums.push(Int32Array.from(found.flatMap((row) => columns.map((one) => row + one))));
+      known.set(key, position);
+    }
+    return position;
+  };
+  const choices = examples.map(({ column, options, weight }) => ({
+    weight,
+    positions: Int32Array.from(options, ({ features }) => positionOf(features, column)),
+    isRight: options.map(({ isRight }) => isRight),
+  }));
+  return { choices, sums };
+}
+
+/** Returns the loss of a choice, and adds how it changes with each sum. */
+function weigh(choice: Choice, scores: Float64Array, changes: Float64Array): number {
+  const { weight, positions, isRight } = choice;
+  let max = -Infinity;
+  for (const position of positions) max = Math.max(max, scores[position] as number);
+  const exps = new Float64Array(positions.length);
+  let [total, right] = [0, 0];
+  for (let i = 0; i < positions.length; i += 1) {
+    const exp = Math.exp((scores[positions[i] as number] as number) - max);
+    exps[i] = exp;
+    total += exp;
+    if (isRight[i]) right += exp;
+  }
+  for (let i = 0; i < positions.length; i += 1) {
+    const position = positions[i] as number;
+    const exp = exps[i] as number;
+    const change = weight * (exp / total - (isRight[i] ? exp / right : 0));
+    changes[position] = (changes[position] as number) + change;
+  }
+  return -weight * Math.log(right / total);
 }
 
 /** The features that count, in the order of their names. */
