@@ -26,7 +26,7 @@ const PORTABLE_FILES = [
 /** Folders that are no part of the suite, each a project of its own. */
 const OTHERS: Readonly<Record<string, Options>> = {
   security: {},
-  tail: {},
+  tail: { testTimeout: 900_000 },
   package: {},
   docs: { testTimeout: 600_000, maxConcurrency: 4 },
   browser: {},

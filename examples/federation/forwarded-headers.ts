@@ -1,7 +1,7 @@
 /**
  * The headers of the client that each subgraph gets, by the names under which it gets them. Only Keytrail may have its
- * token, and the client's address, user agent and trace. The address is only copied: without a proxy that sets it before this
- * router, clients can choose it, and TRUSTED_PROXIES must be 0.
+ * token, and the client's address, user agent and trace. The address is only copied: without a proxy that sets it before
+ * this router, clients can choose it, and TRUSTED_PROXIES must be 0.
  */
 const FORWARDED_HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   keytrail: {

@@ -290,13 +290,15 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
     expect(owners).toEqual([expect.not.stringMatching(/203\.0\.113|audit-console/)]);
   });
 
-  it('sends the traceparent of the client, once', async () => {
+  it('sends the traceparent and the tracestate of the client, once each', async () => {
     const graph = await serve({ body: TRAIL });
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    for (const query of [JOIN, DELETE])
-      await graph.ask(query, { ...TOKEN, headers: { traceparent } });
-    const sent = graph.service.seen.map((seen) => wireValues(seen.rawHeaders, 'traceparent'));
-    expect(sent).toEqual([[traceparent], [traceparent]]);
+    const headers = { traceparent, tracestate: 'vendor=1' };
+    for (const query of [JOIN, DELETE]) await graph.ask(query, { ...TOKEN, headers });
+    expect(graph.service.seen).toHaveLength(2);
+    for (const { rawHeaders } of graph.service.seen)
+      for (const [name, value] of Object.entries(headers))
+        expect(wireValues(rawHeaders, name), name).toEqual([value]);
   });
 
   it('lets 14 clients log in within a minute', async () => {
