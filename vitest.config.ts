@@ -16,10 +16,15 @@ const PORTABLE = [
   ...['shapes', 'testing'],
 ];
 
-/** Likewise the tests of commands that read and write files, of formats, of equal bytes, and of files of this repository. */
+/**
+ * Likewise the tests of commands that read and write files, of formats, of equal bytes, of bodies once they are read, and
+ * of files of this repository.
+ */
 const PORTABLE_FILES = [
-  'test/cli/{audit-formats,check,completion,delete-key,learn,learn-parts,record,redaction}.test.ts',
-  'test/plugins/fast-path.test.ts',
+  'test/cli/{audit-formats,check,completion,delete-key,format-log-line}.test.ts',
+  'test/cli/{learn,learn-parts,record,redaction}.test.ts',
+  'test/{faults/subscription-bounds,plugins/fast-path,sandbox/recording}.test.ts',
+  'test/upstream/{bad-responses,decode-response,partial-json}.test.ts',
   'test/{docs,imports,lock-files,observability/grafana}.test.ts',
 ];
 

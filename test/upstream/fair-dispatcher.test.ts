@@ -231,11 +231,11 @@ describe('the connections to the service', () => {
 
   it('are not waited for by calls whose deadline has passed', async () => {
     await using bed = await startBed(1, { upstream: { connections: 1, timeoutMs: 300 } });
-    for (const token of ['a', 'b']) {
-      const codes = (await Promise.all(bed.reads(token, 16))).map(codeOf);
-      expect(new Set(codes)).toEqual(new Set(['UPSTREAM_TIMEOUT']));
-      await soon(); // the last one that was sent is aborted
-    }
+    const codes = async (token: string, count: number) =>
+      new Set((await Promise.all(bed.reads(token, count))).map(codeOf));
+    expect(await codes('a', 16)).toEqual(new Set(['UPSTREAM_TIMEOUT']));
+    // 15 may wait: the connection of the last one that was sent may still be closing.
+    expect(await codes('b', 15)).toEqual(new Set(['UPSTREAM_TIMEOUT']));
   });
 
   it('stay occupied by a response that is not read to its end', async () => {
