@@ -124,11 +124,10 @@ export function kindsOf(
     typeof value === 'string' && value.length <= MAX_LENGTH && pattern?.test(value)
       ? kind
       : kindOf(value);
-  const kindByValue = new Map(
-    distinct.map((value, index) => [value, index === 0 ? kind : kindOfOther(value)]),
-  );
-  const kinds = new Set(kindByValue.values());
+  const all = distinct.map((value, index) => (index === 0 ? kind : kindOfOther(value)));
+  const kinds = new Set(all);
   if (kinds.size === 1) return { kind, kinds };
+  const kindByValue = new Map(distinct.map((value, index) => [value, all[index]]));
   const countOf = (one: ValueKind) =>
     values.filter((value) => kindByValue.get(value) === one).length;
   return { kind: [...kinds].find((one) => 2 * countOf(one) > values.length) ?? 'mixed', kinds };
