@@ -120,7 +120,7 @@ export type FailureReason =
 
 /** What an error contains beyond its code. Never text of the service or a value of the client. */
 export type FailureDetails = {
-  /** Replaces the default message; must be a fixed sentence. */
+  /** Replaces the default message: sentences without text of the service or a value of the client. */
   readonly message?: string | undefined;
   readonly reason?: FailureReason;
   /** Replaces the default of the code. */

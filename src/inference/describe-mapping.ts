@@ -12,7 +12,8 @@ import { type Evidence, type PossibleField, weighRecords } from './reasons.ts';
 const NULL_REASONS = {
   ...mapFields(AUDIT_EVENT, (name) => AUDIT_EVENT[name].nullReason),
   part: 'no field next to the others has its name',
-  accessToken: 'no field, or more than one, has the name of an access token',
+  accessToken:
+    'no text, or more than one, has the name of an access token, or the response asks for a further step',
   refreshToken: 'no field, or more than one, has the name of a refresh token',
   tokenType: 'no field has the name of a token type',
   expires: 'no field with the name of an expiry holds a lifetime or a time',

@@ -10,7 +10,14 @@ import { detectFormat, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
-import { LOGIN_NAMES, PLAIN_TOKEN, QUALIFIED_TOKEN, UNUSABLE_TOKEN } from './vocabulary.ts';
+import {
+  describePlace,
+  findStep,
+  namesCredential,
+  TOKEN_NAMES,
+  wordsOfToken,
+} from './token-names.ts';
+import { LOGIN_NAMES } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(
@@ -28,22 +35,110 @@ const MAX_ITEMS = 20;
 
 /** Infers which field of a login response holds what. Entries without a match are null. */
 export function inferLogin({ body }: UpstreamResponse): LoginContract {
-  const fields = profileFields(isObject(body) ? [body] : [], { maxItems: MAX_ITEMS }).filter(
-    (field) => countKeys(field) <= MAX_KEYS,
-  );
-  const texts = fields.filter(({ values: [value] }) => typeof value === 'string');
-  const accessToken = findToken(texts, LOGIN_NAMES.accessToken);
-  const expiries = fields.filter((field) => detectExpiryFormat(field) !== null);
+  const fields = listFields(body);
+  const texts = textsOf(fields);
+  const { field: accessToken } = findAccessToken(fields);
+  const expiries = withinReach(fields).filter((field) => detectExpiryFormat(field) !== null);
   return {
     accessToken: accessToken?.pointer ?? null,
-    refreshToken: findToken(texts, LOGIN_NAMES.refreshToken)?.pointer ?? null,
+    refreshToken: findToken(texts, TOKEN_NAMES.refresh).field?.pointer ?? null,
     tokenType: findBest(texts, LOGIN_NAMES.tokenType)?.pointer ?? null,
     expires: inferExpiry(expiries, accessToken),
   };
 }
 
+function listFields(body: unknown): readonly FieldProfile[] {
+  return profileFields(isObject(body) ? [body] : [], { maxItems: MAX_ITEMS });
+}
+
+function withinReach(fields: readonly FieldProfile[]): readonly FieldProfile[] {
+  return fields.filter((field) => countKeys(field) <= MAX_KEYS);
+}
+
+function textsOf(fields: readonly FieldProfile[]): readonly FieldProfile[] {
+  return withinReach(fields).filter(({ values: [value] }) => typeof value === 'string');
+}
+
 function countKeys({ path }: FieldProfile): number {
   return path.split('/').length;
+}
+
+/**
+ * Says why a response has no access token, and which entry of the contract would say where it is. The sentences have no
+ * name or text of the service.
+ */
+export function explainMissingToken(
+  { body }: UpstreamResponse,
+  configured: DeepPartial<LoginContract> = {},
+): string {
+  if (configured.accessToken !== undefined)
+    return "The entry `login.accessToken` of the contract leads to no text in the service's response, or to several.";
+  const fields = listFields(body);
+  const { step, candidates } = findAccessToken(fields);
+  const others = textsOf(fields).filter(namesCredential);
+  const why =
+    step !== null
+      ? `The service asks for a further step (\`${step}\`): no token of its response is taken for the access token.`
+      : candidates.length > 0
+        ? "The service's response has several texts that may be the access token."
+        : "The service's response has no text with the name of an access token.";
+  const found = step === null && candidates.length > 0 ? candidates : others;
+  const places = [...new Set(found.map(describePlace))].slice(0, MAX_PLACES);
+  return places.length === 0
+    ? why
+    : `${why} If it is one of ${places.join(', ')}, add \`login.accessToken\` to the contract.`;
+}
+
+/** Places in an error message. */
+const MAX_PLACES = 3;
+
+/** What is known of a token: its field, or why there is none. */
+type FoundToken = {
+  readonly field: FieldProfile | undefined;
+  /** The best fields; those of several tokens are ambiguous. */
+  readonly candidates: readonly FieldProfile[];
+};
+
+/** Finds the access token. `step` is the word by which the response asks for something more: then it is none. */
+function findAccessToken(
+  fields: readonly FieldProfile[],
+): FoundToken & { readonly step: string | null } {
+  const texts = textsOf(fields);
+  const named = findToken(texts, TOKEN_NAMES.access);
+  const found = named.candidates.length > 0 ? named : findOnlyToken(texts);
+  for (const { path } of found.candidates) {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    for (const field of fields) {
+      const step = findStep(field, parent);
+      if (step !== null) return { ...found, field: undefined, step };
+    }
+  }
+  return { ...found, step: null };
+}
+
+/** Finds an ID token: without any other token, services accept it as the access token. */
+function findOnlyToken(texts: readonly FieldProfile[]): FoundToken {
+  const others = texts.filter(
+    (text) => namesCredential(text) && rankByToken([text], TOKEN_NAMES.refresh).length === 0,
+  );
+  const found = findToken(texts, TOKEN_NAMES.only);
+  const isOnly = others.every((text) => found.candidates.includes(text));
+  return isOnly ? found : { field: undefined, candidates: [] };
+}
+
+/** Finds the field with the best name. None if another one that fits equally well has a different text: it would be a guess. */
+function findToken(fields: readonly FieldProfile[], patterns: readonly RegExp[]): FoundToken {
+  const ranked = rankByToken(fields, patterns);
+  const candidates = ranked
+    .filter(({ rank }) => rank === ranked[0]?.rank)
+    .map(({ field }) => field);
+  const [first, ...others] = candidates;
+  const isAmbiguous = others.some(({ values }) => values[0] !== first?.values[0]);
+  return { field: isAmbiguous ? undefined : first, candidates };
+}
+
+function rankByToken(fields: readonly FieldProfile[], patterns: readonly RegExp[]) {
+  return rankByPattern(fields, patterns, ({ path }) => wordsOfToken(path));
 }
 
 /** Finds the field that matches the first possible pattern; among several, the least nested one. */
@@ -54,29 +149,17 @@ function findBest(
   return rankByPattern(fields, patterns)[0]?.field;
 }
 
-/**
- * The same for a token, of which a plain name is better than a qualified one: `accessToken` than `encryptedAccessToken`.
- * None if a field that fits equally well has another token: the wrong one would be a guess.
- */
-function findToken(
+/** The fields whose name matches a pattern, best first. */
+function rankByPattern(
   fields: readonly FieldProfile[],
   patterns: readonly RegExp[],
-): FieldProfile | undefined {
-  const usable = fields.filter(({ path }) => !UNUSABLE_TOKEN.test(path));
-  const plain = usable.filter(({ path }) => !QUALIFIED_TOKEN.test(path));
-  const ranked = rankByPattern(plain, patterns);
-  const candidates = ranked.length > 0 ? ranked : rankByPattern(usable, patterns);
-  const best = candidates.filter(({ rank }) => rank === candidates[0]?.rank);
-  const plainest = best.filter(({ field }) => PLAIN_TOKEN.test(field.path));
-  const [first, ...others] = plainest.length > 0 ? plainest : best;
-  const isAmbiguous = others.some(({ field }) => field.values[0] !== first?.field.values[0]);
-  return isAmbiguous ? undefined : first?.field;
-}
-
-/** The fields that match a pattern, best first. */
-function rankByPattern(fields: readonly FieldProfile[], patterns: readonly RegExp[]) {
+  nameOf = ({ path }: FieldProfile) => path,
+) {
   return fields
-    .map((field) => ({ field, rank: patterns.findIndex((pattern) => pattern.test(field.path)) }))
+    .map((field) => ({
+      field,
+      rank: patterns.findIndex((pattern) => pattern.test(nameOf(field))),
+    }))
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank || countKeys(a.field) - countKeys(b.field));
 }

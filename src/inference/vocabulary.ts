@@ -3,42 +3,8 @@
  * the words of a field's path: lower case, singular, separated by spaces (see `splitMemberName`).
  */
 
-/** Words that mark an intermediate credential (MFA, reset, CSRF), not an access token. */
-const INTERMEDIATE =
-  'csrf|xsrf|mfa|otp|totp|reset|device|state|challenge|request|continuation|push|verification|verify|confirmation|activation|registration|invite|invitation|temporary|temp|pre|partial|step|factor|magic|flow';
-
-/** The same, but only in the key of the token itself: `email token`. The path `email/token` may be an access token. */
-const INTERMEDIATE_BEFORE_TOKEN =
-  '\\w*fa|sms|email|captcha|pending|intermediate|interim|setup|enrollment';
-
-/** In the path of a token that nobody can log in with, or no longer. */
-export const UNUSABLE_TOKEN =
-  /\b(?:masked|redacted|obfuscated|hashed|hash|old|previous|prev|former|expired|revoked|invalidated)\b/;
-
-/** In the path of a token for another purpose than a header: it is the access token only if there is no other. */
-export const QUALIFIED_TOKEN =
-  /\b(?:encrypted|encoded|ciphered|sealed|wrapped|cookie|provider|external|upstream|third party|legacy|deprecated|secondary|backup)\b/;
-
-/** A path that ends with the plain name of a token. */
-export const PLAIN_TOKEN =
-  /(?:^|\/)(?:(?:access|auth|authentication|authorization|session|bearer|api|security|login|refresh)[ /])?token(?:[ /](?:token|value|key))*$|(?:^|\/)(?:jwt|access|bearer|refresh)$/;
-
-/** Tokens other than the access token. */
-const OTHER_TOKEN = `(?:refresh|type|${INTERMEDIATE})\\b|(?:${INTERMEDIATE_BEFORE_TOKEN})(?: \\w+)? token`;
-
-/** The fields of a login response, see `LoginContract`. These patterns match whole paths, with slashes between keys. */
+/** The fields of a login response, see `LoginContract`; tokens are in token-names.ts. These patterns match whole paths, with slashes between keys. */
 export const LOGIN_NAMES = {
-  accessToken: [
-    /^(?!.*\brefresh\b).*\baccess[ /]token(?:[ /](?:token|value|key))*$/,
-    new RegExp(
-      `^(?!.*\\b(?:${OTHER_TOKEN})).*\\b(?:auth|authentication|authorization|session|bearer|api|security|login|user)[ /]token(?:[ /](?:token|value))*$`,
-    ),
-    new RegExp(
-      `^(?!.*\\b(?:(?:id|next|page)\\b|${OTHER_TOKEN})).*\\btoken(?:[ /](?:token|value))*$`,
-    ),
-    /^(?:.*[ /])?(?:jwt|access|bearer)$/,
-  ],
-  refreshToken: [/\brefresh[ /]token(?:[ /](?:token|value))*$/, /^(?:.*[ /])?refresh$/],
   tokenType: [/\btoken[ /]type$/],
   expires: [
     /\bexpir\w*[ /]in\b/,

@@ -22,6 +22,7 @@ export type LoginTokens = {
 /**
  * Reads the tokens from the response of a login. The token type defaults to `Bearer`.
  * @param now when the response was received: a lifetime starts here.
+ * @param explainMissing says why there is no access token: sentences without names or texts of the service.
  * @throws GatewayError without an access token: see `throwOnSoftFailure` if the body reports a failure, else
  * UPSTREAM_BAD_RESPONSE.
  */
@@ -29,12 +30,13 @@ export function readLogin(
   contract: LoginContract,
   response: UpstreamResponse,
   now: Date,
+  explainMissing: (response: UpstreamResponse) => string,
 ): LoginTokens {
   const read = (source: Source) => readToken(readAll(source, response));
   const accessToken = read(contract.accessToken);
   if (accessToken === null) {
     throwOnSoftFailure(response, 'login');
-    const message = `The service's response has no access token that Keytrail can find, or more than one. ${CONTRACT_HINT}`;
+    const message = `${explainMissing(response)} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }
   return {

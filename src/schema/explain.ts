@@ -140,7 +140,7 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
         const field = String(Object(nodes?.[0]).name?.value);
         const request = REQUESTS[field];
         if (request === undefined || !(originalError instanceof GatewayError)) continue;
-        failures.set(field, originalError.message); // a fixed sentence
+        failures.set(field, originalError.message); // has no text of the service
         const [, template = ''] = request.split(' ');
         if (explained.every((other) => other.field !== field))
           explained.push({ field, call: { request, path: { template }, attempts: [] } });

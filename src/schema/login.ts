@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { findLoginDrift } from '../inference/drift.ts';
-import { completeLogin } from '../inference/login.ts';
+import { completeLogin, explainMissingToken } from '../inference/login.ts';
 import { type LoginTokens, readLogin, requiresJson } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
 import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
@@ -72,7 +72,9 @@ export function addLogin(builder: Builder): void {
           requiresJson(configured.login?.accessToken) ? 'json' : 'any',
         );
         const completed = completeLogin(response, configured.login);
-        const tokens = readLogin(completed, response, now());
+        const tokens = readLogin(completed, response, now(), (given) =>
+          explainMissingToken(given, configured.login),
+        );
         reportDrift(findLoginDrift(response, configured.login, tokens));
         return tokens;
       },

@@ -63,7 +63,12 @@ describe('any JSON', () => {
     [
       'a login',
       async (body: unknown) =>
-        readLogin(completeContract(responseWith(body)).login, responseWith(body), new Date(0)),
+        readLogin(
+          completeContract(responseWith(body)).login,
+          responseWith(body),
+          new Date(0),
+          () => '',
+        ),
     ],
     ['a deletion', async (body: unknown) => readDeletionOutcome({ status: 200, body }, '')],
     [

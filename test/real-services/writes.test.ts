@@ -469,7 +469,6 @@ describe('W3: access tokens in a list', () => {
     },
     { token: [['a'], ['b']] },
     { sessions: [{ tokens: [{ jwt: 'a' }] }, { tokens: [{ jwt: 'b' }] }] },
-    { access_token: 'a', others: [{ access_token: 'a' }, { access_token: 'b' }] },
   ])('W3: are ambiguous if they differ: %j', async (body) => {
     expect(await tokenOf(body)).toBe(NO_TOKEN);
   });
@@ -480,6 +479,7 @@ describe('W3: access tokens in a list', () => {
     [{ tokens: [{ refresh_token: 'r' }, { access_token: 'a' }] }, 'a'],
     [{ token: [['a']] }, 'a'],
     [{ access_token: ['a', 'a'] }, 'a'],
+    [{ access_token: 'a', others: [{ access_token: 'b' }, { access_token: 'c' }] }, 'a'],
   ])('W3: are read if there is one: %j', async (body, token) => {
     expect(await tokenOf(body)).toBe(token);
   });
@@ -614,7 +614,7 @@ describe('W5: a plain name of a token', () => {
     { data: { jwt: 'a', cookieJwt: 'x' } },
     { previous: { access_token: 'x' }, access_token: 'a' },
     { access_token: { value: 'a' }, client_access_token: { value: 'x' } },
-    { session_token: 'a', user_session_token: 'x' },
+    { access_token: 'a', user_session_token: 'x' },
   ])('W5: wins over a qualified one: %j', async (body) => {
     expect(await tokenOf(body)).toBe('a');
   });
@@ -632,7 +632,7 @@ describe('W5: a plain name of a token', () => {
     [{ masked_access_token: '***' }, NO_TOKEN],
     [{ previous: { token: 'x' } }, NO_TOKEN],
     [{ service_access_token: 'a' }, 'a'],
-    [{ encrypted_access_token: 'a' }, 'a'],
+    [{ encrypted_access_token: 'a' }, NO_TOKEN],
   ])('W5: is not there, or twice: %j is %s', async (body, expected) => {
     expect(await tokenOf(body)).toBe(expected);
   });

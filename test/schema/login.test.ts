@@ -106,11 +106,11 @@ describe('the response to a login', () => {
       { accessToken: JWT, expiresAt: '2026-11-21T13:00:00.000Z' },
     ],
     [
-      { signIn: { token: 'a', expiresAt: '2026-11-21T12:30:00Z' } },
+      { login: { token: 'a', expiresAt: '2026-11-21T12:30:00Z' } },
       { accessToken: 'a', expiresAt: '2026-11-21T12:30:00.000Z' },
     ],
     [
-      { signInWithEmail: { token: 'a' }, expires_in_ms: { access: 60_000 } },
+      { loginResult: { token: 'a' }, expires_in_ms: { access: 60_000 } },
       { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
     ],
     [
@@ -137,7 +137,7 @@ describe('the response to a login', () => {
     [{ auth: { client_token: 'a' }, request_token: 'r' }, { accessToken: 'a' }],
     [{ private_token: 'a' }, { accessToken: 'a' }],
     [
-      { secret: { access_token: 'a', expires_in: 60 } },
+      { session: { access_token: 'a', expires_in: 60 } },
       { accessToken: 'a', expiresAt: '2026-11-21T12:01:00.000Z' },
     ],
     [
@@ -184,6 +184,11 @@ describe('the response to a login', () => {
     { pending_token: 't' },
     { session_token: '', intermediate_session_token: 't' },
     { sms_token: 't', setupToken: 'u' },
+    { signIn: { token: 't' } },
+    { secret: { access_token: 't', expires_in: 60 } },
+    { session_token: 'a', user_session_token: 'b' },
+    { accessKey: 'AKIA', secretKey: 's' },
+    { id_token: 'i', ticket: 't' },
     { access_token: 'a', accessToken: 'b' },
     { access_token: 'a', user: { access_token: 'b' } },
     { data: { token: 'a' }, result: { token: 'b' } },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { EVENT_ENTRIES } from '../../inference/event-entries.ts';
-import { completeLogin } from '../../inference/login.ts';
+import { completeLogin, explainMissingToken } from '../../inference/login.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { readLogin } from '../../mapping/login.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
@@ -11,7 +11,8 @@ import { type Recorded, redact } from './redact.ts';
 /** Maps a saved response to a login. @throws GatewayError without an access token. */
 export function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
   const contract = completeLogin(response, configured.login);
-  return { response, contract, tokens: readLogin(contract, response, new Date(0)) };
+  const explainMissing = () => explainMissingToken(response, configured.login);
+  return { response, contract, tokens: readLogin(contract, response, new Date(0), explainMissing) };
 }
 
 /**
