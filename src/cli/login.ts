@@ -26,6 +26,7 @@ export async function login(runtime: Runtime, commandLine: CommandLine): Promise
     createSession({
       ...{ clientId: clientId ?? '', clientSecret, fetch: gateway.fetch, url: gateway.url },
       tokens: { ...tokens, save, load },
+      onWarning: (message) => void stderr.write(`keytrail: ${message}\n`),
     });
   const logIn = async () => {
     const secret = await readSecret(stdin, stderr);

@@ -27,7 +27,8 @@ export async function openSession(
     accessToken && file === undefined
       ? { clientId: '', tokens: hold(accessToken) }
       : await openSessionFile(runtime, commandLine, gateway);
-  const session = createSession({ ...gateway, clientId, tokens, explain });
+  const onWarning = (message: string) => void runtime.stderr.write(`keytrail: ${message}\n`);
+  const session = createSession({ ...gateway, clientId, tokens, explain, onWarning });
   const kept = stack.move();
   return { ...gateway, ...session, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };
 }

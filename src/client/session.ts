@@ -2,6 +2,7 @@ import { checkConnection } from './check-connection.ts';
 import { isUnauthenticated, OperationError, SessionLost, wasRefused } from './errors.ts';
 import { createFollow, type Follow, type Timers } from './follow.ts';
 import { toLoginFailure } from './login-failure.ts';
+import { describeMissingRefreshToken, listPossibleTokens } from './missing-refresh-token.ts';
 import { type LoginCredential, LoginDocument } from './operations.generated.ts';
 import { type Document, isMutation, type RequestOptions, type Result, request } from './request.ts';
 
@@ -31,6 +32,11 @@ export type SessionOptions = Omit<RequestOptions, 'token'> & {
   readonly clientSecret?: string | undefined;
   /** Default: in memory. */
   readonly tokens?: TokenStore | undefined;
+  /**
+   * Called once if a login returned no refresh token: the message says which texts of the response may be one, by place and
+   * length. After a login with a refresh token, which stays valid then, only if there are such texts. Default: `console.warn`.
+   */
+  readonly onWarning?: ((message: string) => void) | undefined;
   /** For tests. */
   readonly timers?: Timers | undefined;
 };
@@ -63,13 +69,14 @@ const RENEWAL_MS = 30_000;
 
 /** Creates a session. Nothing is sent before the first request. */
 export function createSession(given: SessionOptions): Session {
-  const { clientId, clientSecret, tokens: store, ...options } = given;
+  const { clientId, clientSecret, tokens: store, onWarning = warn, ...options } = given;
   const { now = Date.now } = options.timers ?? {};
   let current: Tokens | null = null;
   let login: Promise<Tokens> | undefined; // until its tokens are saved
   let renewing: Promise<Tokens> | undefined;
   let lost: SessionLost | undefined;
   let refused: string | undefined; // the last token that a request was refused with
+  let hasWarned = false;
 
   const lasts = ({ expiresAt }: Pick<Tokens, 'expiresAt'>, ms: number) =>
     expiresAt === null || now() + ms < Date.parse(expiresAt);
@@ -77,16 +84,21 @@ export function createSession(given: SessionOptions): Session {
     tokens.accessToken !== rejected && lasts(tokens, RENEWAL_MS);
 
   const logIn = async (refreshToken: string | null): Promise<Tokens> => {
-    const variables = { clientId, credential: toCredential(refreshToken, clientSecret) };
+    const credential = toCredential(refreshToken, clientSecret);
+    const variables = { clientId, credential, withRaw: true };
     const { data, errors } = await request(LoginDocument, variables, options).catch(rethrow);
-    if (data?.login?.accessToken)
-      return {
-        accessToken: data.login.accessToken,
-        refreshToken: data.login.refreshToken ?? refreshToken, // null: keep the one you have
-        // Of a token that lasts a minute or less, or has expired by this clock: null.
-        expiresAt: lasts(data.login, 2 * RENEWAL_MS) ? data.login.expiresAt : null,
-      };
-    throw toLoginFailure(errors);
+    if (!data?.login?.accessToken) throw toLoginFailure(errors);
+    const { login: found } = data;
+    const texts = found.refreshToken === null ? listPossibleTokens(found) : [];
+    const isMissing = (found.refreshToken ?? refreshToken) === null || texts.length > 0;
+    if (isMissing && !hasWarned) onWarning(describeMissingRefreshToken(texts));
+    hasWarned ||= isMissing;
+    return {
+      accessToken: found.accessToken,
+      refreshToken: found.refreshToken ?? refreshToken, // null: keep the one you have
+      // Of a token that lasts a minute or less, or has expired by this clock: null.
+      expiresAt: lasts(found, 2 * RENEWAL_MS) ? found.expiresAt : null,
+    };
   };
 
   const renew = async (rejected: string | undefined): Promise<Tokens> => {
@@ -129,6 +141,11 @@ export function createSession(given: SessionOptions): Session {
     },
     follow: createFollow({ ...options, token }),
   };
+}
+
+function warn(message: string): void {
+  // biome-ignore lint/suspicious/noConsole: a library has no main.ts that could pass it in; `onWarning` replaces it
+  console.warn(message);
 }
 
 function toCredential(refreshToken: string | null, clientSecret?: string): LoginCredential {

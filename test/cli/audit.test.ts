@@ -524,6 +524,19 @@ describe('a session', () => {
     expect([status, other.seen]).toEqual([2, []]);
   });
 
+  it('says that a login returned no refresh token, and where it may be', async () => {
+    await using service = await startService({
+      body: { token: 'c4n4ry', offline_token: 'c4n4ry-2' },
+    });
+    const environment = { UPSTREAM_URL: service.url, XDG_STATE_HOME: newPath('state') };
+    const login = await runCommand(['login', 'c'], environment, 's\n');
+    expect(login).toMatchObject({ status: 0, stdout: '' });
+    expect(login.stderr).toMatch(
+      /^keytrail: The login returned no refresh token .* \/\* \(8 characters\)\.\nLogged in as c\./,
+    );
+    expect(login.stderr).not.toContain('c4n4ry');
+  });
+
   it('asks for the secret at a terminal, and echoes nothing', async () => {
     await using sandbox = await createSandbox();
     const environment = { UPSTREAM_URL: sandbox.url, XDG_STATE_HOME: newPath('state') };

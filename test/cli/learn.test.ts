@@ -292,6 +292,21 @@ describe('keytrail learn', () => {
     expect(second.output.stderr).toContain('The login response has an access token:');
   });
 
+  it.each<readonly [object, readonly object[]]>([
+    [{ token: 'CANARY', token_type: 'Bearer', id: 'short' }, []],
+    [
+      { token: 'CANARY', offline_token: 'CANARY-2', id: 'short' },
+      [{ login: { refreshToken: '/offline_token' } }],
+    ],
+  ])('says that a login has no refresh token, and where it may be: %j', async (body, expected) => {
+    const file = await save('no-refresh.json', body);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain('No refresh token was found');
+    expect(readyLines(learning.output.stderr)).toEqual(expected);
+    expect(learning.output.stderr).not.toContain('CANARY');
+  });
+
   it('suggests tokens in the headers of the last response that curl saved', async () => {
     const headers = await save(
       'headers.txt',

@@ -11,6 +11,7 @@ import {
   type TokenStore,
   type Tokens,
 } from '../../src/client/index.ts';
+import { createGateway } from '../../src/index.ts';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
@@ -154,6 +155,55 @@ describe('a session', () => {
     expect(later).toHaveLength(2);
     expect(later[0]).toHaveProperty('refresh_token');
     expect(later[1]).toEqual(later[0]);
+  });
+
+  it.each<readonly [string, object, RegExp | null]>([
+    ['a refresh token', { token: 'a', refresh_token: 'r' }, null],
+    [
+      'no other text',
+      { token: 'a', token_type: 'Bearer', name: 'Ann' },
+      /needs the client secret again\.$/,
+    ],
+    [
+      'texts that may be one',
+      {
+        token: 'a',
+        offline_token: 'c4n4ry',
+        c4n4ry: { id: 'x'.repeat(20) + 1 },
+        at: '2026-11-27T10:00:00Z',
+      },
+      /add `login\.refreshToken` .*: \/\* \(6 characters\), \/\*\/id \(21 characters\)\.$/,
+    ],
+  ])(
+    'says once that it has no refresh token, and where it may be: %s',
+    async (_, body, expected) => {
+      await using service = await startService({ body });
+      await using gateway = createGateway({ upstream: { url: service.url } });
+      const warnings: string[] = [];
+      const onWarning = (message: string) => void warnings.push(message);
+      const session = createSession({
+        ...{ clientId: 'c', clientSecret: 's', fetch: gateway.fetch, onWarning },
+      });
+      const first = await session.token();
+      await session.token(first);
+      const credentials = service.seen.map((request) => Object.keys(JSON.parse(request.body))[1]);
+      expect(credentials).toEqual(['client_secret', expected ? 'client_secret' : 'refresh_token']);
+      if (expected === null) return expect(warnings).toEqual([]);
+      expect(warnings).toEqual([expect.stringMatching(expected)]);
+      expect(warnings.join()).not.toContain('c4n4ry');
+    },
+  );
+
+  it('says that a renewal returned texts that may be a new refresh token', async () => {
+    await using service = await startService({ body: { token: 'a', next_token: 'n' } });
+    await using gateway = createGateway({ upstream: { url: service.url } });
+    const tokens = storeOf({ accessToken: 'x', refreshToken: 'r', expiresAt: null });
+    const warnings: string[] = [];
+    const onWarning = (message: string) => void warnings.push(message);
+    const session = createSession({ clientId: 'c', fetch: gateway.fetch, tokens, onWarning });
+    await session.token('x');
+    expect(warnings).toEqual([expect.stringContaining('/* (1 character)')]);
+    expect(tokens.saved).toEqual([{ accessToken: 'a', refreshToken: 'r', expiresAt: null }]);
   });
 
   it('does not log in for a token that was already renewed', async () => {

@@ -68,7 +68,9 @@ function reportLogin(
     ...row('tokenType', tokenType),
     ...row('expires', expires?.at ?? null),
     '',
-    ...(refreshToken === null ? advise('refreshToken', suggestRefreshToken(response)) : []),
+    ...(refreshToken === null
+      ? adviseRefreshToken(suggestRefreshToken(response, accessToken))
+      : []),
     ...(expires === null ? adviseExpiry(suggestExpiry(response)) : []),
   ];
 }
@@ -106,6 +108,13 @@ const MISSING_HEADER =
 function isMissingHeader(source: Source, { headers }: UpstreamResponse): boolean {
   const isHeader = source !== null && typeof source === 'object' && 'header' in source;
   return isHeader && headers[source.header.toLowerCase()] === undefined;
+}
+
+/** Without a refresh token, each login needs the client secret. */
+function adviseRefreshToken(lines: readonly ReadyLine[]): readonly string[] {
+  const sentence = '  No refresh token was found: each login needs the client secret.';
+  if (lines.length === 0) return [sentence];
+  return [`${sentence} If one is right, add it to the contract:`, ...formatReadyLines(lines)];
 }
 
 /** An expiry in the wrong zone is wrong by hours. */

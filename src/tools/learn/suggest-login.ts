@@ -1,6 +1,7 @@
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { LoginContract, Source } from '../../mapping/contract.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
+import { readSource } from '../../mapping/read-source.ts';
 import { parseTime } from '../../mapping/time.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength } from '../show-value.ts';
@@ -58,11 +59,26 @@ function rankOf({ source, words, text }: LoginText): number {
   return name + (JWT.test(text) ? 2 : OPAQUE.test(text) ? 1 : 0);
 }
 
-/** Suggests where the refresh token is: a text that is named so. */
-export function suggestRefreshToken(response: UpstreamResponse): readonly ReadyLine[] {
-  return textsOf(response)
-    .filter(({ words }) => REFRESH_NAMES.test(words) && !/\bexpir|\btype$/.test(words))
-    .map(({ source, text }) => toLine({ refreshToken: source }, text));
+/** Suggests where the refresh token is: texts that are named so, or else texts that look like a token, best first. */
+export function suggestRefreshToken(
+  response: UpstreamResponse,
+  accessToken: Source,
+): readonly ReadyLine[] {
+  const known = readSource(accessToken, response);
+  const rank = ({ source, words, text }: LoginText) => {
+    if (text === known || /\s/.test(text) || parseTime(text) !== null || /\btype$/.test(words))
+      return 0;
+    if (REFRESH_NAMES.test(words)) return 3;
+    if (TOKEN_NAMES.test(words)) return 2;
+    return typeof source !== 'object' && (JWT.test(text) || OPAQUE.test(text)) ? 1 : 0;
+  };
+  const ranked = textsOf(response)
+    .map((text) => ({ ...text, rank: rank(text) }))
+    .filter(({ rank }) => rank > 0)
+    .sort((a, b) => b.rank - a.rank);
+  const named = ranked.filter(({ rank }) => rank === 3);
+  const found = named.length > 0 ? named : ranked;
+  return found.map(({ source, text }) => toLine({ refreshToken: source }, text));
 }
 
 const EXPIRY_NAMES = /\b(?:expir\w*|lifetime|ttl|validity|valid (?:until|to|for)|max age)\b/;
