@@ -1,24 +1,16 @@
+import { CHOSEN_ENTRIES, type ChosenEntry, toContender } from './candidates.ts';
 import {
-  CHOSEN_ENTRIES,
-  type ChosenEntry,
-  type Contender,
-  toContender,
-  withoutOutranked,
-} from './candidates.ts';
+  type Choice,
+  chooseForEntry,
+  LIKELY,
+  listOthers,
+  type RankedField,
+  type Scored,
+} from './choose-entry.ts';
 import { listFeatures, partyOf, withoutWrappers } from './features.ts';
+import { splitLevels } from './free-form.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
 import weights from './weights.json' with { type: 'json' };
-
-/** A field, and the probability that it is what an entry means: from 0 to 1. */
-export type RankedField = { readonly pointer: string; readonly confidence: number };
-
-/** The fields for an entry. */
-export type Choice = {
-  /** Those that are certain enough to be read, best first: each is the best of some record. At most three. */
-  readonly chosen: readonly RankedField[];
-  /** The best of the others, for a person to decide. At most three. */
-  readonly others: readonly RankedField[];
-};
 
 export type Choices = Readonly<Record<ChosenEntry, Choice>>;
 
@@ -35,35 +27,118 @@ export type Model = {
 /** With 0.5 instead of 0.7, nearly twice as many values are wrong: docs/explain.md has the figures. */
 export const MODEL: Model = { weights: new Map(Object.entries(weights)), certain: 0.7 };
 
-/** From this confidence on, a field is more likely right than wrong. */
-export const LIKELY = 0.5;
-
-/** A field is shown from this confidence on. */
-const POSSIBLE = 0.03;
-
-/** Fields that are read for an entry, as records differ; and others that are shown. */
-export const MAX_FIELDS = 3;
-
-/** Chooses the fields of records for every entry of an event: a softmax over the candidates and "none". */
+/**
+ * Chooses the fields of records for every entry of an event. Who is recorded must not choose what the record says: a field
+ * in a member of free form counts only if the record itself has none, see `completeFromFree`.
+ */
 export function chooseFields(
   { fields, presences }: RecordShape,
   { weights, certain }: Model = MODEL,
 ): Choices {
   const scores = listFeatures(fields).map((names) => sumWeights(weights, names));
   const none = sumWeights(weights, ['none']);
-  const choices = CHOSEN_ENTRIES.map((entry, column) => {
-    const contenders = fields.map((field, index) => ({
-      ...toContender(entry, field),
-      score: scores[index]?.[column] ?? 0,
-    }));
-    return [entry, choose(entry, contenders, none[column] ?? 0, presences, certain)] as const;
-  });
-  const all = Object.fromEntries(choices) as Choices; // has every entry
-  return {
-    ...all,
-    ...choosePartyFields('actor', all, fields, certain),
-    ...choosePartyFields('target', all, fields, certain),
+  const scoreOf = new Map(fields.map((field, index) => [field, scores[index]]));
+  const { own, free, isAmbiguous } = splitLevels(fields);
+  const ownSets = setsOf(own, presences);
+  const scored = (some: readonly RecordField[], entry: ChosenEntry, column: number) =>
+    some.map((field): Scored => {
+      const score = scoreOf.get(field)?.[column] ?? 0;
+      return { ...toContender(entry, field), score };
+    });
+  const ofOwn = toEntries((entry, column) =>
+    chooseForEntry(entry, scored(own, entry, column), none[column] ?? 0, ownSets, certain),
+  );
+  const choices = {
+    ...ofOwn,
+    ...choosePartyFields('actor', ofOwn, own, certain),
+    ...choosePartyFields('target', ofOwn, own, certain),
   };
+  if (free.length === 0) return choices;
+  const rankFree = (entry: ChosenEntry, column: number) =>
+    rankEach(scored(free, entry, column), scored(own, entry, column), none[column] ?? 0);
+  const needed = isAmbiguous ? Number.POSITIVE_INFINITY : certain; // of several wrappers none is read
+  return completeFromFree(choices, fields, rankFree, needed);
+}
+
+function toEntries<Value>(
+  create: (entry: ChosenEntry, column: number) => Value,
+): Readonly<Record<ChosenEntry, Value>> {
+  const values = CHOSEN_ENTRIES.map((entry, column) => [entry, create(entry, column)] as const);
+  return Object.fromEntries(values) as Readonly<Record<ChosenEntry, Value>>; // has every entry
+}
+
+/** The different sets of some fields that records have, see `RecordShape.presences`. */
+function setsOf(fields: readonly RecordField[], presences: readonly string[]): readonly string[] {
+  const marks = new Set(fields.map(({ mark }) => mark));
+  const sets = presences.map((one) => [...one].filter((mark) => marks.has(mark)).join(''));
+  return [...new Set(sets)];
+}
+
+/** Ranks candidates in members of free form. Each is weighed against the record's own ones alone. */
+function rankEach(
+  free: readonly Scored[],
+  own: readonly Scored[],
+  none: number,
+): readonly RankedField[] {
+  const total = own
+    .filter(({ isCandidate }) => isCandidate)
+    .reduce((sum, { score }) => sum + Math.exp(score), Math.exp(none));
+  return free
+    .filter(({ isCandidate }) => isCandidate)
+    .map(({ field: { pointer }, score }) => ({
+      pointer,
+      confidence: Math.exp(score) / (total + Math.exp(score)),
+      isFree: true as const,
+    }))
+    .toSorted((a, b) => b.confidence - a.confidence);
+}
+
+/**
+ * Completes choices by fields in members of free form: only if the record itself has no likely one, all records have the
+ * field in the same place, and no other such field is certain. So no record has a say in another one, and a second field
+ * makes the entry null, never other. A part of a party joins other parts only if all records have those.
+ */
+function completeFromFree(
+  choices: Choices,
+  fields: readonly RecordField[],
+  rankFree: (entry: ChosenEntry, column: number) => readonly RankedField[],
+  certain: number,
+): Choices {
+  const byPointer = new Map(fields.map((field) => [field.pointer, field]));
+  const isInAll = ({ pointer }: RankedField) => byPointer.get(pointer)?.isInAll === true;
+  const ranked = toEntries(rankFree);
+  const certainOf = (entry: ChosenEntry) =>
+    ranked[entry].filter((one) => one.confidence >= certain && isInAll(one));
+  const mayJoin = (entry: ChosenEntry) => {
+    const [role] = entry.split('.');
+    const parts = CHOSEN_ENTRIES.filter((other) => other.startsWith(`${role}.`));
+    return parts.every((part) => {
+      const { chosen } = choices[part];
+      return chosen.length === 0 || chosen.some(isInAll);
+    });
+  };
+  /** An e-mail address that may identify a party names it as well, see `inferName`. */
+  const isNamed = (entry: ChosenEntry) => {
+    if (entry !== 'actor.name' && entry !== 'target.name') return false;
+    const identifier = entry === 'actor.name' ? 'actor.identifier' : 'target.identifier';
+    return [...choices[identifier].chosen, ...certainOf(identifier)].some(({ pointer }) =>
+      isEmail(byPointer.get(pointer)),
+    );
+  };
+  return toEntries((entry) => {
+    const { chosen: own, others } = choices[entry];
+    const hasOwn = [...own, ...others].some(({ confidence }) => confidence >= LIKELY);
+    const [best, ...rivals] = certainOf(entry);
+    const isOnly = best !== undefined && rivals.length === 0;
+    const isRead = isOnly && !hasOwn && !isNamed(entry) && mayJoin(entry);
+    const chosen = isRead ? [{ pointer: best.pointer, confidence: best.confidence }] : own;
+    return { chosen, others: listOthers([...others, ...ranked[entry]], chosen) };
+  });
+}
+
+/** Whether a field holds e-mail addresses only. */
+export function isEmail(field: RecordField | undefined): boolean {
+  return field?.kind === 'e-mail' && field.kinds.size === 1;
 }
 
 /** The sum of the weights of some features, per entry. */
@@ -125,69 +200,3 @@ function nameOf(role: 'actor' | 'target', all: Choices, fields: readonly RecordF
   const { chosen, others } = all[`${role}.name`];
   return { chosen: chosen.filter(isOwn), others: others.filter(isOwn) };
 }
-
-type Scored = Contender & { readonly score: number };
-
-/** Chooses for each set of fields that records have. */
-function choose(
-  entry: ChosenEntry,
-  contenders: readonly Scored[],
-  none: number,
-  presences: readonly string[],
-  certain: number,
-): Choice {
-  const sorted = contenders.toSorted((a, b) => b.score - a.score);
-  const confidences = new Map<string, number>();
-  const raise = (pointer: string, confidence: number) =>
-    confidences.set(pointer, Math.max(confidences.get(pointer) ?? 0, confidence));
-  const chosen = new Set<string>();
-  for (const presence of presences) {
-    const present = withoutOutranked(
-      sorted.filter(({ field }) => field.isInAll || presence.includes(field.mark)),
-    );
-    const [top] = present;
-    if (top === undefined) continue;
-    const best = present.find(({ field }) => isDisplayName(entry, field, top.field)) ?? top;
-    const total = present.reduce((sum, { score }) => sum + Math.exp(score), Math.exp(none));
-    let ofBest = 0;
-    for (const { field, score } of present) {
-      const confidence = Math.exp(score) / total;
-      raise(field.pointer, confidence);
-      if (field === best.field || isSameName(entry, field, best.field)) ofBest += confidence;
-    }
-    raise(best.field.pointer, ofBest);
-    if (ofBest >= certain) chosen.add(best.field.pointer);
-  }
-  const ranked = sorted.map(({ field: { pointer } }) => ({
-    pointer,
-    confidence: confidences.get(pointer) ?? 0,
-  }));
-  const others = ranked.filter(
-    ({ pointer, confidence }) => !chosen.has(pointer) && confidence >= POSSIBLE,
-  );
-  // A record with both has a value of each: that of its own field comes first.
-  const own = new Set(
-    contenders.flatMap(({ field, rank }) => (rank === 'own' ? field.pointer : [])),
-  );
-  return {
-    chosen: ranked
-      .filter(({ pointer }) => chosen.has(pointer))
-      .toSorted((a, b) => Number(own.has(b.pointer)) - Number(own.has(a.pointer)))
-      .slice(0, MAX_FIELDS),
-    others: others.toSorted((a, b) => b.confidence - a.confidence).slice(0, MAX_FIELDS),
-  };
-}
-
-/** Whether two fields are names of the same party, as a name and an e-mail address are: either is right. */
-function isSameName(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
-  return entry.endsWith('.name') && partyOf(a.path) === partyOf(b.path);
-}
-
-/** Whether a field is the name of a party whose e-mail address is the best candidate. */
-function isDisplayName(entry: ChosenEntry, field: RecordField, best: RecordField): boolean {
-  return best.kind === 'e-mail' && isSameName(entry, field, best) && DISPLAY_NAME.test(field.path);
-}
-
-/** At the top, the word for the party is part of the name: `author name`. */
-const DISPLAY_NAME =
-  /(?:^\w+ |(?:^|\/))(?:(?:display|full|friendly|common) )?(?<!(?:first|last|middle) )name$/;

@@ -4,7 +4,8 @@ import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { SAMPLE_SIZE } from '../mapping/list-page.ts';
 import { isObject } from '../mapping/values.ts';
 import { lazy } from '../util/memoize.ts';
-import { LIKELY } from './choose.ts';
+import { MODEL } from './choose.ts';
+import { LIKELY } from './choose-entry.ts';
 import { EVENT_ENTRIES, readPointers, usedPointers } from './event-entries.ts';
 import { type Evidence, type PossibleField, weighRecords } from './reasons.ts';
 
@@ -83,7 +84,8 @@ function describeEntry(
   if (at === null) {
     const candidates = by === 'contract' ? [] : evidence().possibleFor(name);
     if (candidates.length === 0) return { at, by: by === 'contract' ? by : undefined, why: why() };
-    return { at, why: `${why()}: add it to the contract if it is right`, candidates };
+    const shown = candidates.map((one) => ({ at: one.at, confidence: one.confidence }));
+    return { at, why: `${why()}: add it to the contract if it is right`, candidates: shown };
   }
   const field = EVENT_ENTRIES.find((one) => one.name === name);
   if (field === undefined || events.length === 0) return { at, as, split, part, by };
@@ -142,7 +144,9 @@ function explainNull(
   return configured === undefined ? ENTRY_REASONS.inference : ENTRY_REASONS.contract;
 }
 
-function describeDoubt({ confidence }: PossibleField): string {
+function describeDoubt({ confidence, isFree }: PossibleField): string {
+  if (isFree && confidence >= MODEL.certain)
+    return `the caller may have written the best candidate (${confidence})`;
   const doubt = confidence < LIKELY ? 'unlikely' : 'not certain enough';
   return `the best candidate is ${doubt} (${confidence})`;
 }

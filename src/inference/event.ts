@@ -3,7 +3,9 @@ import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
 import { type ChosenEntry, isHttpStatus } from './candidates.ts';
-import { type Choices, chooseFields, MAX_FIELDS, MODEL, type RankedField } from './choose.ts';
+import { type Choices, chooseFields, isEmail, MODEL } from './choose.ts';
+import { MAX_FIELDS, type RankedField } from './choose-entry.ts';
+import { splitLevels } from './free-form.ts';
 import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
 /** Infers from a sample of records which field holds what. */
@@ -86,17 +88,24 @@ function inferName(
   choices: Choices,
   role: 'actor' | 'target',
 ): Pointers {
-  const isEmail = ({ pointer }: RankedField) =>
-    fields.some(
-      (field) => field.pointer === pointer && field.kind === 'e-mail' && field.kinds.size === 1,
-    );
-  const emails = choices[`${role}.identifier`].chosen.filter(isEmail);
+  const emails = choices[`${role}.identifier`].chosen.filter(({ pointer }) =>
+    isEmail(fields.find((field) => field.pointer === pointer)),
+  );
   return toPointers([...choices[`${role}.name`].chosen, ...emails]);
 }
 
-/** HTTP statuses come last, because words say more. */
+/** HTTP statuses come last, because words say more. What is in a member of free form counts only if it is the only one. */
 function inferOutcome(fields: readonly RecordField[], { outcome }: Choices): Pointers {
-  return toPointers([...outcome.chosen, ...fields.filter(isHttpStatus)]);
+  const { own, free, isAmbiguous } = splitLevels(fields);
+  const isIn = (some: readonly RecordField[]) => (one: RankedField) =>
+    some.some(({ pointer }) => pointer === one.pointer);
+  const ofRecord = [...outcome.chosen.filter(isIn(own)), ...own.filter(isHttpStatus)];
+  if (ofRecord.length > 0 || isAmbiguous) return toPointers(ofRecord);
+  const others = toPointers([
+    ...outcome.chosen,
+    ...free.filter((field) => field.isInAll && isHttpStatus(field)),
+  ]);
+  return typeof others === 'string' ? others : null;
 }
 
 /** A time without a zone is in UTC if its name says so: it was no candidate otherwise. */
@@ -120,7 +129,8 @@ function inferLocalTime(
     (field): RecordField => (field.kind === 'local time' ? { ...field, kind: 'time' } : field),
   );
   const [found] = chooseFields({ fields: asTimes, presences }).occurredAt.chosen;
-  const isSame = fields.some((other) => found && isSameInUtc(records, found.pointer, other));
+  const { own } = splitLevels(fields);
+  const isSame = own.some((other) => found && isSameInUtc(records, found.pointer, other));
   return found !== undefined && isSame ? { at: found.pointer, ...IN_UTC } : null;
 }
 

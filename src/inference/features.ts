@@ -93,6 +93,12 @@ export function withoutWrappers(path: string): string {
   return readPath(path).keys.join('/');
 }
 
+/** Whether a field is one of the record itself, or of a party that is a member of it. */
+export function isDirect(path: string): boolean {
+  const { keys } = readPath(path);
+  return keys.length === 1 || roleOf(keys.slice(0, 1)) !== '-';
+}
+
 /** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
 export function partyOf(path: string): string | null {
   return readPath(path).party;

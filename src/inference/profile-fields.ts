@@ -19,6 +19,9 @@ const MAX_KEYS = 6;
 /** Maximum number of fields in a profile, excluded ones included. */
 const MAX_FIELDS = 1000;
 
+/** The same below one member of the profiled values: what a caller sends in one leaves room for the others. */
+const MAX_FIELDS_PER_MEMBER = 500;
+
 /** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
 const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
 
@@ -48,6 +51,7 @@ export function profileFields(
     if (typeof value === 'object') visitChildren(value, node, isExcluded);
     else if (isExcluded) excludedFields += 1;
     else {
+      if (node.member.fields === MAX_FIELDS_PER_MEMBER && node.field === null) return;
       node.field ??= addField(node);
       node.field.values.push(value);
       node.field.records.push(record);
@@ -69,13 +73,17 @@ export function profileFields(
   };
 
   /** The first item of an array and a member named `0` have the same pointer, so they share a field. */
-  const addField = ({ pointer, path }: TreeNode): FieldProfile => {
+  const addField = ({ pointer, path, member }: TreeNode): FieldProfile => {
+    member.fields += 1;
     const field = fields.get(pointer) ?? { pointer, path, values: [], records: [] };
     fields.set(pointer, field);
     return field;
   };
 
-  const root: TreeNode = { pointer: '', path: '', keys: 0, children: null, field: null };
+  const root: TreeNode = {
+    ...{ pointer: '', path: '', keys: 0, children: null, field: null },
+    member: { fields: 0 },
+  };
   for (; record < values.length && !isStopped; record += 1) visit(values[record], root, false);
   return [...fields.values()];
 }
@@ -87,6 +95,8 @@ type TreeNode = Pick<FieldProfile, 'pointer' | 'path'> & {
   /** By key, or by index in an array. */
   children: Map<string | number, TreeNode> | null;
   field: FieldProfile | null;
+  /** Counts the fields of the member of the profiled values that contains the node. */
+  readonly member: { fields: number };
 };
 
 function childOf(parent: TreeNode, key: string | number): TreeNode {
@@ -102,6 +112,7 @@ function childOf(parent: TreeNode, key: string | number): TreeNode {
     keys: parent.keys + (isInPath ? 1 : 0),
     children: null,
     field: null,
+    member: parent.keys === 0 ? { fields: 0 } : parent.member,
   };
   parent.children.set(key, child);
   return child;

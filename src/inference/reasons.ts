@@ -1,10 +1,15 @@
 import { CHOSEN_ENTRIES, type ChosenEntry, isHttpStatus } from './candidates.ts';
 import { chooseFields, MODEL } from './choose.ts';
+import type { RankedField } from './choose-entry.ts';
 import { listFeatures } from './features.ts';
 import { examineRecords, type RecordField } from './record-fields.ts';
 
 /** A field that an entry may mean. The confidence is from 0 to 1. */
-export type PossibleField = { readonly at: string; readonly confidence: number };
+export type PossibleField = {
+  readonly at: string;
+  readonly confidence: number;
+  readonly isFree?: RankedField['isFree'];
+};
 
 /** Why inference reads a field. Without a confidence, a rule decided. */
 export type Grounds = { readonly confidence?: number; readonly because: readonly string[] };
@@ -45,7 +50,8 @@ export function weighRecords(records: readonly unknown[]): Evidence {
         .toSorted((a, b) => b.confidence - a.confidence);
       return firstOfEach(others, 'pointer')
         .slice(0, MAX_SHOWN)
-        .map(({ pointer, confidence }) => ({
+        .map(({ pointer, confidence, ...rest }) => ({
+          ...rest,
           at: pointer,
           confidence: roundConfidence(confidence),
         }));

@@ -88,7 +88,12 @@ function areGroups(items: readonly unknown[]): boolean {
     const classes = words.split(' ').flatMap(classesOf);
     return classes.includes('action') || (!words.includes(' ') && classes.some(isWeakAction));
   };
-  return !own.some(isAction) && lists.some(({ words }) => namesOf(words).has('strong'));
+  // A list in some items only may be what the caller of one record sent.
+  const isInAll = ({ pointer }: BodyNode) =>
+    members.filter((node) => node.pointer === pointer).length === sample.length;
+  return (
+    !own.some(isAction) && lists.some((list) => namesOf(list.words).has('strong') && isInAll(list))
+  );
 }
 
 /** Whether a word alone may name an action: `type`, `message`. */

@@ -613,6 +613,74 @@ describe('an event', () => {
   });
 });
 
+describe('what a caller writes into a member of free form', () => {
+  const own = (index: number) => ({
+    ts: `2026-11-21T10:00:0${index % 10}Z`,
+    who: pick('ann bob zoe', index % 3),
+    action: 'key.create',
+  });
+  const fifty = Array.from({ length: 50 }, (_, index) => own(index));
+  const forge = (
+    member: string,
+    value: unknown,
+    isForged: (index: number) => boolean = (index) => index === 7,
+  ) => fifty.map((record, index) => (isForged(index) ? { ...record, [member]: value } : record));
+
+  it.each<readonly [string, unknown]>([
+    ['details', { actor: { id: 'innocent' } }],
+    ['details', { actor: 'innocent', actor_id: 'innocent', actor_name: 'Innocent' }],
+    ['request', { body: { occurred_at: '2020-01-01T00:00:00Z', user_id: 'innocent' } }],
+    ['metadata', { action: 'login', outcome: 'denied', http: { status_code: 403 } }],
+    ['anything', { ip: '192.0.2.66', user_agent: 'curl/8.0', target: { id: 'x', type: 'key' } }],
+    [
+      'details',
+      Object.fromEntries(fifty.map((_, index) => [`actor_${index}`, { id: `a${index}` }])),
+    ],
+    ['details', Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`k${index}`, 'v']))],
+    ['details', { logs: [{ time: '2020-01-01T00:00:00Z', event: 'login' }] }],
+  ])('changes no record: %s', async (member, value) => {
+    const expected = await read(fifty);
+    expect(await read(forge(member, value))).toEqual(expected);
+    // First in the record.
+    const first = fifty.map((record, index) =>
+      index === 0 ? { [member]: value, ...record } : record,
+    );
+    expect(await read(first)).toEqual(expected);
+    expect(expected?.[7]).toMatchObject({
+      action: 'key.create',
+      occurredAt: '2026-11-21T10:00:07.000Z',
+    });
+  });
+
+  it('in all records is read only if the record itself has no such field', async () => {
+    const value = { actor: { id: 'innocent' }, ip: '192.0.2.66' };
+    const events = await read(forge('details', value, () => true));
+    const expected = await read(fifty);
+    expect(events?.map(({ actor }) => actor?.name)).toEqual(
+      expected?.map(({ actor }) => actor?.name),
+    );
+    expect(events?.map(({ ipAddress }) => ipAddress)).toEqual(fifty.map(() => '192.0.2.66'));
+    expect(expected?.every(({ ipAddress }) => ipAddress === null)).toBe(true);
+  });
+
+  it('makes a field null if two members of all records have it', async () => {
+    const records = fifty.map((record) => ({ ...record, context: { ip_address: '192.0.2.1' } }));
+    expect((await read(records))?.[0]?.ipAddress).toBe('192.0.2.1');
+    const forged = records.map((record) => ({ ...record, details: { client_ip: '192.0.2.66' } }));
+    expect((await read(forged))?.[0]?.ipAddress).toBeNull();
+  });
+
+  it('proves no zone of the times of other records', async () => {
+    const local = fifty.map((record) => ({ ...record, ts: record.ts.replace('Z', '') }));
+    const forged = local.map((record, index) =>
+      index === 7 ? { ...record, details: { at: `${record.ts}Z` } } : record,
+    );
+    expect((await read(forged))?.map(({ occurredAt }) => occurredAt)).toEqual(
+      local.map(() => null),
+    );
+  });
+});
+
 /** It belongs to a table above once it is read right. */
 it.fails('an event, not read right yet: a subject beside a named target is not its ID', async () => {
   const toRecord = (index: number) => ({

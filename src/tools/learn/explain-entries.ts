@@ -1,4 +1,4 @@
-import type { RankedField } from '../../inference/choose.ts';
+import type { RankedField } from '../../inference/choose-entry.ts';
 import { whyNull } from '../../inference/describe-mapping.ts';
 import {
   EVENT_ENTRIES,

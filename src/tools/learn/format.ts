@@ -1,4 +1,4 @@
-import type { RankedField } from '../../inference/choose.ts';
+import type { RankedField } from '../../inference/choose-entry.ts';
 import { EVENT_ENTRIES, usedPointers } from '../../inference/event-entries.ts';
 import { roundConfidence } from '../../inference/reasons.ts';
 import type { EventContract, Source } from '../../mapping/contract.ts';

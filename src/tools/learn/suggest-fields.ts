@@ -1,5 +1,6 @@
 import { CHOSEN_ENTRIES, type ChosenEntry } from '../../inference/candidates.ts';
-import { chooseFields, type RankedField } from '../../inference/choose.ts';
+import { chooseFields } from '../../inference/choose.ts';
+import type { RankedField } from '../../inference/choose-entry.ts';
 import { examineRecords, type RecordField } from '../../inference/record-fields.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { isSecret } from '../show-value.ts';
@@ -12,6 +13,8 @@ export type Suggestion = {
   readonly contract: NonNullable<NonNullable<ConfiguredContract['audit']>['event']>;
   /** The probability that it is right, from 0 to 1. */
   readonly confidence: number;
+  /** Whether the caller may have written what it reads. */
+  readonly isFree?: RankedField['isFree'];
   /** The fields that it reads. */
   readonly fields: readonly RecordField[];
 };
@@ -58,13 +61,14 @@ export function suggestFields(
   const suggest = (entry: ChosenEntry): readonly Suggestion[] => {
     const { chosen, others } = choose(entry);
     const ranked = [...chosen, ...others].sort((a, b) => b.confidence - a.confidence);
-    return ranked.flatMap(({ pointer, confidence }) => {
+    return ranked.flatMap(({ pointer, confidence, isFree }) => {
       const field = byPointer.get(pointer);
       if (field?.values.some((value) => isSecret(pointer, value)) ?? true) return [];
       const plain = [{ entry: pointer, fields: field === undefined ? [] : [field] }];
       const all: readonly Reading[] = readings[entry]?.of.get(pointer) ?? plain;
       return all.map((reading) => ({
         ...{ contract: toContract(entry, reading.entry), confidence, fields: reading.fields },
+        ...(isFree && { isFree }),
       }));
     });
   };

@@ -1,4 +1,5 @@
-import { LIKELY, MODEL } from '../../inference/choose.ts';
+import { MODEL } from '../../inference/choose.ts';
+import { LIKELY } from '../../inference/choose-entry.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
@@ -83,7 +84,8 @@ function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] 
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
   const assumption = isAssumed ? ', and replace UTC by the zone of the service' : '';
   const one = suggestions.length === 1 ? 'this' : 'one';
-  const isLikely = Number(formatConfidence(first)) >= LIKELY;
+  const isDoubtful = isUncertain && first.isFree === true; // of its meaning, and of who has written it
+  const isLikely = Number(formatConfidence(first)) >= LIKELY && !isDoubtful;
   const start = isLikely ? `If ${one} is right,` : `Perhaps ${one} is right: then`;
   return [
     ...formatSentence(`${sentence} ${start} add it to the contract${assumption}:`),

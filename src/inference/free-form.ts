@@ -1,0 +1,102 @@
+import { isInParty } from './features.ts';
+import type { RecordField } from './record-fields.ts';
+import { classesOf, type WordClass } from './word-classes.ts';
+
+/** Last words of the names of members of free form. */
+const FREE_FORM =
+  /(?:^| )(?:detail|metadata|data|payload|request|parameter|param|body|context|change|old|new|before|after|extra|attribute|property|tag|label)$/;
+
+/** What an object is about that a service fills in itself. */
+const MEANINGS: readonly WordClass[] = [
+  ...([
+    'actor',
+    'target',
+    'action',
+    'outcome',
+    'address',
+    'agent',
+    'id',
+    'type',
+    'record',
+  ] as const),
+  ...(['time', 'happening', 'recording', 'request', 'surroundings'] as const),
+];
+
+/** Other objects that a service fills in itself. */
+const OF_SERVICE = /^(?:auth|authentication|authorization|http|summary)$/;
+
+/**
+ * Whether the caller may have chosen the fields of a member: the last word of its name says so, or inference does not know
+ * that word. `info` and `fields` only say that it has fields.
+ */
+function isFreeForm(key: string): boolean {
+  const name = key.replace(/ (?:info|information|field)$/, '');
+  const last = name.slice(name.lastIndexOf(' ') + 1);
+  if (FREE_FORM.test(last)) return true;
+  return !OF_SERVICE.test(last) && !classesOf(last).some((one) => MEANINGS.includes(one));
+}
+
+/** Whether an object is that of a party: what is in it describes the party. */
+function isOfParty(key: string): boolean {
+  return key.split(' ').some((word) => {
+    const classes = classesOf(word);
+    return classes.includes('actor') || classes.includes('target');
+  });
+}
+
+/** The fields of records by where they are. */
+export type Levels = {
+  /** Those of the record itself, which the service has written. */
+  readonly own: readonly RecordField[];
+  /** Those in a member of free form, such as `details`, which the caller may have sent. */
+  readonly free: readonly RecordField[];
+  /** Whether one of several members of free form may be the record itself: then none of them is read. */
+  readonly isAmbiguous: boolean;
+};
+
+/**
+ * Tells the fields of the record itself from those in members of free form. A record whose own fields have neither a time
+ * nor an object is in the only member of free form that has a time in all records: `attributes` in JSON:API.
+ */
+export function splitLevels(fields: readonly RecordField[]): Levels {
+  let levels = splitBelow(fields, '');
+  for (let wrapper = ''; ; levels = splitBelow(fields, wrapper)) {
+    const [only, ...others] = listWrappers(levels, wrapper);
+    if (only === undefined || others.length > 0)
+      return { ...levels, isAmbiguous: others.length > 0 };
+    wrapper += `${only}/`;
+  }
+}
+
+/** @param wrapper The path of an object that belongs to the record, with a slash at its end; empty for the record. */
+function splitBelow(fields: readonly RecordField[], wrapper: string): Pick<Levels, 'own' | 'free'> {
+  const own: RecordField[] = [];
+  const free: RecordField[] = [];
+  for (const field of fields) {
+    const parents = keysBelow(field, wrapper).slice(0, -1);
+    const start = parents.findIndex(isFreeForm);
+    const isOwn = start < 0 || parents.slice(0, start).some(isOfParty);
+    (isOwn ? own : free).push(field);
+  }
+  return { own, free };
+}
+
+/** The members of a wrapper that may contain the record. */
+function listWrappers(
+  { own, free }: Pick<Levels, 'own' | 'free'>,
+  outer: string,
+): readonly (string | undefined)[] {
+  if (own.some((field) => isTime(field) || keysBelow(field, outer).length > 1)) return [];
+  const times = free.filter(
+    (field) => field.isInAll && isTime(field) && field.path.startsWith(outer),
+  );
+  return [...new Set(times.map((field) => keysBelow(field, outer)[0]))];
+}
+
+function keysBelow({ path }: RecordField, wrapper: string): readonly string[] {
+  return (path.startsWith(wrapper) ? path.slice(wrapper.length) : path).split('/');
+}
+
+function isTime({ kind, path }: RecordField): boolean {
+  return (kind === 'time' || kind === 'epoch' || kind === 'local time') && !isInParty(path);
+}
