@@ -45,8 +45,9 @@ export function chooseFields(
       const score = scoreOf.get(field)?.[column] ?? 0;
       return { ...toContender(entry, field), score };
     });
+  const ownContenders = toEntries((entry, column) => scored(own, entry, column));
   const ofOwn = toEntries((entry, column) =>
-    chooseForEntry(entry, scored(own, entry, column), none[column] ?? 0, ownSets, certain),
+    chooseForEntry(entry, ownContenders[entry], none[column] ?? 0, ownSets, certain),
   );
   const choices = {
     ...ofOwn,
@@ -55,7 +56,7 @@ export function chooseFields(
   };
   if (free.length === 0) return choices;
   const rankFree = (entry: ChosenEntry, column: number) =>
-    rankEach(scored(free, entry, column), scored(own, entry, column), none[column] ?? 0);
+    rankEach(scored(free, entry, column), ownContenders[entry], none[column] ?? 0);
   const needed = isAmbiguous ? Number.POSITIVE_INFINITY : certain; // of several wrappers none is read
   return completeFromFree(choices, fields, rankFree, needed);
 }
