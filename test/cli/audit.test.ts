@@ -422,16 +422,42 @@ describe('a session', () => {
     expect(await readFile(session, 'utf8')).toBe(before);
   });
 
-  it('sends a secret to no host that the gateway redirects to', async () => {
+  it.each([
+    ['login c', 307, 3],
+    ['login c', 302, 4],
+    ['audit', 307, 3],
+    ['audit', 301, 3],
+    ['audit --follow', 302, 3],
+    ['audit --checkpoint FILE', 308, 3],
+    ['delete-key --yes a b', 307, 3],
+    ['delete-key --yes a b', 303, 4],
+  ])('of %s sends nothing where a %i of the gateway leads to', async (line, status, expected) => {
     await using other = await startService({ body: {} });
-    await using gateway = await startService({
-      ...{ status: 307, headers: { location: `${other.url}/graphql` } },
-    });
-    const environment = { XDG_STATE_HOME: newPath('state') };
-    const args = ['login', clientId, '--gateway', gateway.url];
-    const { status, stderr } = await runCommand(args, environment, secret);
-    expect([status, other.seen, gateway.seen.length]).toEqual([3, [], 1]);
-    expect(stderr).toContain('The response is not GraphQL (HTTP 307)');
+    const location = `http://user:x@${other.url.slice('http://'.length)}/graphql?token=x`;
+    await using gateway = await startService({ status, headers: { location } });
+    const { status: exit, ...output } = await runCommand(
+      [...line.replace('FILE', newPath()).split(' '), '--gateway', gateway.url],
+      {
+        XDG_STATE_HOME: newPath('state'),
+        ...(!line.startsWith('login') && { KEYTRAIL_TOKEN: TOKEN }),
+      },
+      secret,
+    );
+    expect([exit, other.connections(), gateway.seen.length]).toEqual([expected, 0, 1]);
+    const text = (output.stdout + output.stderr).replaceAll(/\n +/g, ' ');
+    expect(text).toContain(
+      `The URL redirects to ${other.url} (HTTP ${status}), which is not followed: use the URL of the gateway itself.`,
+    );
+    expect(text).not.toMatch(/user:|token=/);
+  });
+
+  it.each(['learn', 'record --to FILE'])('of %s is not redirected either', async (line) => {
+    await using other = await startService({ body: [] });
+    await using service = await startService({ status: 307, headers: { location: other.url } });
+    const environment = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: TOKEN };
+    await runCommand(line.replace('FILE', newPath()).split(' '), environment);
+    expect(service.seen.length).toBeGreaterThan(0);
+    expect(other.connections()).toBe(0);
   });
 
   it('is not begun with an empty secret', async () => {
