@@ -50,6 +50,13 @@ describe('the examples', () => {
     expect([count(testbed, 'POST'), count(testbed, 'GET')]).toEqual([2, 1]);
   });
 
+  it('clients/plain-fetch.ts sends its secret to no server that it is redirected to', async () => {
+    await using other = await startService({ body: {} });
+    await using gateway = await startService({ status: 307, headers: { location: other.url } });
+    await expect(runExample('clients/plain-fetch.ts', gateway)).rejects.toThrow();
+    expect([gateway.seen.length, other.connections()]).toEqual([1, 0]);
+  });
+
   it('clients/plain-fetch.ts does not retry other errors', async () => {
     await using testbed = await createTestbed();
     testbed.respondNext({ status: 401 });

@@ -36,6 +36,7 @@ async function request(query: string, variables: object, token?: string) {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       body: JSON.stringify({ query, variables }),
+      redirect: 'error', // another server would get the secret
     });
     const { data, errors } = await response.json();
     if (errors === undefined) return data;

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { AuditFilter } from '../client/operations.generated.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type PointInTime, quote } from '../config/value-types.ts';
@@ -192,6 +193,15 @@ type Checkpoint = Progress & {
 
 const VERSION = 1;
 
+const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
+  ...{ version: z.literal(VERSION), of: z.string(), keys: z.array(z.string()) },
+  ...{ since: z.string().nullable(), checkpoint: z.string().nullable() },
+  ...{ recent: z.array(z.string()), overlap: z.array(z.string()) },
+  walk: z
+    .object({ cursor: z.string().nullable(), known: z.array(z.string()), found: z.number() })
+    .nullable(),
+});
+
 /** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
 function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint | null {
   const name = `--checkpoint ${quote(file)}`;
@@ -209,6 +219,8 @@ function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint 
   }
   if (content.version !== VERSION)
     throw new ConfigError([`${name} is no checkpoint of this version: name a new file.`]);
+  if (!CHECKPOINT.safeParse(content).success)
+    throw new ConfigError([`${name} is no checkpoint: name a new file.`]);
   if (content.of === of) return content;
   throw new ConfigError([
     `${name} is of another service, or of other filters: use those, or name a new file.`,

@@ -3,7 +3,7 @@ import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
-import { MAX_LATE, readTrail, type TrailPage } from './read-trail.ts';
+import { MAX_LATE, readTrail, requireEvents, type TrailPage } from './read-trail.ts';
 import { describe } from './report-client-failure.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -155,6 +155,7 @@ export async function exportTrail(
     for await (const batch of openTail(progress.checkpoint)) {
       const [error] = batch.errors ?? [];
       if (error !== undefined) throw new OperationError(error);
+      requireEvents(batch.nodes);
       const { checkpoint, hasMore } = batch;
       if (batch.missed) {
         // Saved with the first page that is read: until then the tail says the same again.

@@ -34,10 +34,14 @@ export async function createFormat(options: FormatOptions, terminal: Output): Pr
       return createTable(fields, options, terminal, (await import('string-width')).default);
     case 'csv': {
       const show = terminal.isTerminal ? escapeUnprintable : (text: string) => text;
+      const readCell = (event: KeyedEvent, name: string) => {
+        const text = readText(event, name);
+        return text === null ? null : show(text);
+      };
       return {
         header: toCsv([fields]),
         format: (events) =>
-          toCsv(events.map((event) => fields.map((name) => show(readText(event, name))))),
+          toCsv(events.map((event) => fields.map((name) => readCell(event, name)))),
       };
     }
     case 'ecs':
@@ -68,14 +72,28 @@ function toLines(toValue: (event: KeyedEvent) => unknown): EventFormat {
   };
 }
 
-/** RFC 4180. A spreadsheet would run a text that begins with =, +, - or @, and user agents are texts of strangers. */
-const toCsv = (rows: readonly (readonly string[])[]): string =>
-  stringify([...rows], { escape_formulas: true, record_delimiter: 'windows' });
+/** RFC 4180. Texts have quotes, so that a line break, a `;` or a tab ends no cell; a field without a value has none. */
+const toCsv = (rows: readonly (readonly (string | null)[])[]): string =>
+  stringify([...rows], {
+    ...{ quoted_string: true, record_delimiter: 'windows' },
+    cast: { string: disarmFormulas },
+  });
 
-function readText(event: KeyedEvent, name: string): string {
+/**
+ * Where a cell begins that a spreadsheet would run: user agents are texts of strangers. It is the start of a text, or
+ * follows a line break, a tab or a `;` at which a reader may split: Excel splits at `;` in many languages, and then
+ * parses no quotes within a cell. Spaces, a byte order mark and quotes before a formula are skipped, as readers do.
+ */
+const FORMULA =
+  /(?:^|[;\p{Cc}\p{Zl}\p{Zp}])(?=["\p{Zs}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?=[\t\r])/gu;
+
+/** `escape_formulas` of csv-stringify looks only at the first character of a text. */
+const disarmFormulas = (text: string): string => text.replace(FORMULA, "$&'");
+
+/** Null if the event has no value. */
+function readText(event: KeyedEvent, name: string): string | null {
   const value = readField(event, name);
-  if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**

@@ -49,9 +49,7 @@ export function openGateway(
     const url = new URL(running.pathname === '/' ? GRAPHQL_PATH : running, running).href;
     if (isPlainHttp(url) && !config.UPSTREAM_ALLOW_HTTP)
       throw new ConfigError([`--gateway ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`]);
-    // Redirected, the request would send its secrets on, to any host.
-    const fetch: Fetch = (to, init) => runtime.fetch(to, { ...init, redirect: 'manual' });
-    return { fetch, url, of: url, [Symbol.asyncDispose]: async () => {} };
+    return { fetch: runtime.fetch, url, of: url, [Symbol.asyncDispose]: async () => {} };
   }
   if (config.UPSTREAM_URL === undefined)
     throw new ConfigError([

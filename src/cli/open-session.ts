@@ -1,4 +1,6 @@
 import { createSession, type Session, type TokenStore } from '../client/session.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { isBearer } from '../upstream/bearer.ts';
 import type { CommandLine } from './command-line.ts';
 import { type ClientCommand, type OpenGateway, openGateway } from './open-gateway.ts';
 import type { Runtime } from './runtime.ts';
@@ -12,7 +14,7 @@ export type OpenSession = AsyncDisposable &
 /**
  * Opens the session of a command: with the token in KEYTRAIL_TOKEN, or with the file of `keytrail login`, which
  * `--session` names.
- * @throws ConfigError for invalid settings, and if nobody is logged in.
+ * @throws ConfigError for invalid settings or a token that is not well-formed, and if nobody is logged in.
  */
 export async function openSession(
   runtime: Runtime,
@@ -35,5 +37,9 @@ export async function openSession(
 
 /** A token that cannot be renewed. */
 function hold(accessToken: string): TokenStore {
+  if (!isBearer(`Bearer ${accessToken}`))
+    throw new ConfigError([
+      'KEYTRAIL_TOKEN must be an access token, without Bearer before it, and without spaces and line breaks in it.',
+    ]);
   return { load: () => ({ accessToken, refreshToken: null, expiresAt: null }), save: () => {} };
 }

@@ -1,6 +1,10 @@
 import { OperationError } from '../client/errors.ts';
 import type { Explanation } from '../client/explanation.ts';
-import { AuditDocument, type AuditFilter } from '../client/operations.generated.ts';
+import {
+  AuditDocument,
+  type AuditFilter,
+  type AuditQuery,
+} from '../client/operations.generated.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 
@@ -34,7 +38,7 @@ export const MAX_LATE = 33;
 
 /**
  * Reads the trail page by page, until its end, or until only events before `filter.since` follow.
- * @throws OperationError if a page fails.
+ * @throws OperationError if a page fails, or if the next one cannot be requested.
  */
 export async function* readTrail(
   session: OpenSession,
@@ -43,6 +47,7 @@ export async function* readTrail(
   let after = start;
   let size = PAGE;
   let left = limit;
+  const passed = new Set<string | null>(); // cursors since the last event
   while (left > 0) {
     const first = Math.min(size, left);
     const { data, errors, extensions } = await session.request(AuditDocument, {
@@ -55,12 +60,15 @@ export async function* readTrail(
     }
     if (!data?.audit || error)
       throw new OperationError(error ?? { message: 'The response has no data.' });
-    const { nodes, pageInfo } = data.audit;
+    const { nodes, pageInfo } = requirePage(data.audit);
     const cursor = pageInfo.endCursor ?? after;
     left -= nodes.length;
     const hasNext = pageInfo.hasNextPage;
     yield { events: nodes, cursor, after, hasNext, explanation: extensions?.explain };
-    if (!hasNext) return;
+    if (!hasNext || left <= 0) return;
+    if (nodes.length > 0) passed.clear();
+    passed.add(after);
+    if (passed.has(cursor)) throw new OperationError({ message: NO_NEXT });
     if (filter.since != null && nodes.length < first) {
       const since = filter.since;
       if (await isPast(session, cursor, since)) return;
@@ -69,11 +77,37 @@ export async function* readTrail(
   }
 }
 
+const NO_NEXT =
+  'The gateway says that a page follows, but not where it begins: report that to those who run it.';
+
+type Page = NonNullable<AuditQuery['audit']>;
+
+function requirePage(page: Page): Page {
+  const { hasNextPage, endCursor } = Object(page.pageInfo);
+  requireEvents(page.nodes);
+  if (typeof hasNextPage === 'boolean' && (endCursor === null || typeof endCursor === 'string'))
+    return page;
+  throw new OperationError({ message: NO_GATEWAY });
+}
+
+/**
+ * Checks a list of events, as any server may respond.
+ * @throws OperationError if it is none.
+ */
+export function requireEvents(nodes: unknown): void {
+  const isEvent = (node: unknown) => typeof node === 'object' && node !== null;
+  if (!Array.isArray(nodes) || !nodes.every(isEvent))
+    throw new OperationError({ message: NO_GATEWAY });
+}
+
+const NO_GATEWAY = 'The response does not match the schema of Keytrail: check --gateway.';
+
 /** Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. */
 async function isPast(session: OpenSession, after: string | null, since: string): Promise<boolean> {
   const read = async (variables: { readonly first: number; readonly after?: string | null }) => {
     const { data } = await session.request(AuditDocument, variables);
-    return (data?.audit?.nodes ?? []).map(({ occurredAt }) => occurredAt);
+    const nodes = data?.audit ? requirePage(data.audit).nodes : [];
+    return nodes.map(({ occurredAt }) => occurredAt);
   };
   const [newest] = await read({ first: 1 });
   const next = await read({ first: MAX_LATE, after });

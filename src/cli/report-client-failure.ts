@@ -1,4 +1,5 @@
 import { isUnauthenticated, OperationError, SessionLost } from '../client/errors.ts';
+import { statusOf } from '../client/request.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { wrap } from '../util/wrap.ts';
@@ -45,8 +46,8 @@ export function describe(error: unknown): string | undefined {
   }
   if (error instanceof ConfigError) return error.problems.join(' ');
   const { cause, message, name } = Object(error);
-  const { code, status } = Object(cause);
-  if (typeof status === 'number') return message; // the response is not GraphQL
+  const { code } = Object(cause);
+  if (statusOf(error) !== undefined) return message; // the response is not GraphQL
   if (name === 'TypeError' && typeof code === 'string')
     return `The gateway could not be reached (${code}): check --gateway.`;
   return undefined;

@@ -26,10 +26,7 @@ export type Runtime = {
   /** The secret of a login, and what is typed at a prompt. */
   readonly stdin: Input;
   /** Requests to a running gateway. */
-  readonly fetch: (
-    url: string,
-    init: Parameters<Fetch>[1] & { readonly redirect: 'manual' },
-  ) => ReturnType<Fetch>;
+  readonly fetch: Fetch;
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */

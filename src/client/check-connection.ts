@@ -1,5 +1,5 @@
 import { OperationError } from './errors.ts';
-import { DEFAULT_URL, type RequestOptions, send } from './request.ts';
+import { DEFAULT_URL, type RequestOptions, send, statusOf } from './request.ts';
 
 /**
  * Sends a query without a credential, if this is a page of a browser: there `fetch` does not tell whether a request that
@@ -14,6 +14,14 @@ export async function checkConnection(options: RequestOptions): Promise<void> {
     const response = await send('{ __typename }', {}, options, { accept: 'application/json' });
     await response.text();
   } catch (cause) {
+    if (statusOf(cause) !== undefined)
+      throw new OperationError(
+        {
+          message: `${Object(cause).message} No credential was sent, and none is used up.`,
+          extensions: { retryable: false },
+        },
+        { cause },
+      );
     const isForeign = new URL(options.url ?? DEFAULT_URL, href).origin !== origin;
     const advice = isForeign ? `, and that CORS_ORIGINS of the gateway has ${origin}` : '';
     const message = `The gateway could not be reached from ${origin}: nothing was sent, and no credential is used up. Check the connection${advice}.`;

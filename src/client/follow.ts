@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { isUnauthenticated, OperationError } from './errors.ts';
 import type { RequestOptions, Result, ResultError } from './request.ts';
-import { type Document, type FetchResponse, parseResult, send } from './request.ts';
+import { type Document, type FetchResponse, parseResult, send, statusOf } from './request.ts';
 
 /** A payload of `auditEvents`. A document of your own selects at least `checkpoint`. */
 export type Payload = {
@@ -28,7 +28,7 @@ export type FollowOptions = {
  * Subscribes to new events. When the connection ends, it reconnects after 1 to 30 seconds with the last checkpoint, or
  * after the `retryAfterSeconds` of an error. When the token is rejected, it logs in. A batch that does not follow the last
  * one is dropped: it reconnects, and gets the events again. It ends by `break`, by the signal, or with an error.
- * @throws OperationError if it is not retryable, and what `token` of the session throws.
+ * @throws OperationError if it is not retryable, an Error for a redirect, and what `token` of the session throws.
  */
 export type Follow = ReturnType<typeof createFollow>;
 
@@ -163,7 +163,7 @@ function toBatch<Data extends Payload>(
 
 function isRetryable(error: unknown): boolean {
   if (error instanceof OperationError) return error.isRetryable;
-  const { status } = Object(Object(error).cause); // of a proxy
+  const status = statusOf(error) ?? 0; // of a proxy
   return status === 429 || status >= 500;
 }
 
@@ -177,6 +177,7 @@ function toDelay(error: unknown, attempts: number, random: number): number {
 }
 
 function throwUnreachable(cause: unknown): never {
+  if (statusOf(cause) !== undefined) throw cause; // a redirect
   const message = 'The gateway could not be reached.';
   throw new OperationError({ message, extensions: { retryable: true } }, { cause });
 }

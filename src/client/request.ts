@@ -16,6 +16,7 @@ export type Fetch = (
     readonly method: 'POST';
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
+    readonly redirect: 'manual';
     readonly signal?: AbortSignal;
   },
 ) => Promise<FetchResponse>;
@@ -23,11 +24,14 @@ export type Fetch = (
 /** The part of a response that is used. A stream needs its headers and its body. */
 export type FetchResponse = {
   readonly status: number;
+  /** Of a redirect, browsers show only `opaqueredirect`: its status is 0, and its headers are empty. */
+  readonly type?: string;
   readonly headers?: { get(name: string): string | null };
   readonly body?: {
     getReader(): {
       read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
     };
+    cancel?(): Promise<unknown>;
   } | null;
   text(): Promise<string>;
 };
@@ -68,8 +72,8 @@ export const DEFAULT_URL = 'http://127.0.0.1:4000/graphql';
 
 /**
  * Sends an operation. The gateway's errors are in `errors` of the result.
- * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` if the response is not GraphQL. For a
- * mutation whose response was lost, an OperationError: OUTCOME_UNKNOWN, or retryable if it was not sent.
+ * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` if the response is not GraphQL, or a
+ * redirect. For a mutation whose response was lost, an OperationError: OUTCOME_UNKNOWN, or retryable if it was not sent.
  */
 export async function request<Data, Variables>(
   document: Document<Data, Variables>,
@@ -95,8 +99,9 @@ const UNSENT =
 
 /** Converts the error of a mutation that has no result: says whether it may have been carried out. */
 function toMutationError(error: unknown): unknown {
-  const { code, status } = Object(Object(error).cause);
-  if (isRefusedStatus(status)) return error;
+  const { code } = Object(Object(error).cause);
+  const status = statusOf(error);
+  if (status !== undefined && isRefusedStatus(status)) return error;
   const known = status === undefined ? 'Its response was lost.' : Object(error).message;
   const failure: ResultError = UNSENT.test(code)
     ? {
@@ -110,6 +115,12 @@ function toMutationError(error: unknown): unknown {
   return new OperationError(failure, { cause: error });
 }
 
+/** The HTTP status of an error because of a response that is not GraphQL. Of a redirect in a browser it is 0. */
+export function statusOf(error: unknown): number | undefined {
+  const { status } = Object(Object(error).cause);
+  return typeof status === 'number' ? status : undefined;
+}
+
 /**
  * Whether a server that responds with this HTTP status has not carried out the request. A 408 leaves that open, and a 301 to
  * 303 may follow after it was carried out.
@@ -117,7 +128,10 @@ function toMutationError(error: unknown): unknown {
 export const isRefusedStatus = (status: number): boolean =>
   (status >= 400 && status < 500 && status !== 408) || status === 307 || status === 308;
 
-/** Sends an operation, and returns its response. */
+/**
+ * Sends an operation, and returns its response. Another server would get the credential if it followed a redirect.
+ * @throws what `fetch` throws, or an Error with the HTTP `status` in its `cause` for a redirect.
+ */
 export function send(
   document: { toString(): string },
   variables: unknown,
@@ -133,8 +147,31 @@ export function send(
       ...(explain && { 'x-keytrail-explain': '1' }),
     },
     body: JSON.stringify({ query: document.toString(), variables }),
+    redirect: 'manual',
     ...init,
-  });
+  }).then((response) => rejectRedirect(response, url));
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** @throws Error for a redirect. Of its location it has the scheme, the host and the port. */
+async function rejectRedirect(response: FetchResponse, url: string): Promise<FetchResponse> {
+  const { status, type, headers, body } = response;
+  if (!REDIRECTS.has(status) && type !== 'opaqueredirect') return response;
+  body?.cancel?.().catch(() => {}); // it may have no end
+  const origin = originOf(headers?.get('location') ?? null, url);
+  const to = origin === undefined ? 'elsewhere' : `to ${origin}`;
+  const by = status === 0 ? '' : ` (HTTP ${status})`;
+  throw new Error(
+    `The URL redirects ${to}${by}, which is not followed: use the URL of the gateway itself.`,
+    { cause: { status } },
+  );
+}
+
+function originOf(location: string | null, url: string): string | undefined {
+  if (location === null || !URL.canParse(location, url)) return undefined;
+  const { origin } = new URL(location, url);
+  return origin === 'null' ? undefined : origin; // of a scheme without hosts
 }
 
 /** @throws Error with the HTTP `status` in its `cause` if the text is not a result. It has no part of the text. */

@@ -59,7 +59,7 @@ export type Session = {
    * share one login, and there is none if the token was already renewed. In a page of a browser, a query without a
    * credential checks the connection before.
    * @throws OperationError if the login failed, or if the gateway could not be reached. SessionLost if the outcome of the
-   * login is unknown. What `tokens` throws.
+   * login is unknown. An Error if something else than the gateway refused it, or redirected it. What `tokens` throws.
    */
   token(rejected?: string): Promise<string>;
 };

@@ -29,7 +29,7 @@ export type IncomingRequest = {
 
 /**
  * Creates a function that starts the span of an operation: a child of the active span, or of the one that the request's
- * headers name. The process's propagator reads and writes headers; without one, W3C Trace Context. Attributes contain
+ * headers name. The process's propagator reads and writes headers, but no baggage; without one, W3C Trace Context. Attributes contain
  * what the log contains and names of routes, never a value of a client or a text of the service. Without an SDK nothing
  * is recorded, and the request's trace headers are forwarded.
  */
@@ -68,7 +68,10 @@ export function createTracing(
 
   return ({ requestId, headers }) => {
     const active = context.active();
-    const parent = trace.getSpanContext(active) ? active : extract(active, headers);
+    // Any client writes baggage: the service gets none, and no span has it.
+    const parent = propagation.deleteBaggage(
+      trace.getSpanContext(active) ? active : extract(active, headers),
+    );
     const span = tracer.startSpan('graphql', { kind: SpanKind.SERVER }, parent);
     const own = trace.setSpan(parent, span);
     if (!span.isRecording()) {

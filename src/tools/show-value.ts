@@ -1,5 +1,6 @@
 import { splitMemberName } from '../mapping/member-names.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
+import { replaceKeys } from '../util/key-forms.ts';
 
 /** Names of credentials. Their values are never shown. */
 const SECRET_NAMES =
@@ -29,7 +30,7 @@ const MAYBE_SECRET_NAMES =
 /** Formats a value of the field at a pointer for the report, in a number of columns. */
 export type ShowValue = (pointer: string, value: unknown, width: number) => string;
 
-/** Formats a value of a trail: escaped, cut, and only the length of what may be a credential. */
+/** Formats a value of a trail: escaped, cut, and only the length of what may be a credential or has the form of a key. */
 export const showValue: ShowValue = (pointer, value, width) => {
   const isHidden = isSecret(pointer, value) || MAYBE_SECRET_NAMES.test(wordsOf(pointer));
   return isHidden ? showLength(pointer, value, width) : cut(String(value), width);
@@ -43,9 +44,20 @@ export function describeLength(text: string): string {
   return `(${text.length} ${text.length === 1 ? 'character' : 'characters'})`;
 }
 
-/** Escapes a text, and cuts it to a number of columns. */
+/** Replaces what has the form of a key by its length. */
+export const hideKeys = (text: string): string => replaceKeys(text, describeLength);
+
+/** Characters after those that are shown, so that a key is found that begins there. */
+const AHEAD = 100;
+
+/** Replaces what has the form of a key by its length, escapes the text, and cuts it to a number of columns. */
 export function cut(text: string, width: number): string {
-  const escaped = escapeUnprintable(text.slice(0, 2 * width).toWellFormed());
+  const start = text.slice(0, 2 * width + AHEAD);
+  const escaped = escapeUnprintable(
+    hideKeys(start)
+      .slice(0, 2 * width)
+      .toWellFormed(),
+  );
   const isWhole = escaped.length <= width && text.length <= 2 * width;
   return isWhole ? escaped : `${escaped.slice(0, width - 1).toWellFormed()}…`;
 }

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { launchChromium, newPage } from '../helpers/browser.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
 import { serve } from '../helpers/serve.ts';
+import { startService } from '../helpers/service.ts';
 
 /** The package of the client as it is published. `npm ci` builds it. */
 const CLIENT = readFileSync(new URL('../../dist/keytrail-client/index.js', import.meta.url));
@@ -14,18 +16,29 @@ const CLIENT = readFileSync(new URL('../../dist/keytrail-client/index.js', impor
 /** A page with a session. `logIn` reports what its user would see. */
 const page = (url: string) => `<!doctype html><title>Session</title>
 <script type="module">
-  import { createSession } from './client.js';
+  import { AuditDocument, AuditEventsDocument, createSession, DeleteApiKeyDocument } from './client.js';
 
   const session = createSession({
     url: '${url}',
     clientId: 'demo-admin',
     clientSecret: 'demo-admin-secret-5f2c9a71',
   });
-  window.logIn = () =>
-    session.token().then(
+  const toOutcome = (promise) =>
+    promise.then(
       () => ({ name: 'success' }),
       ({ name, message, isRetryable }) => ({ name, message, isRetryable }),
     );
+  window.logIn = () => toOutcome(session.token());
+
+  const tokens = { accessToken: 'saved', refreshToken: null, expiresAt: null };
+  const withToken = createSession({
+    url: '${url}',
+    clientId: 'demo-admin',
+    tokens: { load: () => tokens, save: () => {} },
+  });
+  window.read = () => toOutcome(withToken.request(AuditDocument, {}));
+  window.remove = () => toOutcome(withToken.request(DeleteApiKeyDocument, { clientId: 'a' }));
+  window.follow = () => toOutcome(withToken.follow(AuditEventsDocument, {}).next());
 </script>`;
 
 let browser: Browser;
@@ -36,15 +49,19 @@ afterAll(() => browser.close());
 
 type Outcome = Readonly<Record<'name' | 'message' | 'isRetryable', unknown>>;
 
-/** Serves the page, and opens it. `graphql` responds to requests to its own origin; for null, the connection is lost. */
-async function openPage(url: string, graphql = (): string | null => null) {
+/** What the origin of a page responds: a text, or a redirect. For null, the connection is lost. */
+type Reply = string | null | { readonly status: number; readonly location: string };
+
+/** Serves the page, and opens it. `graphql` responds to requests to its own origin. */
+async function openPage(url: string, graphql = (_: string): Reply => null) {
   const site = await serve((request, response) => {
     const isClient = request.url === '/client.js';
     if (request.url === '/graphql') {
-      request.resume().on('end', () => {
-        const body = graphql();
-        if (body === null) response.destroy();
-        else response.end(body);
+      text(request).then((sent) => {
+        const reply = graphql(sent);
+        if (reply === null) response.destroy();
+        else if (typeof reply === 'string') response.end(reply);
+        else response.writeHead(reply.status, { location: reply.location }).end();
       });
       return;
     }
@@ -57,6 +74,7 @@ async function openPage(url: string, graphql = (): string | null => null) {
   return {
     origin: site.url,
     logIn: (): Promise<Outcome> => opened.evaluate('logIn()'),
+    run: (name: 'read' | 'remove' | 'follow'): Promise<Outcome> => opened.evaluate(`${name}()`),
     setOffline: (isOffline: boolean) => opened.context().setOffline(isOffline),
     [Symbol.asyncDispose]: async () => {
       await opened.context().setOffline(false);
@@ -143,5 +161,64 @@ describe('a session in a page', () => {
     const sent = requests; // Chromium itself repeats a request whose connection was used before
     expect((await opened.logIn()).name).toBe('SessionLost');
     expect(requests).toBe(sent);
+  });
+
+  const ELSEWHERE =
+    'The URL redirects elsewhere, which is not followed: use the URL of the gateway itself.';
+  const allow = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' };
+
+  it.each([301, 302, 303, 307, 308])(
+    'that gets a %i sends nothing where it leads to, and says that no credential was sent',
+    async (status) => {
+      await using other = await startService({ headers: allow, body: '{"data": {}}' });
+      await using opened = await openPage('/graphql', () => ({
+        ...{ status, location: `${other.url}/graphql` },
+      }));
+      const expected = {
+        ...{ name: 'OperationError', isRetryable: false },
+        message: `${ELSEWHERE} No credential was sent, and none is used up.`,
+      };
+      expect(await opened.logIn()).toEqual(expected);
+      for (const name of ['read', 'remove', 'follow'] as const)
+        expect(await opened.run(name)).toEqual(expected);
+      expect(other.connections()).toBe(0);
+    },
+  );
+
+  it.each([302, 307])(
+    'whose operations get a %i after the check sends nothing where it leads to',
+    async (status) => {
+      await using other = await startService({ headers: allow, body: '{"data": {}}' });
+      let operations = 0;
+      await using opened = await openPage('/graphql', (sent) => {
+        if (sent.includes('{ __typename }')) return '{"data": {"__typename": "Query"}}';
+        operations += 1;
+        return { status, location: `${other.url}/graphql` };
+      });
+      const login = await opened.logIn();
+      expect(login).toMatchObject({ name: 'SessionLost' });
+      expect(login.message).toContain(ELSEWHERE);
+      expect(await opened.logIn()).toEqual(login);
+      const deletion = await opened.run('remove');
+      expect(deletion).toMatchObject({ name: 'OperationError', isRetryable: false });
+      expect(deletion.message).toBe(
+        `The mutation may have been carried out: check the audit trail before you repeat it. ${ELSEWHERE}`,
+      );
+      for (const name of ['read', 'follow'] as const)
+        expect(await opened.run(name)).toEqual({ name: 'Error', message: ELSEWHERE });
+      expect([operations, other.connections()]).toEqual([4, 0]);
+    },
+  );
+
+  it('that gets a redirect from another origin sends nothing where it leads to', async () => {
+    await using other = await startService({ headers: allow, body: '{"data": {}}' });
+    await using gateway = await startService(({ method }) =>
+      method === 'OPTIONS'
+        ? { headers: allow }
+        : { status: 307, headers: { ...allow, location: `${other.url}/graphql` } },
+    );
+    await using opened = await openPage(gateway.url);
+    expect((await opened.logIn()).message).toContain(ELSEWHERE);
+    expect(other.connections()).toBe(0);
   });
 });

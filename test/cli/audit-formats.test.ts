@@ -158,10 +158,121 @@ describe('csv', () => {
     const text = await audit(['--output', 'csv', '--fields', EVENT_FIELD_NAMES.join()]);
     const { data, errors, meta } = Papa.parse<readonly string[]>(text.replace(/\r\n$/, ''));
     expect({ errors, linebreak: meta.linebreak }).toEqual({ errors: [], linebreak: '\r\n' });
-    const rows = (await readEvents()).map((event) =>
-      EVENT_FIELD_NAMES.map((name) => toCell(readField(event, name))),
+    const texts = (await readEvents()).map((event) =>
+      EVENT_FIELD_NAMES.map((name) => toText(readField(event, name))),
     );
-    expect(data).toEqual([EVENT_FIELD_NAMES, ...rows]);
+    const [names, ...rows] = data;
+    expect(names).toEqual(EVENT_FIELD_NAMES);
+    expect(
+      rows.map((row, line) =>
+        row.map((cell, index) => withoutAdded(cell, texts[line]?.[index] ?? '')),
+      ),
+    ).toEqual(texts);
+  });
+
+  it.each([
+    ['=1', "'=1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@a', "'@a"],
+    ['\uff1d1', "'\uff1d1"],
+    ['\ttab', "'\ttab"],
+    ['\rreturn', "'\rreturn"],
+    ['  =1', "'  =1"],
+    ['\u00a0\ufeff=1', "'\u00a0\ufeff=1"],
+    ['a\n=1', "a\n'=1"],
+    ['a\r\n =1', "a\r\n' =1"],
+    ['a;=1', "a;'=1"],
+    ['a;"=1', 'a;\'"=1'],
+    ['a\t@b', "a\t'@b"],
+    ['a\u2028-1', "a\u2028'-1"],
+    [
+      'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+      "Mozilla/5.0 (compatible; Googlebot/2.1;' +http://www.google.com/bot.html)",
+    ],
+    ['a-b=c@example.com, +1', 'a-b=c@example.com, +1'],
+    ['a\r\nb;c\td', 'a\r\nb;c\td'],
+  ])('has %j as %j, in quotes', async (userAgent, cell) => {
+    const { format } = await formatOf({ output: 'csv', fields: ['userAgent', 'action'] });
+    const csv = format([{ ...NOTHING, userAgent }]);
+    expect(csv).toBe(`"${cell.replaceAll('"', '""')}",\r\n`);
+  });
+
+  it('has an empty text in quotes, and no quotes without a value', async () => {
+    const { header, format } = await formatOf({ output: 'csv', fields: ['id', 'userAgent'] });
+    expect(header + format([{ ...NOTHING, id: '' }])).toBe('"id","userAgent"\r\n"",\r\n');
+  });
+});
+
+/** An event that has nothing but its key. */
+const NOTHING: KeyedEvent = {
+  ...{ key: 'k', id: null, occurredAt: null, action: null, outcome: null, ipAddress: null },
+  ...{ userAgent: null, actor: null, target: null },
+};
+
+/** Every control character, every separator of lines and of cells, and what begins a formula: at each end, and between. */
+const STRANGE = [
+  ...Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).filter((character) =>
+    /\p{Cc}/u.test(character),
+  ),
+  ...['\r\n', '\u2028', '\u2029', '\u00a0', '\ufeff', ',', ';', '|', '"', "'", '=', '+', '-', '@'],
+  ...['\uff1d', '\uff0b', '\uff0d', '\uff20', '\u202e', '\u200b'],
+].map((character) => `${character}a${character}=b${character}${character}-c${character}`);
+
+describe('a record with every control character and separator', () => {
+  let strange: Service;
+  beforeAll(async () => {
+    const events = STRANGE.map((text) => {
+      const party = { id: text, name: text, kind: text };
+      const when = { at: '2026-11-24T06:20:33Z', ok: true };
+      return { ...when, what: text, actor: party, target: party, agent: text, id: text };
+    });
+    strange = await startService({ body: { events } });
+  });
+  afterAll(() => strange[Symbol.asyncDispose]());
+
+  const FIELDS = ['action', 'actor.identifier', 'target.name', 'userAgent', 'id'];
+  const auditOf = async (args: string, terminal: Partial<Output> = {}) => {
+    const settings = { ...environment, UPSTREAM_URL: strange.url };
+    const line = ['audit', '--limit', 'all', ...args.split(' ')];
+    await using process = keytrailInProcess(line, settings, '', terminal);
+    expect(await process.status).toBe(0);
+    return process.output.stdout;
+  };
+  const linesOf = (text: string) => text.split('\n').slice(0, -1);
+
+  it('is the same in ndjson and in ecs', async () => {
+    const events = linesOf(await auditOf('--output ndjson')).map((line) => JSON.parse(line));
+    expect(events.map(({ action }) => action)).toEqual(STRANGE);
+    expect(events.map(({ target }) => target.name)).toEqual(STRANGE);
+    expect(events.map(({ userAgent }) => userAgent)).toEqual(STRANGE);
+    const ecs = linesOf(await auditOf('--output ecs')).map((line) => JSON.parse(line));
+    expect(ecs.map(({ event }) => event.action)).toEqual(STRANGE);
+    expect(ecs.map(({ keytrail }) => keytrail.target.name)).toEqual(STRANGE);
+    expect(ecs.map((each) => each.user_agent.original)).toEqual(STRANGE);
+  });
+
+  it("is a row of csv, and the same but for each ' before a formula", async () => {
+    const csv = await auditOf(`--output csv --fields ${FIELDS}`);
+    const { data, errors } = Papa.parse<string[]>(csv, {
+      ...{ newline: '\r\n', delimiter: ',', quoteChar: '"' },
+    });
+    expect(errors).toEqual([]);
+    const [names, ...rows] = data.slice(0, -1); // after the last line break
+    expect(names).toEqual(FIELDS);
+    expect(
+      rows.map((row, line) => row.map((cell) => withoutAdded(cell, STRANGE[line] ?? ''))),
+    ).toEqual(STRANGE.map((text) => FIELDS.map(() => text)));
+    expect(readElsewhere(csv).filter((cell) => RUNS.test(cell))).toEqual([]);
+  });
+
+  it('is one line of a table, without a control character', async () => {
+    for (const terminal of [{}, { ...TERMINAL, columns: 60 }]) {
+      const table = await auditOf(`--output table --fields ${FIELDS}`, terminal);
+      const lines = linesOf(table);
+      expect(lines).toHaveLength(1 + STRANGE.length);
+      for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    }
   });
 });
 
@@ -221,16 +332,45 @@ function flatten(value: object, before = ''): Readonly<Record<string, string>> {
   );
 }
 
-/** A value in a cell of csv. */
-function toCell(value: unknown): string {
-  const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
-  return /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
+/** A value in a cell of csv, but for the `'` that disarms formulas. */
+const toText = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
+
+/** A cell without each `'` that its text does not have. Where anything else differs, the rest of the cell. */
+function withoutAdded(cell: string, text: string): string {
+  let own = '';
+  for (const character of cell) {
+    if (text.startsWith(character, own.length)) own += character;
+    else if (character !== "'") return cell.slice(own.length);
+  }
+  return own;
+}
+
+/** What spreadsheets run if a cell begins with it: also behind quotes, space, and what is not visible. */
+const RUNS = /^["\s\p{Cc}\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+
+/** The cells of csv for readers that split it elsewhere: at `;` and tabs, with quotes and without. */
+function readElsewhere(csv: string): readonly string[] {
+  const parsed = [';', '\t'].flatMap((delimiter) =>
+    (['\r\n', '\n', '\r'] as const).flatMap((newline) =>
+      Papa.parse<string[]>(csv, { delimiter, newline, quoteChar: '"' }).data.flat(),
+    ),
+  );
+  return [
+    ...parsed,
+    ...Papa.parse<string[]>(csv, { newline: '\r\n', delimiter: ',' }).data.flat(),
+    ...csv.split(/[\r\n\t;]/),
+    ...csv.split(/[\p{Cc}\p{Zl}\p{Zp};]/u),
+  ];
 }
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme', maxLength: 60 }),
   fc.constantFrom('=1+1', '-2', '\t', '日本語', '"', '\r\n', '\u202e', 'e\u0301', '\ud800'),
+  fc
+    .array(fc.constantFrom(...'=+-@\uff1d\'";,|\t\r\n\v\f\0 \u00a0\ufeff\u0085\u2028\u2029a'))
+    .map((characters) => characters.join('')),
 );
 const textOrNull = fc.option(text);
 const party = fc.option(fc.record({ identifier: textOrNull, name: textOrNull, type: textOrNull }));
@@ -299,11 +439,24 @@ describe('for any events', () => {
         });
         expect(errors).toEqual([]);
         const [names = [], ...rows] = data.slice(0, -1); // after the last line break
-        expect(rows).toEqual(
-          page.map((event) => names.map((name) => toCell(readField(event, name)))),
-        );
+        const texts = page.map((event) => names.map((name) => toText(readField(event, name))));
+        expect(
+          rows.map((row, line) =>
+            row.map((cell, index) => withoutAdded(cell, texts[line]?.[index] ?? '')),
+          ),
+        ).toEqual(texts);
         if (own !== undefined) expect(names.slice(0, own.length)).toEqual(own);
         expect(names.includes('raw')).toBe(withRaw || (own?.includes('raw') ?? false));
+      }),
+    );
+  });
+
+  it('csv has no formula, wherever a reader splits it', async () => {
+    await fc.assert(
+      fc.asyncProperty(events, fields, async (page, own) => {
+        const { header, format } = await formatOf({ output: 'csv', fields: own });
+        const cells = readElsewhere(header + format(page));
+        expect(cells.filter((cell) => RUNS.test(cell))).toEqual([]);
       }),
     );
   });

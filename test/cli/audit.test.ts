@@ -404,6 +404,129 @@ describe('the keys of an export', () => {
   });
 });
 
+describe('what is wrong', () => {
+  it.each(['audit', 'audit --follow', 'delete-key --yes a'])(
+    'with KEYTRAIL_TOKEN is an invalid setting of %s: nothing is sent',
+    async (line) => {
+      await using service = await startService({ body: [] });
+      for (const token of [
+        'one\ntwo',
+        'one\r\nx: y',
+        'a b',
+        'Bearer a',
+        'é',
+        '\u0000',
+        'a'.repeat(9000),
+      ])
+        for (const args of [[], ['--gateway', service.url]]) {
+          const { status, stderr } = await runCommand([...line.split(' '), ...args], {
+            KEYTRAIL_TOKEN: token,
+            ...(args.length === 0 && { UPSTREAM_URL: service.url }),
+          });
+          expect(stderr).toContain('KEYTRAIL_TOKEN must be an access token, without Bearer before');
+          expect(stderr).not.toContain('one');
+          expect(status).toBe(2);
+        }
+      expect(service.seen).toEqual([]);
+    },
+  );
+
+  it('in a checkpoint file is named, whatever its members are: nothing is sent', async () => {
+    await using trail = await startPagedTrail('newest-first', 5);
+    const file = newPath('checkpoint');
+    await readWith(trail.url, '--checkpoint', file);
+    const checkpoint = JSON.parse(await readFile(file, 'utf8'));
+    const requests = trail.seen.length;
+    const walk = { cursor: null, known: [], found: 0 };
+    const wrong: readonly object[] = [
+      ...['since', 'checkpoint', 'walk', 'recent', 'overlap', 'keys'].flatMap((name) =>
+        [5, true, {}, [5], undefined].map((value) => ({ [name]: value })),
+      ),
+      ...[{ cursor: 5 }, { known: 'a' }, { known: [null] }, { found: '1' }].map((member) => ({
+        walk: { ...walk, ...member },
+      })),
+    ];
+    for (const members of wrong) {
+      await writeFile(file, JSON.stringify({ ...checkpoint, ...members }));
+      const { status, stderr } = await readWith(trail.url, '--checkpoint', file);
+      expect([status, stderr], JSON.stringify(members)).toEqual([
+        2,
+        expect.stringContaining('is no checkpoint: name a new file'),
+      ]);
+    }
+    expect(trail.seen).toHaveLength(requests);
+    await writeFile(file, JSON.stringify({ ...checkpoint, walk }));
+    expect((await readWith(trail.url, '--checkpoint', file)).status).toBe(0);
+  });
+
+  const EVENT = { id: 'a', occurredAt: null, action: 'a', outcome: null, raw: {} };
+  const PAGE = {
+    nodes: [EVENT],
+    pageInfo: { hasNextPage: false, endCursor: 'c' },
+  };
+
+  it.each<[string, unknown]>([
+    ['nodes that are null', { ...PAGE, nodes: null }],
+    ['nodes that are no list', { ...PAGE, nodes: {} }],
+    ['a node that is null', { ...PAGE, nodes: [null] }],
+    ['no nodes', { pageInfo: PAGE.pageInfo }],
+    ['no pageInfo', { nodes: [] }],
+    ['no hasNextPage', { nodes: [], pageInfo: {} }],
+    ['a cursor that is a number', { nodes: [], pageInfo: { hasNextPage: true, endCursor: 5 } }],
+    ['a trail that is a text', 'audit'],
+    ['a trail that is a list', []],
+  ])('in a page of a gateway is reported: %s', async (_, audit) => {
+    await using gateway = await startService(({ body }) => {
+      const { query } = JSON.parse(body);
+      const auditEvents = { checkpoint: 'c', previous: null, missed: false, hasMore: false };
+      return { body: { data: query.includes('auditEvents') ? { auditEvents } : { audit } } };
+    });
+    const lines = ['audit', 'audit --since 1d', 'delete-key --yes --unless-active-since 1d a'];
+    for (const line of [...lines, `audit --checkpoint ${newPath()}`]) {
+      const { status, stderr } = await runCommand([...line.split(' '), '--gateway', gateway.url], {
+        KEYTRAIL_TOKEN: TOKEN,
+      });
+      expect([status, stderr.replaceAll(/\n +/g, ' ')], line).toEqual([
+        3,
+        expect.stringContaining('does not match the schema of Keytrail: check --gateway'),
+      ]);
+    }
+  });
+
+  it.each<[string, (after: string | null) => object]>([
+    ['without nodes and without a cursor', () => ({ nodes: [], endCursor: null })],
+    ['without a cursor', () => ({ nodes: [EVENT], endCursor: null })],
+    ['with the cursor that was sent', () => ({ nodes: [EVENT], endCursor: 'c' })],
+    [
+      'without nodes, with two cursors in turns',
+      (after) => ({ nodes: [], endCursor: after === 'c' ? 'd' : 'c' }),
+    ],
+  ])('is a next page %s: audit ends with an error', async (_, pageAfter) => {
+    await using gateway = await startService(({ body }) => {
+      const { nodes, endCursor } = Object(pageAfter(JSON.parse(body).variables.after));
+      return { body: { data: { audit: { nodes, pageInfo: { hasNextPage: true, endCursor } } } } };
+    });
+    const args = ['audit', '--limit', 'all', '--gateway', gateway.url];
+    const { status, stderr } = await runCommand(args, { KEYTRAIL_TOKEN: TOKEN });
+    expect(stderr.replaceAll(/\n +/g, ' ')).toContain(
+      'The gateway says that a page follows, but not where it begins: report that to those who run it.',
+    );
+    expect([1, 3]).toContain(status);
+    expect(gateway.seen.length).toBeLessThan(4);
+  });
+
+  it('is no page without nodes that has a new cursor: audit goes on', async () => {
+    await using gateway = await startService(({ body }) => {
+      const number = Number(JSON.parse(body).variables.after ?? 0);
+      const pageInfo = { hasNextPage: number < 5, endCursor: `${number + 1}` };
+      return { body: { data: { audit: { nodes: number < 5 ? [] : [EVENT], pageInfo } } } };
+    });
+    const args = ['audit', '--gateway', gateway.url];
+    const { status, stdout } = await runCommand(args, { KEYTRAIL_TOKEN: TOKEN });
+    expect([status, idsOf(stdout)]).toEqual([0, ['a']]);
+  });
+});
+
 describe('a session', () => {
   it.each([
     ['another service', clientId, (other: string) => other],
@@ -422,16 +545,42 @@ describe('a session', () => {
     expect(await readFile(session, 'utf8')).toBe(before);
   });
 
-  it('sends a secret to no host that the gateway redirects to', async () => {
+  it.each([
+    ['login c', 307, 3],
+    ['login c', 302, 4],
+    ['audit', 307, 3],
+    ['audit', 301, 3],
+    ['audit --follow', 302, 3],
+    ['audit --checkpoint FILE', 308, 3],
+    ['delete-key --yes a b', 307, 3],
+    ['delete-key --yes a b', 303, 4],
+  ])('of %s sends nothing where a %i of the gateway leads to', async (line, status, expected) => {
     await using other = await startService({ body: {} });
-    await using gateway = await startService({
-      ...{ status: 307, headers: { location: `${other.url}/graphql` } },
-    });
-    const environment = { XDG_STATE_HOME: newPath('state') };
-    const args = ['login', clientId, '--gateway', gateway.url];
-    const { status, stderr } = await runCommand(args, environment, secret);
-    expect([status, other.seen, gateway.seen.length]).toEqual([3, [], 1]);
-    expect(stderr).toContain('The response is not GraphQL (HTTP 307)');
+    const location = `http://user:x@${other.url.slice('http://'.length)}/graphql?token=x`;
+    await using gateway = await startService({ status, headers: { location } });
+    const { status: exit, ...output } = await runCommand(
+      [...line.replace('FILE', newPath()).split(' '), '--gateway', gateway.url],
+      {
+        XDG_STATE_HOME: newPath('state'),
+        ...(!line.startsWith('login') && { KEYTRAIL_TOKEN: TOKEN }),
+      },
+      secret,
+    );
+    expect([exit, other.connections(), gateway.seen.length]).toEqual([expected, 0, 1]);
+    const text = (output.stdout + output.stderr).replaceAll(/\n +/g, ' ');
+    expect(text).toContain(
+      `The URL redirects to ${other.url} (HTTP ${status}), which is not followed: use the URL of the gateway itself.`,
+    );
+    expect(text).not.toMatch(/user:|token=/);
+  });
+
+  it.each(['learn', 'record --to FILE'])('of %s is not redirected either', async (line) => {
+    await using other = await startService({ body: [] });
+    await using service = await startService({ status: 307, headers: { location: other.url } });
+    const environment = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: TOKEN };
+    await runCommand(line.replace('FILE', newPath()).split(' '), environment);
+    expect(service.seen.length).toBeGreaterThan(0);
+    expect(other.connections()).toBe(0);
   });
 
   it('is not begun with an empty secret', async () => {

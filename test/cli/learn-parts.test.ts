@@ -129,6 +129,67 @@ describe('a value in the report', () => {
     expect(showValue(pointer, value, 40)).toBe(value);
   });
 
+  it.each([
+    ['sk_live_4eC39HqLyjWDarjtT1zdp7dc', '(32 characters)'],
+    ['key.delete.sk_live_51HG7qKzD0aBcDeFgHiJ', 'key.delete.(28 characters)'],
+    ['ghp_16C7e42F292c6912E7710c838347Ae178B4a used', '(40 characters) used'],
+    ['xoxb-263594206564-FGqddMF8t08v8N7Oq4i57vs1', '(42 characters)'],
+    ['by AKIAIOSFODNN7EXAMPLE.', 'by (20 characters).'],
+    ['sent eyJhbGciOiJIUzI1NiJ9.eyJz', 'sent (25 characters)'],
+    ['the start: eyJhbGciOiJI…', 'the start: (12 characters)…'],
+    ['5f2c9a7103bd4e8891aa20cd77ff0e11', '(32 characters)'],
+    ['/keys/pat_abcdef1234567890abcdef/x', '/keys/(26 characters)/x'],
+  ])('is not shown where it has the form of a key: %s', (text, shown) => {
+    expect(showValue('/id', text, 60)).toBe(shown);
+    expect(cut(text, 60)).toBe(shown);
+    expect(showValue('/id', text, 24)).not.toMatch(
+      /4eC39H|51HG7q|16C7e4|FGqdd|AKIA|eyJ|5f2c|abcdef/,
+    );
+  });
+
+  it.each([
+    '0af76519-16cd-43dd-8448-eb211c80319c',
+    '2026-11-24T06:20:33.156Z',
+    '20261124T062033Z',
+    '20261124T062033.156+0000',
+    'CreateOAuth2AuthorizationCodeGrant',
+    'authentication.multi-factor.enrolment_completed',
+    'USER_AUTHENTICATION_METHOD_DELETED',
+    'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+    'arn:aws:iam::123456789012:role/administrators',
+    'ip-10-0-0-12.eu-central-1.compute.internal',
+    'internationalization-and-localization',
+    '12345678901234567890',
+  ])('is shown where it has another form: %s', (text) => {
+    expect(showValue('/what', text, 99)).toBe(text);
+  });
+
+  it('shows no part of a random key, wherever it is and however it is cut', () => {
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+    const hex = [...'0123456789abcdef'];
+    const sets = [
+      [...letters, ...'0123456789'],
+      [...letters, ...letters.map((letter) => letter.toUpperCase()), ...'0123456789'],
+      [...letters.map((letter) => letter.toUpperCase()), ...'234567'],
+      hex,
+    ];
+    const key = fc
+      .constantFrom(...sets)
+      .chain((set) => fc.array(fc.constantFrom(...set), { minLength: 32, maxLength: 64 }))
+      .map((characters) => characters.join(''))
+      // What a generator of keys does not create: of few characters, or a name.
+      .filter((text) => /(?:\d.*){4}/.test(text) && /[a-z]/i.test(text));
+    const before = fc.constantFrom('', 'sk_live_', 'key.delete.', 'note: ', '.'.repeat(30), '/x/');
+    fc.assert(
+      fc.property(before, key, fc.integer({ min: 1, max: 120 }), (prefix, random, width) => {
+        const shown = showValue('/id', `${prefix}${random} and more`, width);
+        for (let start = 0; start + 8 <= random.length; start += 1)
+          expect(shown).not.toContain(random.slice(start, start + 8));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   it('is printable, and as short as it must be', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (text, width) => {

@@ -506,6 +506,20 @@ describe('keytrail learn', () => {
     expect(stderr).not.toMatch(/CANARY|eyJ/);
   });
 
+  it('shows nothing that has the form of a key, in values and in names', async () => {
+    const key = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc';
+    const record = {
+      ...{ id: key, time: '2026-11-21T00:00:00Z', action: `key.delete.${key}`, target: key },
+      ...{ note: `created with ${key}, eyJhbGciOiJIUzI1NiJ9.eyJz`, [`of ${key}`]: key },
+      ...{ by_key: { [key]: { role: key } }, url: `https://example.com/${key}?key=${key}` },
+    };
+    const file = await save('keys.json', [record, { ...record, id: `${key}2` }]);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain('key.delete.(32 cha');
+    expect(learning.output.stderr).not.toMatch(/sk_live|4eC39|eyJ/);
+  });
+
   it.each([
     [['learn'], 'KEYTRAIL_TOKEN'],
     [['learn', '--from', '/nowhere.json'], '--from "/nowhere.json" cannot be read'],

@@ -109,6 +109,20 @@ describe('the redaction of keytrail record', () => {
     },
   );
 
+  it('keeps no action, type or outcome that has the form of a key', async () => {
+    const key = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc';
+    const token = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
+    const body = [1, 2].map((number) => ({
+      ...{ id: `e${number}`, at: `2026-11-2${number}T08:00:00Z`, action: `key.delete.${key}` },
+      ...{ actor: { id: 'ann', type: `user:${token}` }, target: { id: key, type: token } },
+      ...{ outcome: 'failure', [token]: key },
+    }));
+    const recording = await recordFrom(() => ({ body }));
+    expect(recording.isSame).toBe(true);
+    expect(decodingsOf(recording)).not.toMatch(/4eC39|16C7e42F/);
+    expect(recording.kept).toEqual(['/at', '/outcome']);
+  });
+
   it('keeps texts equal, numbers numbers and forms forms, in links and texts as well', async () => {
     const at = (day: number) => ({ at: `2026-11-2${day}T08:00:00Z`, action: 'key.create' });
     const body = [

@@ -83,7 +83,7 @@ const OPERATIONS: Readonly<
 
 describe("beside OpenTelemetry's instrumentation of undici", () => {
   it.each(Object.entries(OPERATIONS))(
-    '%s has one traceparent, that of its only client span, and each other header once',
+    '%s has one traceparent, that of its only client span, each other header once, and no baggage',
     async (_, send) => {
       using sdk = startSdk(W3C);
       await using parts = await start();
@@ -96,10 +96,22 @@ describe("beside OpenTelemetry's instrumentation of undici", () => {
       expect(seen?.headers).toMatchObject({
         traceparent: `00-${TRACE_ID}-${span?.spanContext().spanId}-01`,
         tracestate: 'a=1',
-        baggage: 'b=2',
       });
+      expect(seen?.headers).not.toHaveProperty('baggage');
     },
   );
+
+  it('baggage of a server span around the gateway goes to no service either', async () => {
+    using _sdk = startSdk(W3C);
+    await using parts = await start();
+    const headers = { baggage: 'user=ann', traceparent: TRACEPARENT };
+    // As an instrumentation of node:http does with the headers of any client.
+    const around = propagation.extract(context.active(), headers);
+    await context.with(around, () => OPERATIONS['audit']?.(parts.gateway, headers));
+    const [seen] = parts.service.seen;
+    expect(seen?.headers['traceparent']).toContain(TRACE_ID);
+    expect(seen?.headers).not.toHaveProperty('baggage');
+  });
 
   it('a request of the program itself is still traced', async () => {
     using sdk = startSdk(W3C);
@@ -163,14 +175,17 @@ describe("beside OpenTelemetry's instrumentation of undici", () => {
     created.subscribe(remove);
     try {
       await using parts = await start();
-      await OPERATIONS['deleteApiKey']?.(parts.gateway, { baggage: 'b=2' });
+      await OPERATIONS['deleteApiKey']?.(parts.gateway, {
+        tracestate: 'a=1',
+        traceparent: TRACEPARENT,
+      });
       const [span] = sdk.clientSpans();
       const { traceId, spanId } = span?.spanContext() ?? {};
       const [seen] = parts.service.seen;
       expect(seen?.rawHeaders.length).toBe(Object.keys(seen?.headers ?? {}).length * 2);
       expect(seen?.headers).toMatchObject({
         traceparent: `00-${traceId}-${spanId}-01`,
-        baggage: 'b=2',
+        tracestate: 'a=1',
         authorization: 'Bearer t',
       });
     } finally {

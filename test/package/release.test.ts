@@ -42,8 +42,8 @@ const { permissions, jobs }: Job & { readonly jobs: Readonly<Record<string, Job>
   await readFile(new URL('.github/workflows/release.yml', ROOT), 'utf8'),
 );
 
-/** What CI runs in steps of its own. */
-const NOT_RUN = ['Install', 'Test'];
+/** What CI runs in a step of its own. */
+const NOT_RUN = ['Install'];
 
 /** What a runner has. Here they only record how they are called. */
 const PROGRAMS = ['docker', 'skopeo', 'gh'];
@@ -120,16 +120,22 @@ describe('the release', () => {
     return { output, calls };
   };
 
-  it('runs code of the repository only in a job without rights', () => {
+  it('runs code of the repository only in jobs without rights, and packs in one that runs no test', () => {
     expect(permissions).toEqual({});
     const rights = Object.entries(jobs).map(([name, job]) => [name, job.permissions]);
     expect(Object.fromEntries(rights)).toEqual({
+      test: { contents: 'read' },
       build: { contents: 'read' },
       npm: { 'id-token': 'write' },
       image: { packages: 'write' },
       release: { contents: 'write' },
     });
-    const { build, ...others } = jobs;
+    const { test, build, ...others } = jobs;
+    const runs = ({ steps = [] }: Partial<Job> = {}) => steps.map(({ run = '' }) => run).join('\n');
+    expect(runs(test)).toContain('npm run check && npm test');
+    expect(test?.needs).toBeUndefined();
+    expect(build?.needs).toBe('test');
+    expect(runs(build)).not.toMatch(/\bnpm (?:test|run)\b|vitest/);
     expect(build?.steps.at(-1)).toMatchObject({
       uses: expect.stringMatching(/^actions\/upload-artifact@/),
       with: { path: 'release' },

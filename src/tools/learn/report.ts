@@ -6,7 +6,7 @@ import type {
 } from '../../mapping/contract.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import { describeLength } from '../show-value.ts';
+import { describeLength, hideKeys } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
 import type { ResponseKind } from './learn-contract.ts';
 import {
@@ -47,7 +47,7 @@ export function formatReport(
     ...unknown.flatMap((response) => reportUnknown(response, configured.login?.accessToken)),
     ...(trails.length > 0 ? reportTrail(trails, complete.audit, configured.audit?.event) : []),
   ];
-  return lines.map((line) => `${line}\n`).join('');
+  return lines.map((line) => `${hideKeys(line)}\n`).join(''); // names of members may be keys, too
 }
 
 /** Reports where the fields of a response to a login are read from. It never shows a value of a text. */

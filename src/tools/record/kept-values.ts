@@ -5,6 +5,7 @@ import type { AuditEvent } from '../../mapping/event.ts';
 import { wordsOfPointer } from '../../mapping/member-names.ts';
 import { compileTime, parseTime, type TimeNotation } from '../../mapping/time.ts';
 import { isObject, parseHttpStatus, parseOutcome } from '../../mapping/values.ts';
+import { holdsKey } from '../../util/key-forms.ts';
 
 /** Letters, digits and signs without spaces, in a script that has spaces, and no long number: no sentence, no ID. */
 const CODE =
@@ -126,7 +127,7 @@ function keep(
       }
     }
   };
-  return stays() ? text : null;
+  return stays() && (field.name === 'occurredAt' || !holdsKey(text)) ? text : null;
 }
 
 function isCode(text: string): boolean {
