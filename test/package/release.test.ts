@@ -156,8 +156,16 @@ describe('the release', () => {
         keywords: expect.arrayContaining(['graphql', 'audit-log']),
       });
       expect((await readFile(join(folder, 'README.md'), 'utf8')).split('\n')[0]).toMatch(/^# /);
+      // npm warns whoever installs a package with `prepare`.
+      expect(packed).not.toHaveProperty('scripts');
     },
   );
+
+  it('leaves the scripts in the manifest that it packs', async () => {
+    const left = JSON.parse(await readFile(join(clone, 'package.json'), 'utf8'));
+    expect(left.scripts).toEqual(manifest.scripts);
+    expect(await readdir(clone)).not.toContain('.package.json');
+  });
 
   it.each([
     ['keytrail', 20],
