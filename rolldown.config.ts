@@ -35,9 +35,9 @@ const addLicenses: Plugin = {
     );
     const names = new Map<string, Set<string>>(); // by the text of their license
     for (const folder of new Set(folders)) {
-      const name = folder.split('node_modules/').at(-1) ?? '';
-      const text = readLicense(folder);
-      names.set(text, (names.get(text) ?? new Set()).add(name));
+      const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+      const text = readLicense(folder, manifest);
+      names.set(text, (names.get(text) ?? new Set()).add(manifest.name));
     }
     const parts = [...names].map(([text, of]) => `${[...of].join(', ')}:\n\n${text}`);
     this.emitFile({ type: 'asset', fileName: 'LICENSES', source: parts.join('\n') });
@@ -45,14 +45,15 @@ const addLicenses: Plugin = {
 };
 
 /** The license of a package. Some only name it and the author: MIT, as ours. */
-function readLicense(folder: string): string {
+function readLicense(folder: string, { name, license, author }: Manifest): string {
   const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
   if (file !== undefined) return readFileSync(`${folder}/${file}`, 'utf8');
-  const { name, license, author } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   if (license !== 'MIT') throw new Error(`${folder} has no license`);
   const holder = author ?? `the authors of ${name}`;
   return readFileSync('LICENSE', 'utf8').replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
 }
+
+type Manifest = { readonly name: string; readonly license?: string; readonly author?: string };
 
 /** Adds the JSON Schema of the contract, for editors. */
 const addContractSchema: Plugin = {
@@ -134,8 +135,7 @@ const { dependencies }: { readonly dependencies: Readonly<Record<string, string>
  * Whether the sources import a module from where npm installs it. The others are copied, with all that they import:
  * - `graphql`, and the packages that have it as a peer. Beside another version of it in the user's project, npm and Bun
  *   give those packages that one, and `graphql` refuses the objects of another copy.
- * - OpenTelemetry's API, an optional peer. An SDK serves every copy of the API whose minor version is not newer than its
- *   own, so this is the oldest of the peer's range.
+ * - OpenTelemetry's API, an optional peer.
  * - The helper for `using`.
  */
 function isInstalled(id: string, importer: string | undefined): boolean {
@@ -156,6 +156,8 @@ export default defineConfig([
       main: 'src/main.ts',
     },
     external: isInstalled,
+    // An SDK serves every copy of the API whose minor version is not newer than its own: this is the oldest of the peer's range.
+    resolve: { alias: { '@opentelemetry/api': 'opentelemetry-api-1.9' } },
     plugins: [mapLines, addLicenses, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
