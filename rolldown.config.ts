@@ -23,12 +23,7 @@ function toStart([, ...source]: SourceMapSegment): SourceMapSegment {
   return [0, ...source] as SourceMapSegment; // same number of elements
 }
 
-/** The packages in node_modules, by their folders. */
-const LOCKED: Readonly<Record<string, { readonly dev?: boolean }>> = JSON.parse(
-  readFileSync('package-lock.json', 'utf8'),
-).packages;
-
-/** Adds the licenses of what is copied from packages that are not installed with this one. */
+/** Adds the licenses of what is copied from packages. */
 const addLicenses: Plugin = {
   name: 'add-licenses',
   generateBundle(_, bundle) {
@@ -38,19 +33,27 @@ const addLicenses: Plugin = {
     const folders = modules.flatMap(
       (id) => /node_modules\/(?:.*\/)?(?<=node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(id) ?? [],
     );
-    const names = new Map<string, string[]>(); // by the text of their license
+    const names = new Map<string, Set<string>>(); // by the text of their license
     for (const folder of new Set(folders)) {
-      const name = folder.split('node_modules/').at(-1) ?? '';
-      if (name !== '@opentelemetry/api' && !LOCKED[folder]?.dev) continue;
-      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-      if (file === undefined) throw new Error(`${folder} has no license`);
-      const text = readFileSync(`${folder}/${file}`, 'utf8');
-      names.set(text, [...(names.get(text) ?? []), name]);
+      const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+      const text = readLicense(folder, manifest);
+      names.set(text, (names.get(text) ?? new Set()).add(manifest.name));
     }
-    const parts = [...names].map(([text, of]) => `${of.join(', ')}:\n\n${text}`);
+    const parts = [...names].map(([text, of]) => `${[...of].join(', ')}:\n\n${text}`);
     this.emitFile({ type: 'asset', fileName: 'LICENSES', source: parts.join('\n') });
   },
 };
+
+/** The license of a package. Some only name it and the author: MIT, as ours. */
+function readLicense(folder: string, { name, license, author }: Manifest): string {
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+  if (file !== undefined) return readFileSync(`${folder}/${file}`, 'utf8');
+  if (license !== 'MIT') throw new Error(`${folder} has no license`);
+  const holder = author ?? `the authors of ${name}`;
+  return readFileSync('LICENSE', 'utf8').replace(/^Copyright .*$/m, `Copyright (c) ${holder}`);
+}
+
+type Manifest = { readonly name: string; readonly license?: string; readonly author?: string };
 
 /** Adds the JSON Schema of the contract, for editors. */
 const addContractSchema: Plugin = {
@@ -70,7 +73,7 @@ const addClientSchema: Plugin = {
   },
 };
 
-/** Makes the client a package of its own: a client then installs one package instead of the 69 of the gateway. */
+/** Makes the client a package of its own: a client then installs one package instead of the 38 of the gateway. */
 const addClientPackage: Plugin = {
   name: 'add-client-package',
   generateBundle() {
@@ -124,6 +127,23 @@ const shared: RolldownOptions = {
   },
 };
 
+const { dependencies }: { readonly dependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync('package.json', 'utf8'),
+);
+
+/**
+ * Whether the sources import a module from where npm installs it. The others are copied, with all that they import:
+ * - `graphql`, and the packages that have it as a peer. Beside another version of it in the user's project, npm and Bun
+ *   give those packages that one, and `graphql` refuses the objects of another copy.
+ * - OpenTelemetry's API, an optional peer.
+ * - The helper for `using`.
+ */
+function isInstalled(id: string, importer: string | undefined): boolean {
+  if (importer === undefined || importer.includes('/node_modules/')) return false;
+  const [name = ''] = /^(?:@[^/]+\/)?[^/]+/.exec(id) ?? [];
+  return name in dependencies || name === '@opentelemetry/sdk-node';
+}
+
 /** Builds the packages, as Node refuses TypeScript under node_modules, and the command of the image. */
 export default defineConfig([
   {
@@ -135,19 +155,20 @@ export default defineConfig([
       testing: 'src/testing/testbed.ts',
       main: 'src/main.ts',
     },
-    // Dependencies are installed. Copied are the helper for `using` and OpenTelemetry's API, an optional peer. An SDK
-    // serves every copy of the API whose minor version is not newer than its own, so this is the oldest of the peer's range.
-    external: /^[a-z@](?!oxc-project\/|opentelemetry\/api$)/,
+    external: isInstalled,
+    // An SDK serves every copy of the API whose minor version is not newer than its own: this is the oldest of the peer's range.
+    resolve: { alias: { '@opentelemetry/api': 'opentelemetry-api-1.9' } },
     plugins: [mapLines, addLicenses, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },
   },
   {
     // The command for an image, with its dependencies: most of a cold start is reading their 900 files.
-    // External: what production may never load. OpenTelemetry's SDK is a chunk of its own, for OTEL_EXPORTER_OTLP_ENDPOINT.
+    // External: what production may never load. Chunks of their own: OpenTelemetry's SDK, for OTEL_EXPORTER_OTLP_ENDPOINT,
+    // and GraphiQL, for PLAYGROUND.
     ...shared,
     input: { main: 'src/main.ts' },
-    external: /^(?:@graphql-yoga\/render-graphiql\/graphiql|ioredis)$/,
+    external: 'ioredis',
     output: { ...shared.output, dir: 'dist/image' },
   },
   {

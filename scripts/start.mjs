@@ -2,6 +2,7 @@
 // JavaScript without dependencies: an older Node must be able to say which one is needed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const OPTIONS = [
@@ -20,6 +21,12 @@ if (!process.features.typescript) {
   process.stderr.write(
     `keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n` +
       '`npm ci` installs one, unless it omits scripts or development dependencies.\n',
+  );
+  process.exitCode = 1;
+} else if (!existsSync(new URL('../node_modules/graphql', import.meta.url))) {
+  // A development dependency: what is built has a copy of it.
+  process.stderr.write(
+    'Packages are missing: run npm ci. After npm prune --omit=dev, run node dist/image/main.js.\n',
   );
   process.exitCode = 1;
 } else if (process.platform === 'win32' || process.execve === undefined) {

@@ -177,3 +177,18 @@ export class GatewayError extends Error {
 export function toErrorBody({ message, extensions }: GatewayError, requestId: string) {
   return { errors: [{ message, extensions: { ...extensions, requestId } }] } as const;
 }
+
+/** No query can be executed, because the installed packages do not fit together. Thrown when a gateway is created. */
+export class InstallationError extends Error {
+  override readonly name = 'InstallationError';
+
+  constructor(cause: unknown) {
+    const [line = ''] = String(Object(cause).message).split('\n');
+    const reason = line.replace(/\{.*\}/, '…').replace(/\.$/, ''); // graphql-js prints the whole schema
+    super(
+      `No query can be executed, as the installed packages do not fit together (${reason}). Install them again: ` +
+        '`npm ci` in a clone; in a project, remove node_modules/keytrail, then `npm install`.',
+      { cause },
+    );
+  }
+}

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
+import { InstallationError } from './errors.ts';
 import { toRequest } from './http/fetch-input.ts';
 import type { Authorize, Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
@@ -30,6 +31,7 @@ import { createReporter, type OngoingRequest } from './observability/reporter.ts
 import { createTracing } from './observability/tracing.ts';
 import { createFastPath } from './plugins/fast-path.ts';
 import type { PlaygroundOptions } from './plugins/playground/page.ts';
+import { requireExecutable } from './plugins/require-executable.ts';
 import { codeErrors, useErrorCodes } from './plugins/use-error-codes.ts';
 import { EXPLAIN_HEADER, useExplain } from './plugins/use-explain.ts';
 import { useJsonRequests } from './plugins/use-json-requests.ts';
@@ -99,7 +101,10 @@ export type GatewayDependencies = BodyLimits &
     readonly draining: AbortSignal | null;
   };
 
-/** Creates a gateway. It connects to the service when the first request needs it. */
+/**
+ * Creates a gateway. It connects to the service when the first request needs it.
+ * @throws InstallationError if it could execute no query.
+ */
 export function assembleGateway(options: GatewayDependencies): Gateway {
   const { path, contract, playground, corsOrigins } = options;
   const { now, clock, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
@@ -180,7 +185,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     return authorized;
   };
   const hasCors = corsOrigins.length > 0;
-  const schema = createSchema(openStream);
+  const schema = orInstallationError(() => createSchema(openStream));
   const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
     begin: ({ headers, client: requestClient }, response) => {
@@ -233,6 +238,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     multipart: false,
     healthCheckEndpoint: ' ', // disables Yoga's health check, which would report healthy while draining (see useRoutes)
   });
+  orInstallationError(() => requireExecutable(yoga));
 
   return {
     fetch: async (input, init) => {
@@ -311,6 +317,15 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       await Promise.all([client, loginRateLimiter].map((part) => part[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** For steps that depend on nothing but the installed packages. */
+function orInstallationError<Result>(step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    throw new InstallationError(error);
+  }
 }
 
 const pauseByTimer: StreamTimers['pause'] = (ms, signal) => sleep(ms, undefined, { signal });

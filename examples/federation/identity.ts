@@ -23,7 +23,7 @@ export function createIdentity(): YogaServerInstance<object, object> {
     },
     Mutation: { login: (_: unknown, { user }: { user: string }) => TOKEN + user },
   };
-  return createYoga({ schema: buildSubgraphSchema({ typeDefs, resolvers }), logging: 'warn' });
+  return createYoga({ schema: buildSubgraphSchema([{ typeDefs, resolvers }]), logging: 'warn' });
 }
 
 if (import.meta.main) {

@@ -33,7 +33,7 @@ export function createOwners(): YogaServerInstance<object, object> {
       }),
     },
   };
-  return createYoga({ schema: buildSubgraphSchema({ typeDefs, resolvers }), logging: 'warn' });
+  return createYoga({ schema: buildSubgraphSchema([{ typeDefs, resolvers }]), logging: 'warn' });
 }
 
 function toConnection(

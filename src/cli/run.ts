@@ -1,7 +1,7 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { quote } from '../config/value-types.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, InstallationError } from '../errors.ts';
 import { type CommandLine, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatHelp } from './help.ts';
@@ -103,8 +103,9 @@ async function reportFailure(
   return 1;
 }
 
-/** Describes Node's error if a port or a file cannot be opened; undefined for any other. */
+/** Describes an incomplete installation, and Node's error if a port or a file cannot be opened; undefined for any other. */
 function describeStartFailure(error: unknown, { data, flags }: CommandLine): string | undefined {
+  if (error instanceof InstallationError) return error.message;
   const { code, port, address, hostname, settings } = Object(error);
   const hostSetting = nameAsGiven(settings?.host ?? 'HOST', flags);
   const portSetting = nameAsGiven(settings?.port ?? 'PORT', flags);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { SQLInputValue } from 'node:sqlite';
 import { type CompleteEvent, completeEvent, type SandboxEvent } from './event.ts';
 import { DEMO_CLIENTS, type SandboxClient, seedTrail } from './seed.ts';
+import { createTables, type Tables } from './tables.ts';
 
 /** What a store needs. */
 export type StoreOptions = {
-  /** Path of a SQLite file. Default: a database in memory. */
+  /** Path of a SQLite file. Default: in memory. */
   readonly file?: string | undefined;
   /** The current time. */
   readonly now: () => Date;
@@ -57,121 +57,81 @@ export type Store = Disposable & {
 
 const ACCESS_TOKEN_SECONDS = 900;
 
-const TABLES = `
-  PRAGMA foreign_keys = ON;
-  CREATE TABLE IF NOT EXISTS client (
-    client_id TEXT PRIMARY KEY,
-    secret_hash TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS refresh_token (
-    hash TEXT PRIMARY KEY,
-    client_id TEXT NOT NULL REFERENCES client ON DELETE CASCADE
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS access_token (
-    hash TEXT PRIMARY KEY,
-    client_id TEXT NOT NULL REFERENCES client ON DELETE CASCADE,
-    expires_at TEXT NOT NULL
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS event (
-    number INTEGER PRIMARY KEY,
-    time TEXT NOT NULL,
-    action TEXT NOT NULL,
-    actor TEXT,
-    target TEXT,
-    outcome TEXT NOT NULL,
-    ip TEXT,
-    user_agent TEXT
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS event_time ON event (time);
-`;
-
 /**
  * Opens a store.
  * @throws TypeError for clients or events that are not valid.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { file = ':memory:', now, createToken, strictLogin = false } = options;
+  const { file, now, createToken, strictLogin = false } = options;
   const { clients = DEMO_CLIENTS, events } = options;
   checkClients(clients);
   const trail = events?.map((event) => completeEvent(event, now())) ?? seedTrail(now());
-  const { run, select, transaction, close } = await openDatabase(file);
-  const matches = (sql: string, ...values: SQLInputValue[]) => select(sql, ...values).length > 0;
+  // Only for a file: importing SQLite prints a warning on Node 22, and fails on Node 20.
+  const tables =
+    file === undefined ? createTables() : (await import('./sqlite-tables.ts')).openTables(file);
 
   const accepts = (clientId: string, credential: Credential): boolean => {
-    const hasRefreshToken = 'SELECT 1 FROM refresh_token WHERE client_id = ?';
-    if ('refreshToken' in credential)
-      return matches(`${hasRefreshToken} AND hash = ?`, clientId, hash(credential.refreshToken));
-    if (strictLogin && matches(hasRefreshToken, clientId)) return false;
-    const hasSecret = 'SELECT 1 FROM client WHERE client_id = ? AND secret_hash = ?';
-    return matches(hasSecret, clientId, hash(credential.secret));
+    const refreshTokens = tables.listRefreshTokens(clientId);
+    if ('refreshToken' in credential) return refreshTokens.includes(hash(credential.refreshToken));
+    if (strictLogin && refreshTokens.length > 0) return false;
+    return tables.hasClient(clientId, hash(credential.secret));
   };
 
-  const addEvent = (event: CompleteEvent) => {
-    const { occurredAt, action, actor, target, outcome, ipAddress, userAgent } = event;
-    const values = [occurredAt.toISOString(), action, actor, target, outcome, ipAddress, userAgent];
-    run(
-      'INSERT INTO event (time, action, actor, target, outcome, ip, user_agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ...values,
-    );
-  };
+  const addEvent = ({ occurredAt, ipAddress, ...event }: CompleteEvent) =>
+    tables.addEvent({ ...event, time: occurredAt.toISOString(), ip: ipAddress });
 
-  transaction(() => {
-    if (matches('SELECT 1 FROM event UNION SELECT 1 FROM client LIMIT 1')) return;
-    for (const { clientId, secret } of clients) {
-      run('INSERT INTO client (client_id, secret_hash) VALUES (?, ?)', clientId, hash(secret));
-    }
+  tables.transaction(() => {
+    if (!tables.isEmpty()) return;
+    for (const { clientId, secret } of clients) tables.addClient(clientId, hash(secret));
     trail.forEach(addEvent);
   });
 
   return {
     login: (clientId, credential, client) =>
-      transaction(() => {
+      tables.transaction(() => {
         const time = now();
         const isAccepted = accepts(clientId, credential);
+        const tokens = isAccepted ? [createToken(), createToken()] : []; // first: a program's may throw
         const outcome = isAccepted ? 'SUCCESS' : 'FAILURE';
         const parties = { actor: clientId, target: clientId };
         addEvent({ occurredAt: time, action: 'client.login', ...parties, outcome, ...client });
-        if (!isAccepted) return null;
-        if (strictLogin) run('DELETE FROM refresh_token WHERE client_id = ?', clientId);
-        const refreshToken = createToken();
-        run('INSERT INTO refresh_token VALUES (?, ?)', hash(refreshToken), clientId);
-        const accessToken = createToken();
+        const [refreshToken, accessToken] = tokens;
+        if (refreshToken === undefined || accessToken === undefined) return null;
+        if (strictLogin) tables.deleteRefreshTokens(clientId);
+        tables.addRefreshToken(hash(refreshToken), clientId);
+        tables.deleteExpired(time.toISOString());
         const expiresAt = new Date(time.getTime() + ACCESS_TOKEN_SECONDS * 1000).toISOString();
-        run('DELETE FROM access_token WHERE expires_at <= ?', time.toISOString());
-        run('INSERT INTO access_token VALUES (?, ?, ?)', hash(accessToken), clientId, expiresAt);
+        tables.addAccessToken(hash(accessToken), { clientId, expiresAt });
         return { accessToken, refreshToken, expiresInSeconds: ACCESS_TOKEN_SECONDS };
       }),
 
     authenticate: (accessToken) => {
-      const [row] = select(
-        'SELECT client_id FROM access_token WHERE hash = ? AND expires_at > ?',
-        hash(accessToken),
-        now().toISOString(),
-      );
-      return row === undefined ? null : String(row['client_id']);
+      const access = tables.findAccess(hash(accessToken));
+      return access && access.expiresAt > now().toISOString() ? access.clientId : null;
     },
 
     deleteKey: (clientId, actor, client) =>
-      transaction(() => {
-        const { changes } = run('DELETE FROM client WHERE client_id = ?', clientId);
-        const outcome = changes === 1 ? 'SUCCESS' : 'FAILURE';
+      tables.transaction(() => {
+        const isDeleted = tables.deleteClient(clientId);
+        const outcome = isDeleted ? 'SUCCESS' : 'FAILURE';
         const parties = { actor, target: clientId };
         addEvent({ occurredAt: now(), action: 'key.delete', ...parties, outcome, ...client });
-        return outcome === 'SUCCESS';
+        return isDeleted;
       }),
 
     listEvents: (actions) =>
-      select('SELECT * FROM event ORDER BY time DESC, number DESC')
-        .filter(({ action }) => actions.length === 0 || actions.includes(String(action)))
+      tables
+        .listEvents()
+        .filter(({ action }) => actions.length === 0 || actions.includes(action))
         .map(toRecord),
 
     addEvents: (added) => {
       const complete = added.map((event) => completeEvent(event, now()));
-      transaction(() => complete.forEach(addEvent));
+      tables.transaction(() => complete.forEach(addEvent));
     },
-    clearEvents: () => run('DELETE FROM event'),
+    clearEvents: tables.clearEvents,
 
-    [Symbol.dispose]: close,
+    [Symbol.dispose]: tables[Symbol.dispose],
   };
 }
 
@@ -190,43 +150,16 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** An event of the audit trail, as the REST interface returns it. */
-function toRecord(row: Row) {
-  const text = (column: string) => (row[column] === null ? null : String(row[column]));
+function toRecord({ number, ...event }: ReturnType<Tables['listEvents']>[number]) {
   return {
-    id: `evt_${String(row['number']).padStart(6, '0')}`,
-    occurred_at: String(row['time']),
-    action: String(row['action']),
-    actor: { id: text('actor'), type: 'client' },
-    target: { id: text('target'), type: 'api_key' },
-    outcome: String(row['outcome']).toLowerCase(),
-    ip_address: text('ip'),
-    user_agent: text('user_agent'),
-  };
-}
-
-async function openDatabase(file: string) {
-  const { DatabaseSync } = await import('node:sqlite'); // Node 20 does not have it, and can import everything else
-  const database = new DatabaseSync(file);
-  database.exec(TABLES);
-  return {
-    run: (sql: string, ...values: SQLInputValue[]) => database.prepare(sql).run(...values),
-    select: (sql: string, ...values: SQLInputValue[]): readonly Row[] =>
-      database.prepare(sql).all(...values),
-    /** Commits if `work` returns, rolls back if it throws. */
-    transaction: <T>(work: () => T): T => {
-      database.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work();
-        database.exec('COMMIT');
-        return result;
-      } catch (error) {
-        database.exec('ROLLBACK');
-        throw error;
-      }
-    },
-    close: () => database.close(),
+    id: `evt_${String(number).padStart(6, '0')}`,
+    occurred_at: event.time,
+    action: event.action,
+    actor: { id: event.actor, type: 'client' },
+    target: { id: event.target, type: 'api_key' },
+    outcome: event.outcome.toLowerCase(),
+    ip_address: event.ip,
+    user_agent: event.userAgent,
   };
 }

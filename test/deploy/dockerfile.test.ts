@@ -218,10 +218,17 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       headers: { authorization: 'Bearer t', 'content-type': 'application/json' },
       body: '{"query": "{ audit { totalCount } }"}',
     });
+    const page = await fetch(url, { headers: { accept: 'text/html' } });
+    const title = /<title>.*<.title>/.exec(await page.text())?.[0];
     child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
-    return { stdout };
+    return { stdout, title };
   }
+
+  it('has the playground, off by default', async () => {
+    expect((await query([], {})).title).toBe(undefined);
+    expect((await query([], { PLAYGROUND: 'true' })).title).toBe('<title>Keytrail</title>');
+  });
 
   it('is traced by an OpenTelemetry SDK that is loaded with --import', async () => {
     const sdk = join(ROOT, 'test/helpers/print-spans.ts');
@@ -238,7 +245,7 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
 
   it('has the licenses of what is copied into its bundle from packages that it lacks', async () => {
     const licenses = await readFile(join(image, 'app/dist/LICENSES'), 'utf8');
-    for (const name of ['@opentelemetry/sdk-node', '@grpc/grpc-js', 'protobufjs'])
+    for (const name of ['graphql-yoga', '@opentelemetry/sdk-node', '@grpc/grpc-js', 'protobufjs'])
       expect(licenses).toMatch(new RegExp(`^(?:.*, )?${name}(?:, .*)?:$`, 'm'));
   });
 });

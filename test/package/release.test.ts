@@ -162,8 +162,16 @@ describe('the release', () => {
         keywords: expect.arrayContaining(['graphql', 'audit-log']),
       });
       expect((await readFile(join(folder, 'README.md'), 'utf8')).split('\n')[0]).toMatch(/^# /);
+      // npm warns whoever installs a package with `prepare`.
+      expect(packed).not.toHaveProperty('scripts');
     },
   );
+
+  it('leaves the scripts in the manifest that it packs', async () => {
+    const left = JSON.parse(await readFile(join(clone, 'package.json'), 'utf8'));
+    expect(left.scripts).toEqual(manifest.scripts);
+    expect(await readdir(clone)).not.toContain('.package.json');
+  });
 
   it.each([
     ['keytrail', 20],
@@ -230,12 +238,23 @@ describe('the release', () => {
     expect(calls).toContain(`--label=org.opencontainers.image.source=${ADDRESS} `);
   });
 
-  it('has the part of the version in its notes, and an SBOM', async () => {
+  it('has the part of the version in its notes, and an SBOM of what is installed or copied', async () => {
     const notes = await readFile(join(clone, 'release/notes.md'), 'utf8');
     expect(notes).toMatch(/^The first release\.\n\n### /);
     expect(notes).not.toMatch(/Unreleased|An older line/);
     const sbom = JSON.parse(await readFile(join(clone, 'release/keytrail.cdx.json'), 'utf8'));
     expect(sbom).toMatchObject({ bomFormat: 'CycloneDX' });
+    const names = sbom.components.map(({ name }: { readonly name: string }) => name);
+    const copied = ['graphql', 'graphql-yoga', '@pothos/core', '@opentelemetry/sdk-node'];
+    expect(names).toEqual(
+      expect.arrayContaining([...Object.keys(manifest.dependencies), ...copied]),
+    );
+    for (const name of ['vitest', 'rolldown', 'typescript']) expect(names).not.toContain(name);
+    const refs = new Set([...names.keys()].map((index) => sbom.components[index]['bom-ref']));
+    const used = sbom.dependencies.flatMap(
+      ({ dependsOn }: { readonly dependsOn: string[] }) => dependsOn,
+    );
+    expect(used.filter((ref: string) => !refs.has(ref))).toEqual([]);
     expect((await readdir(join(clone, 'release'))).toSorted()).toEqual([
       'channel',
       `keytrail-${manifest.version}.tgz`,
