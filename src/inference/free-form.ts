@@ -36,14 +36,6 @@ function isFreeForm(key: string): boolean {
   return !OF_SERVICE.test(last) && !classesOf(last).some((one) => MEANINGS.includes(one));
 }
 
-/** Whether an object is that of a party: what is in it describes the party. */
-function isOfParty(key: string): boolean {
-  return key.split(' ').some((word) => {
-    const classes = classesOf(word);
-    return classes.includes('actor') || classes.includes('target');
-  });
-}
-
 /** The fields of records by where they are. */
 export type Levels = {
   /** Those of the record itself, which the service has written. */
@@ -74,9 +66,7 @@ function splitBelow(fields: readonly RecordField[], wrapper: string): Pick<Level
   const free: RecordField[] = [];
   for (const field of fields) {
     const parents = keysBelow(field, wrapper).slice(0, -1);
-    const start = parents.findIndex(isFreeForm);
-    const isOwn = start < 0 || parents.slice(0, start).some(isOfParty);
-    (isOwn ? own : free).push(field);
+    (parents.some(isFreeForm) ? free : own).push(field);
   }
   return { own, free };
 }
