@@ -433,7 +433,7 @@ describe('the package keytrail-client', () => {
     });
   };
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 70 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 75 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -442,7 +442,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(70_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(75_000);
   });
 
   it('has the license of what is copied from a package', async () => {
