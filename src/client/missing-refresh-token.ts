@@ -5,7 +5,7 @@ const SHOWN =
   /^(?:(?:access|auth|body|data|id|jwt|key|payload|refresh|response|result|session|token|user|value)s?_?)+$/i;
 
 /** A text under such a name may be a token, and so may one that looks like nothing that a person reads. */
-const TOKEN_NAME = /(?:token|jwt)[^/]*$/i;
+const TOKEN_NAME = /token|jwt/i;
 const OPAQUE = /^(?=.*\d)[\w+/=.~|-]{16,}$/;
 
 /** Objects in objects that are searched. */

@@ -95,8 +95,8 @@ export function withoutWrappers(path: string): string {
 
 /** Whether a field is one of the record itself, or of a party that is a member of it. */
 export function isDirect(path: string): boolean {
-  const { keys } = readPath(path);
-  return keys.length === 1 || roleOf(keys.slice(0, 1)) !== '-';
+  const [first = '', ...others] = path.split('/');
+  return others.length === 0 || roleOf([first]) !== '-';
 }
 
 /** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */

@@ -2,9 +2,9 @@ import { isInParty } from './features.ts';
 import type { RecordField } from './record-fields.ts';
 import { classesOf, type WordClass } from './word-classes.ts';
 
-/** Last words of the names of members of free form. */
+/** Words in the names of members of free form. */
 const FREE_FORM =
-  /(?:^| )(?:detail|metadata|data|payload|request|parameter|param|body|context|change|old|new|before|after|extra|attribute|property|tag|label)$/;
+  /\b(?:detail|metadata|data|payload|request|parameter|param|body|context|change|old|new|before|after|extra|attribute|property|tag|label)\b/;
 
 /** What an object is about that a service fills in itself. */
 const MEANINGS: readonly WordClass[] = [
@@ -22,18 +22,31 @@ const MEANINGS: readonly WordClass[] = [
   ...(['time', 'happening', 'recording', 'request', 'surroundings'] as const),
 ];
 
+/** What a field of a record says that is not within another object. */
+const OF_EVENT: readonly WordClass[] = ['actor', 'target', 'time', 'happening', 'outcome'];
+
 /** Other objects that a service fills in itself. */
-const OF_SERVICE = /^(?:auth|authentication|authorization|http|summary)$/;
+const OF_SERVICE = /^(?:auth|authentication|authorization|http)$/;
 
 /**
- * Whether the caller may have chosen the fields of a member: the last word of its name says so, or inference does not know
- * that word. `info` and `fields` only say that it has fields.
+ * Whether the caller may have chosen the fields of a member: a word of its name says so, or inference does not know the
+ * last one. `info` and `fields` only say that it has fields.
  */
 function isFreeForm(key: string): boolean {
   const name = key.replace(/ (?:info|information|field)$/, '');
   const last = name.slice(name.lastIndexOf(' ') + 1);
-  if (FREE_FORM.test(last)) return true;
+  if (FREE_FORM.test(key)) return true;
   return !OF_SERVICE.test(last) && !classesOf(last).some((one) => MEANINGS.includes(one));
+}
+
+/** Whether the last word of an object's name is one of a party: `service_account`, not `user_event`. */
+function isParty(key: string): boolean {
+  const classes = classesOf(key.slice(key.lastIndexOf(' ') + 1));
+  return (classes.includes('actor') || classes.includes('target')) && !classes.includes('record');
+}
+
+function hasMeaning(key: string, meanings: readonly WordClass[]): boolean {
+  return key.split(' ').some((word) => classesOf(word).some((one) => meanings.includes(one)));
 }
 
 /** The fields of records by where they are. */
@@ -64,9 +77,15 @@ export function splitLevels(fields: readonly RecordField[]): Levels {
 function splitBelow(fields: readonly RecordField[], wrapper: string): Pick<Levels, 'own' | 'free'> {
   const own: RecordField[] = [];
   const free: RecordField[] = [];
+  const always = new Set(
+    fields.flatMap((field) => (field.isInAll ? keysBelow(field, wrapper)[0] : [])),
+  );
   for (const field of fields) {
-    const parents = keysBelow(field, wrapper).slice(0, -1);
-    (parents.some(isFreeForm) ? free : own).push(field);
+    const [first = '', ...others] = keysBelow(field, wrapper);
+    const parents = [first, ...others].slice(0, -1);
+    // An object that only some records have is theirs only if it is a party.
+    const isOptional = others.length > 0 && !always.has(first) && !isParty(first);
+    (isOptional || parents.some(isFreeForm) ? free : own).push(field);
   }
   return { own, free };
 }
@@ -76,7 +95,11 @@ function listWrappers(
   { own, free }: Pick<Levels, 'own' | 'free'>,
   outer: string,
 ): readonly (string | undefined)[] {
-  if (own.some((field) => isTime(field) || keysBelow(field, outer).length > 1)) return [];
+  const isOfEvent = (field: RecordField) => {
+    const [first = '', ...others] = keysBelow(field, outer);
+    return isTime(field) || others.length > 0 || hasMeaning(first, OF_EVENT);
+  };
+  if (own.some(isOfEvent)) return [];
   const times = free.filter(
     (field) => field.isInAll && isTime(field) && field.path.startsWith(outer),
   );

@@ -19,9 +19,6 @@ const MAX_KEYS = 6;
 /** Maximum number of fields in a profile, excluded ones included. */
 const MAX_FIELDS = 1000;
 
-/** The same below one member of the profiled values: what a caller sends in one leaves room for the others. */
-const MAX_FIELDS_PER_MEMBER = 500;
-
 /** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
 const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
 
@@ -33,12 +30,14 @@ export type ProfileOptions = {
   readonly exclude?: string | null;
   /** Items of an array that are profiled. Default: 1. */
   readonly maxItems?: number;
+  /** Maximum number of fields below one member of the profiled values. Default: none but that of all fields. */
+  readonly maxFieldsPerMember?: number;
 };
 
 /** Lists the fields of some values, such as records, in the order found. */
 export function profileFields(
   values: readonly unknown[],
-  { stopWhen, exclude = null, maxItems = 1 }: ProfileOptions = {},
+  { stopWhen, exclude = null, maxItems = 1, maxFieldsPerMember = MAX_FIELDS }: ProfileOptions = {},
 ): readonly FieldProfile[] {
   const fields = new Map<string, FieldProfile>(); // by pointer
   let excludedFields = 0;
@@ -51,7 +50,7 @@ export function profileFields(
     if (typeof value === 'object') visitChildren(value, node, isExcluded);
     else if (isExcluded) excludedFields += 1;
     else {
-      if (node.member.fields === MAX_FIELDS_PER_MEMBER && node.field === null) return;
+      if (node.member.fields === maxFieldsPerMember && node.field === null) return;
       node.field ??= addField(node);
       node.field.values.push(value);
       node.field.records.push(record);

@@ -33,6 +33,9 @@ export type RecordShape = {
 /** Values of a field that say what it is. More of them rarely say more: 50 records take twice as long. */
 const MAX_VALUES = 20;
 
+/** What a caller sends in one member leaves room for the others. */
+const MAX_FIELDS_PER_MEMBER = 200;
+
 /** Marks are letters, never a line break. */
 const FIRST_MARK = 0x100;
 
@@ -40,7 +43,7 @@ const FIRST_MARK = 0x100;
 export function examineRecords(records: readonly unknown[]): RecordShape {
   const fields: RecordField[] = [];
   const presences = records.map(() => '');
-  for (const profile of profileFields(records)) {
+  for (const profile of profileFields(records, { maxFieldsPerMember: MAX_FIELDS_PER_MEMBER })) {
     const name = readName(profile.path);
     if (name.isExcluded) continue;
     const mark = String.fromCharCode(FIRST_MARK + fields.length);

@@ -75,8 +75,27 @@ export function describePlace({ path }: FieldProfile): string {
 /** Words of a member that asks for a further step: `mfa_required`, `mustChangePassword`, `challenge`. */
 const STEP = /\b(?:requir\w*|must|need\w*|pending|challenge\w*)\b/;
 
-/** The same in a value: `MFA_REQUIRED`, `passwordChangeRequired`. */
-const STEP_VALUE = /requir|challenge|(?<![a-z])(?:must|need|pending)/i;
+/** The words of a status that asks for one: `MFA_REQUIRED`, `passwordChangeRequired`, `mfaPending`. */
+const STEP_VALUE = /\b(?:requir|must|need|pending|challenge)/;
+
+/** The word of a step as a message has it: the service's own may go on with anything. */
+function toStem(word: string): string {
+  return /^requir/.test(word)
+    ? 'required'
+    : (/^(?:must|need|pending|challenge)/.exec(word)?.[0] ?? '');
+}
+
+/** A text as words, without the spelling of a code. */
+function toWords(text: string): string {
+  return text
+    .slice(0, MAX_STATUS)
+    .replace(/(?<=[a-z\d])(?=[A-Z])/g, ' ')
+    .replace(/[_-]+/g, ' ')
+    .toLowerCase();
+}
+
+/** Characters of a status that are examined. */
+const MAX_STATUS = 100;
 
 /** A name that needs that of its object: `{"mfa": {"required": true}}`. */
 const BARE = /^(?:(?:is|are) )?(?:required?|needed|pending)$/;
@@ -105,11 +124,11 @@ export function findStep({ path, values: [value] }: FieldProfile, parent: string
   if (NEGATED.test(keys.slice(start).join(' '))) return null;
   if (named >= 0) {
     const [word = ''] = STEP.exec(keys[named] ?? '') ?? [];
-    return isAsking(value) ? word : null;
+    return isAsking(value) ? toStem(word) : null;
   }
   const isStatus = typeof value === 'string' && STATUS.test(keys.at(-1) ?? '');
-  const [word] = (isStatus && !isNegated(value) && STEP_VALUE.exec(value)) || [];
-  return word?.toLowerCase() ?? null;
+  const [word] = (isStatus && !isNegated(value) && STEP_VALUE.exec(toWords(value))) || [];
+  return word === undefined ? null : toStem(word);
 }
 
 /** Whether a value says yes, or is the name of a challenge. A number other than 1 counts something. */
@@ -122,9 +141,9 @@ function isAsking(value: unknown): boolean {
 
 function isNegated(text: string): boolean {
   return (
-    NO.test(text) ||
-    NO_VALUE.test(text) ||
-    NEGATION.test(text) ||
-    NEGATED.test(text.toLowerCase().replaceAll('_', ' '))
+    NO.test(text) || NO_VALUE.test(text) || NEGATION.test(text) || NOT_ASKED.test(toWords(text))
   );
 }
+
+/** A negation, or a step that is not asked for. */
+const NOT_ASKED = /\b(?:not|no|non|never|without)\b|^(?:un\w+|disabled?|optional|off)$/;

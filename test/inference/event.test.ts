@@ -732,7 +732,7 @@ describe('an HTTP status', () => {
     ],
     [
       'is an outcome as the status of a response',
-      [{ http: { response: { status_code: 403 } } }, { response: { status: 200 } }],
+      [{ http: { response: { status_code: 403 } } }, { http: { response: { status_code: 200 } } }],
       [{ outcome: 'FAILURE' }, { outcome: 'SUCCESS' }],
     ],
     [
