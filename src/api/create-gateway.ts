@@ -19,7 +19,8 @@ import { describeUnsupportedServer, requireSupportedNode } from './node-version.
  * Creates a gateway to a REST service, to be embedded in a program. It opens no port, reads no environment variable and
  * shares nothing with other gateways. Dispose it when it is no longer needed.
  * @throws ConfigError with every problem of the options. None repeats a value.
- * @throws Error if the installed packages cannot execute a query, or on a Node that is too old. On one that can run a gateway, but not serve a port, `handle` throws it.
+ * @throws Error if the installed packages cannot execute a query, or if Node is too old. `handle` throws it on a Node that
+ * can run a gateway, but not serve a port.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const gateway = createGatewayWith({}, options);

@@ -91,7 +91,7 @@ function requirePage(page: Page): Page {
 }
 
 /**
- * Checks a list of events, as any server may respond.
+ * Checks a list of events: `--gateway` may lead to a server that is no gateway.
  * @throws OperationError if it is none.
  */
 export function requireEvents(nodes: unknown): void {

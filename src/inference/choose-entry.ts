@@ -83,7 +83,7 @@ export function chooseForEntry(
   return { chosen: read, others: listOthers(ranked, read) };
 }
 
-/** In how many sets of fields a field is. Fields of the record itself, such as `user` and `service_account`, are equal. */
+/** In how many sets of fields a field is. Fields of the record itself, such as `user` and `initiator`, are equal. */
 function countSets({ mark, path, isInAll }: RecordField, presences: readonly string[]): number {
   return isInAll || isDirect(path)
     ? presences.length

@@ -39,7 +39,7 @@ function isFreeForm(key: string): boolean {
   return !OF_SERVICE.test(last) && !classesOf(last).some((one) => MEANINGS.includes(one));
 }
 
-/** Whether the last word of an object's name is one of a party: `service_account`, not `user_event`. */
+/** Whether the last word of an object's name is one of a party: `acting_user`, not `user_event`. */
 function isParty(key: string): boolean {
   const classes = classesOf(key.slice(key.lastIndexOf(' ') + 1));
   return (classes.includes('actor') || classes.includes('target')) && !classes.includes('record');
@@ -60,7 +60,8 @@ export type Levels = {
 };
 
 /**
- * Tells the fields of the record itself from those in members of free form. A record whose own fields have neither a time
+ * Tells the fields of the record itself from those in members of free form. An object that only some records have counts
+ * as the latter, unless it is a party: what one caller sends must not change other records. A record whose own fields have neither a time
  * nor an object is in the only member of free form that has a time in all records: `attributes` in JSON:API.
  */
 export function splitLevels(fields: readonly RecordField[]): Levels {

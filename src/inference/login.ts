@@ -99,7 +99,7 @@ type FoundToken = {
   readonly candidates: readonly FieldProfile[];
 };
 
-/** Finds the access token. `step` is the word by which the response asks for something more: then it is none. */
+/** Finds the access token. There is none if the response asks for a further step: `step` is the word that says so. */
 function findAccessToken(
   fields: readonly FieldProfile[],
 ): FoundToken & { readonly step: string | null } {

@@ -145,5 +145,5 @@ function isNegated(text: string): boolean {
   );
 }
 
-/** A negation, or a step that is not asked for. */
+/** A negation, or a step that is not required. */
 const NOT_ASKED = /\b(?:not|no|non|never|without)\b|^(?:un\w+|disabled?|optional|off)$/;
