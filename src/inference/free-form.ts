@@ -61,8 +61,8 @@ export type Levels = {
 
 /**
  * Tells the fields of the record itself from those in members of free form. An object that only some records have counts
- * as the latter, unless it is a party: what one caller sends must not change other records. A record whose own fields have neither a time
- * nor an object is in the only member of free form that has a time in all records: `attributes` in JSON:API.
+ * as the latter, unless it is a party: what one caller sends must not change other records. A record whose own fields have
+ * neither a time nor an object is in the only member of free form that has a time in all records: `attributes` in JSON:API.
  */
 export function splitLevels(fields: readonly RecordField[]): Levels {
   let levels = splitBelow(fields, '');
