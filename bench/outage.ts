@@ -3,11 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Client, createClient, isExpected, sendAtRate } from './resilience/client.ts';
 import { startMeasuredKeytrail } from './resilience/keytrail-process.ts';
 import { OPERATIONS, type OperationRequest, pick } from './resilience/requests.ts';
-import { startServiceProcess } from './resilience/service.ts';
+import { CLIENT_TOKEN, startServiceProcess } from './resilience/service.ts';
 import { quantile, toTable } from './results.ts';
 
-// A constant load while the service fails in six ways and recovers. Measures how fast requests fail and how fast they
-// succeed again. Checks that no login or deletion is sent twice or gets a contradictory response. Exits with 1 if not.
+// A constant load while the service fails in eight ways and recovers. Measures how fast requests fail, how many are
+// refused that would succeed, and how fast they succeed again. Checks that no login or deletion is sent twice or gets a
+// contradictory response. Exits with 1 if not.
 
 /** The result of a request. */
 type Outcome = Awaited<ReturnType<typeof send>>;
@@ -16,8 +17,12 @@ const RATE = 200;
 const DEADLINE_MS = 2000;
 /** Delay that the load and the timers of two busy processes may add to the deadline. */
 const TOLERANCE_MS = 500;
+/** Clients of the load. Each has one token, for all of its requests. */
+const CLIENTS = 50;
 /** Slightly longer than two open periods of the circuit breaker. It has just opened again at recovery: the worst case. */
 const DOWN_MS = 8500;
+/** Seven of them: a trial request may succeed while most others fail. */
+const PARTLY_DOWN_MS = 28_500;
 const UP_MS = 22_000;
 const RECOVERY_MS = 10_000;
 
@@ -31,31 +36,47 @@ await using keytrail = await startMeasuredKeytrail(service.url, {
 });
 const outcomes: Outcome[] = [];
 const outages: { name: string; from: number; to: number }[] = [];
-let behaviour = 'normal'; // the service behaves as the ids of requests say
-const behave = (mode: string) => () => {
-  behaviour = mode;
+let chooseBehaviour = () => 'normal'; // the service behaves as the ids of requests say
+const behave = (choose: () => string) => () => {
+  chooseBehaviour = choose;
 };
-const modes: readonly (readonly [name: string, fail: () => unknown, recover: () => unknown])[] = [
+const always = (mode: string) => behave(() => mode);
+/** This share of the requests fails, half of them with 503, half because their connection is reset. */
+const failing = (share: number) =>
+  behave(() => (Math.random() < share ? pick(['503', 'reset']) : 'normal'));
+const modes: readonly (readonly [
+  name: string,
+  fail: () => unknown,
+  recover: () => unknown,
+  downMs?: number,
+])[] = [
   ['stopped (SIGSTOP), resumed', service.pause, service.resume],
   ['killed (SIGKILL), restarted', service.kill, service.restart],
-  ['resets connections after the request', behave('reset'), behave('normal')],
-  ['truncates responses', behave('truncate'), behave('normal')],
+  ['resets connections after the request', always('reset'), always('normal')],
+  ['truncates responses', always('truncate'), always('normal')],
   ['refuses connections', service.close, service.listen],
-  ['responds with 503', behave('503'), behave('normal')],
+  ['responds with 503', always('503'), always('normal')],
+  ['503 or a reset, 90 % of the requests', failing(0.9), always('normal'), PARTLY_DOWN_MS],
+  ['503 or a reset, all requests', failing(1), always('normal')],
 ];
 let delay = 0;
 {
   await using client = createClient(keytrail.url);
   const over = new AbortController();
   const sending = sendAtRate(RATE, over.signal, async (number) => {
-    outcomes.push(await send(client, pick(OPERATIONS)(`${behaviour}.${number}`)));
+    const request = pick(OPERATIONS)(`${chooseBehaviour()}.${number}`);
+    const token = `${CLIENT_TOKEN}${number % CLIENTS}`;
+    const headers = request.headers.map((header) =>
+      header.replace(/^Bearer .*/, `Bearer ${token}`),
+    );
+    outcomes.push(await send(client, { ...request, headers }));
   });
   await wait(5000);
-  for (const [name, fail, recover] of modes) {
+  for (const [name, fail, recover, downMs = DOWN_MS] of modes) {
     process.stderr.write(`${name}\n`);
     const from = performance.now();
     await fail();
-    await wait(DOWN_MS);
+    await wait(downMs);
     await recover();
     outages.push({ name, from, to: performance.now() });
     await wait(UP_MS);
@@ -104,24 +125,28 @@ const quantiles = (values: readonly number[]) =>
 const inSeconds = (ms: number) => (ms === Infinity ? 'never' : (ms / 1000).toFixed(1));
 process.stdout.write(
   [
-    `${outcomes.length} requests, ${RATE} per second, UPSTREAM_TIMEOUT_MS=${DEADLINE_MS}, Node ${process.version}, ${cpus().length} cores. Each outage takes ${DOWN_MS / 1000} s. Longest delay of the load: ${delay.toFixed(0)} ms.\n`,
+    `${outcomes.length} requests, ${RATE} per second, UPSTREAM_TIMEOUT_MS=${DEADLINE_MS}, Node ${process.version}, ${cpus().length} cores. Each outage takes ${DOWN_MS / 1000} s, that of 90 % ${PARTLY_DOWN_MS / 1000} s. Longest delay of the load: ${delay.toFixed(0)} ms.\n`,
     toTable([
       [
         'the service',
         'responses during the outage',
         'failures: median, p99, max, ms',
         'fast failures (circuit breaker): count, the same',
+        'refused of those that would succeed',
         'first second without failures after, s',
         'ten seconds without failures after, s',
       ],
-      ...reports.map(({ name, codes, durations, fastDurations, firstSecond, recovery }) => [
-        name,
-        codes,
-        quantiles(durations),
-        `${fastDurations.length}: ${quantiles(fastDurations)}`,
-        inSeconds(firstSecond),
-        inSeconds(recovery),
-      ]),
+      ...reports.map(
+        ({ name, codes, durations, fastDurations, refused, firstSecond, recovery }) => [
+          name,
+          codes,
+          quantiles(durations),
+          `${fastDurations.length}: ${quantiles(fastDurations)}`,
+          refused,
+          inSeconds(firstSecond),
+          inSeconds(recovery),
+        ],
+      ),
     ]),
     toTable([
       ['response to a login or a deletion', 'not received by the service', 'once', 'more often'],
@@ -173,11 +198,20 @@ function reportOutage({ name, from, to }: (typeof outages)[number], until: numbe
     codes: [...codes].map(([code, { length }]) => `${code} ${length}`).join(', '),
     durations: failed.map(({ duration }) => duration),
     fastDurations: failed.flatMap((one) => (one.isFastFailure ? one.duration : [])),
+    refused: shareOfRefused(outcomes.filter(({ sentAt }) => sentAt >= from && sentAt < to)),
     firstSecond: untilPeriodWithoutFailures(1000),
     recovery: untilPeriodWithoutFailures(10_000),
     to,
     until,
   };
+}
+
+/** How many of the requests that the service would carry out failed; none if it failed all of them. */
+function shareOfRefused(during: readonly Outcome[]): string {
+  const working = during.filter(({ id }) => id.startsWith('normal.'));
+  if (working.length === 0 || working.length === during.length) return '';
+  const refused = working.filter(({ code }) => code !== 'OK').length;
+  return `${refused} of ${working.length} (${((100 * refused) / working.length).toFixed(0)} %)`;
 }
 
 function countFailuresWhenUp(): number {

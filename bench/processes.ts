@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,6 +18,8 @@ export type Command = {
 /** The measured peer runs on core 0; the stub service, wrk and this process on core 1. */
 export const PEER_CORE = '0';
 const LOAD_CORE = '1';
+/** As of nice(1): nine times the weight of other processes. */
+const PRIORITY = -10;
 
 /** A running process. Disposing it kills it and its descendants. */
 export type Running = AsyncDisposable & {
@@ -29,9 +32,10 @@ export type Running = AsyncDisposable & {
   rssBytes(): number;
 };
 
-/** Moves this process off the core of the measured peer. */
+/** Moves this process off the core of the measured peer, and prefers it to other work on the machine. */
 export function pinThisProcess(): void {
   execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)], { stdio: 'ignore' });
+  prioritize(process.pid);
 }
 
 /** Starts a program on a core, in the folder of the benchmark. Its output is piped, or written to an open file. */
@@ -44,6 +48,7 @@ export function start({ file, args, environment }: Command, core: string, log?: 
   });
   const { pid } = child; // taskset becomes the program
   if (pid === undefined) throw new Error('taskset cannot be run');
+  prioritize(pid); // before it starts threads, which inherit it
   const kill = () => void process.kill(-pid, 'SIGKILL');
   process.on('exit', kill);
   const exited = once(child, 'exit').then(() => process.off('exit', kill));
@@ -76,6 +81,14 @@ function cpuMicrosOf(pid: number): number {
 
 function rssBytesOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, 'status'))?.[1] ?? 0) * 1024;
+}
+
+/** Lets other work on the machine delay a process less, and what it starts. No effect without the right to do so. */
+function prioritize(pid: number): void {
+  try {
+    setPriority(pid, PRIORITY);
+    writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY)); // Linux may schedule whole sessions
+  } catch {}
 }
 
 function readProc(pid: number, file: string): string {

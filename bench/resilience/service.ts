@@ -60,6 +60,8 @@ export async function startServiceProcess() {
 export const RECORDS = 20;
 /** Least size of a large trail; its further records are all the same. */
 export const LARGE_BYTES = 5_000_000;
+/** Least size of a huge trail. */
+export const HUGE_BYTES = 16_000_000;
 
 /** Replaces the normal response. Returns nothing if it has dealt with the request itself. */
 type Behaviour = (
@@ -76,6 +78,20 @@ const TAIL = 100;
 let added = 0;
 
 const failedIds = new Set<string>();
+
+/** What enlarges trails, by its size: it takes 20 ms for each 5 MB. */
+const fillers = new Map<number, Buffer>();
+
+/** Sends a trail with the record of a filler until it has this size. */
+function sendEnlarged(trail: unknown, bytes: number, response: ServerResponse): undefined {
+  const filler = `,${JSON.stringify(trailOf('filler').events[0])}`;
+  const rest =
+    fillers.get(bytes) ?? Buffer.from(`${filler.repeat(Math.ceil(bytes / filler.length))}]}`);
+  fillers.set(bytes, rest);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write(JSON.stringify(trail).replace(/\]\}$/, ''));
+  response.end(rest);
+}
 
 /** The first attempt of each request fails. */
 function firstTime(behave: Behaviour): Behaviour {
@@ -129,27 +145,36 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await wait(50);
     return normal;
   },
-  // One token that does several things, as its query parameters say.
-  worst: async (normal, response, id, url) => {
+  slow: async (normal) => {
+    await wait(5000);
+    return normal;
+  },
+  hang: () => undefined,
+  refused: async () => {
+    await wait(2500);
+    return { status: 401 };
+  },
+  // Tokens that do several things, as their query parameters say.
+  worst: (normal, response, id, url) => {
     const name = new URL(url, 'http://service').searchParams.get('do') ?? '';
-    if (name === 'slow') await wait(5000);
-    if (name === 'hang') return undefined;
-    return name === 'large' ? BEHAVIOURS['large']?.(normal, response, id, url) : normal;
+    const behave = BEHAVIOURS[name];
+    return behave === undefined ? normal : behave(normal, response, id, url);
   },
-  large: ({ body }) => {
-    const filler = `,${JSON.stringify(trailOf('filler').events[0])}`;
-    const rest = filler.repeat(Math.ceil(LARGE_BYTES / filler.length));
-    return { body: JSON.stringify(body).replace(/\]\}$/, `${rest}]}`) };
-  },
+  large: ({ body }, response) => sendEnlarged(body, LARGE_BYTES, response),
+  huge: ({ body }, response) => sendEnlarged(body, HUGE_BYTES, response),
 };
 
-/** The request's id and its normal response, which contains the id. */
+/** The beginning of tokens that are those of several requests. */
+export const CLIENT_TOKEN = 'client.';
+
+/** The request's id and its normal response, which contains the id. It is the token, unless several requests have that. */
 function respond({ method, url, headers, body }: ReceivedRequest) {
   const token = headers.authorization?.replace('Bearer ', '') ?? '';
-  if (method === 'GET') return { id: token, normal: { body: trailOf(token) } };
+  const own = token.startsWith(CLIENT_TOKEN) ? String(headers['x-request-id']) : token;
+  if (method === 'GET') return { id: own, normal: { body: trailOf(own) } };
   if (method === 'DELETE') {
     const deleted = decodeURIComponent(url.slice(url.lastIndexOf('/') + 1));
-    return { id: token, normal: { body: { deleted, by: token } } };
+    return { id: own, normal: { body: { deleted, by: own } } };
   }
   const { client_id: id, client_secret } = JSON.parse(body);
   const tokens = { access_token: `access.${id}`, refresh_token: `refresh.${client_secret}` };
