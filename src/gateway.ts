@@ -45,22 +45,23 @@ import { createContext } from './schema/context.ts';
 import { createExplanation } from './schema/explain.ts';
 import { createStreams, type StreamTimers } from './tail/streams.ts';
 import { isBearer } from './upstream/bearer.ts';
+import { createCallers } from './upstream/callers.ts';
 import {
   createRestClient,
   MAX_BYTES_PER_REQUEST,
   type RestClientOptions,
 } from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
-import { identifyCaller } from './util/fair-share.ts';
+import { createMemoryBudget } from './util/memory-budget.ts';
 import type { RequestClient } from './util/request-client.ts';
 
 /** Settings and collaborators of a gateway. */
 export type GatewayDependencies = BodyLimits &
   ClientOptions &
-  SendLimits &
+  Partial<SendLimits> &
   Partial<ResultLimits> & {
     readonly upstream: Omit<RestClientOptions, 'now'>;
-    /** Logins per minute for each client ID, and the same for each IP address; 0 = no limit. */
+    /** Logins per minute for each client ID from one network, see `LoginRateLimitOptions`; 0 = no limit. */
     readonly loginRateLimit: LoginRateLimitOptions['perMinute'];
     /** Redis in which replicas share the count of logins. Without it each counts in memory. */
     readonly rateLimitRedisUrl?: LoginRateLimitOptions['redisUrl'];
@@ -75,12 +76,14 @@ export type GatewayDependencies = BodyLimits &
     readonly contract: ConfiguredContract;
     /** Variables of the playground's tabs; null disables the playground. */
     readonly playground: PlaygroundOptions | null;
-    /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
+    /** GraphQL requests in flight above which further ones get 503, shared as `createFairShare` says. */
     readonly maxInFlight: number;
     /** Event-loop lag above which GraphQL requests get 503, see `LoadSheddingOptions`. */
     readonly maxLagMs?: number | undefined;
     /** Subscriptions above which further ones get OVERLOADED. */
     readonly maxSubscriptions: number;
+    /** Memory that the process may use, in bytes; 0 if unlimited, as `process.constrainedMemory()` has it. @default 0 */
+    readonly memoryBytes?: number;
     /** Origins that CORS allows to read responses, always without credentials. */
     readonly corsOrigins: readonly string[];
     /** Gives each GraphQL request its Authorization header, instead of its client's. */
@@ -102,6 +105,16 @@ export type GatewayDependencies = BodyLimits &
   };
 
 /**
+ * What the responses of the service may take together of the memory of the process, and what those that clients have not
+ * read: an eighth each. The rest is for what they become when they are parsed, and for garbage. A process without a limit
+ * is treated like one with 512 MB, as a pod of `deploy/kubernetes.yaml` has.
+ */
+function toShare(memoryBytes = 0): number {
+  const isLimited = memoryBytes > 0 && memoryBytes < Number.MAX_SAFE_INTEGER;
+  return (isLimited ? Math.min(memoryBytes, 2 ** 32) : 2 ** 29) / 8;
+}
+
+/**
  * Creates a gateway. It connects to the service when the first request needs it.
  * @throws InstallationError if it could execute no query.
  */
@@ -118,8 +131,10 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     beginSpan: createTracing(options.tracer, options.upstream.url),
     clock,
   });
+  const callers = createCallers(clock);
   const client = createRestClient({
     clock,
+    callers,
     random: options.random,
     observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
     maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
@@ -136,7 +151,9 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   });
   const bodies = createBodyReader(options);
   const waitForTurn = createPipelining(options);
-  const { send, sendStream } = createSender(options);
+  const share = toShare(options.memoryBytes);
+  const memory = createMemoryBudget(share);
+  const { send, sendStream } = createSender({ maxUnreadBytes: share, ...options });
   const loginRateLimiter = createLoginRateLimiter({
     perMinute: options.loginRateLimit,
     redisUrl: options.rateLimitRedisUrl,
@@ -152,6 +169,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   });
   const services = {
     client,
+    callers,
     contract: { configured: contract, now, reportDrift: reporter.drift },
     admitLogin: loginRateLimiter.admit,
   };
@@ -188,7 +206,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   const schema = orInstallationError(() => createSchema(openStream));
   const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
-    begin: ({ headers, client: requestClient }, response) => {
+    begin: ({ headers, client: requestClient }, { response }) => {
       const signal = watchDisconnect(response);
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
       const report = reporter.begin({ requestId, headers, isGraphql: true });
@@ -245,12 +263,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const { signal, url, method, headers: sent, body: stream } = toRequest(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
-      const requestClient = readClient(init?.remoteAddress, sent);
-      const { address } = requestClient;
+      const { address, ...client } = readClient(init?.remoteAddress, sent);
       const isOwn = hasOwnLogin(endpoint);
-      const caller = identifyCaller(isOwn ? null : sent.get('authorization'), address);
+      const { caller } = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      using account = memory.open(caller);
+      const requestClient = { ...client, address, memory: account };
       const readBody =
-        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, address) : undefined;
+        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, caller) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
       const response = await loadShedder.respond(admission, async (body) => {
         const toGiven = () =>
@@ -274,11 +293,13 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const isWanted = !invalid && isOperation(endpoint, path);
       const sent = { get: (name: string) => request.headers[name]?.toString() ?? null };
       const { remoteAddress } = request.socket; // undefined once the client has disconnected
-      const requestClient = readClient(remoteAddress, sent);
-      const { address } = requestClient;
+      const { address, ...client } = readClient(remoteAddress, sent);
       const isOwn = hasOwnLogin(endpoint);
-      const caller = identifyCaller(isOwn ? null : sent.get('authorization'), address);
-      const readBody = isWanted ? () => bodies.ofNode(request, address) : undefined;
+      const { caller } = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      using account = memory.open(caller); // until the response is handed to the sender
+      const requestClient = { ...client, address, memory: account };
+      const recipient = { response, caller };
+      const readBody = isWanted ? () => bodies.ofNode(request, caller) : undefined;
       const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
         const authorized = isOwn ? await authorize(entriesOf(request), request) : null;
@@ -286,7 +307,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         if (
           body &&
           target === path &&
-          (await fastPath.respond({ headers, client: requestClient }, response, body))
+          (await fastPath.respond({ headers, client: requestClient }, recipient, body))
         )
           return null;
         // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
@@ -303,8 +324,8 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       if (result === null) return;
       const head = { status: result.status, headers: Object.fromEntries(result.headers) };
       if (result.body !== null && head.headers['content-type'] === EVENT_STREAM)
-        await sendStream(response, head, result.body);
-      else send(response, head, await result.text());
+        await sendStream(recipient, head, result.body);
+      else send(recipient, head, await result.text());
     },
     abort: () => {
       endStreams();

@@ -63,6 +63,7 @@ const status = await run({
   },
   getTracer: () => trace.getTracer('keytrail', VERSION),
   stopping: stopping.signal,
+  memoryBytes: process.constrainedMemory(),
   exit: () => {
     isHeld = true;
   },

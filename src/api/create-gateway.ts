@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { constrainedMemory } from 'node:process';
 import { trace } from '@opentelemetry/api';
 import { z } from 'zod';
 import { ConfigError } from '../config/config-error.ts';
@@ -50,6 +51,7 @@ export function createGatewayWith(
     draining: null,
     clock: () => performance.now(),
     random: Math.random,
+    memoryBytes: constrainedMemory(),
     tracer: trace.getTracer('keytrail'),
     createId: randomUUID,
   });

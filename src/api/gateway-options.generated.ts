@@ -12,11 +12,11 @@ export type GatewaySettings = {
   readonly explain?: boolean | undefined;
   /** Web origins whose scripts may read responses; credentials are never allowed. It must be a list of origins such as https://app.example.com. @default [] */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Maximum number of concurrent requests, of one caller three quarters of it; further ones get HTTP 503. It must be a whole number, 1 to 65535. @default 512 */
+  /** Maximum number of concurrent requests, which callers share: one token has at most three quarters, all networks half; further ones get HTTP 503. It must be a whole number, 1 to 65535. @default 512 */
   readonly maxInFlight?: number | undefined;
-  /** Maximum number of concurrent subscriptions; above it, a token with more than half of them loses its oldest to other tokens, and further ones get OVERLOADED. It must be a whole number, 1 to 65535. @default 100 */
+  /** Maximum number of concurrent subscriptions; above it, the caller with most of them loses its oldest to an accepted token without any, and further ones get OVERLOADED. It must be a whole number, 1 to 65535. @default 100 */
   readonly maxSubscriptions?: number | undefined;
-  /** Logins per minute for each client ID and for each IP address; 0 means no limit. It must be a whole number of logins a minute, 0 to 10000. @default 10 */
+  /** Logins per minute of a client ID from one network; three times as many from the network, ten times as many of the client ID; 0 means no limit. It must be a whole number of logins a minute, 0 to 10000. @default 10 */
   readonly loginRateLimit?: number | undefined;
   /** Redis in which replicas share the login counts. It must be a redis or rediss URL without query or fragment. Default: each replica counts alone. */
   readonly rateLimitRedisUrl?: string | undefined;

@@ -43,7 +43,7 @@ export function connect(
     /** What a recording must not contain. */
     credentials: [token, ...Object.values(headers)],
     /** Requests a page of the trail. */
-    get: (path: Path) => calls.get('audit', path),
+    get: (path: Path) => calls.get('audit', path, (response) => response),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

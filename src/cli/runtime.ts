@@ -49,6 +49,8 @@ export type Runtime = {
   readonly getTracer: () => Tracer;
   /** Aborted when the process should shut down, with the number of the signal as reason. */
   readonly stopping: AbortSignal;
+  /** The memory that the process may use, in bytes; 0 or a huge number without a limit. */
+  readonly memoryBytes: number;
   /** Lets the process exit a second after the command has ended, although something that does not respond keeps it alive. */
   readonly exit: () => void;
 };

@@ -201,7 +201,7 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 512,
     description:
-      'maximum number of concurrent requests, of one caller three quarters of it; further ones get HTTP 503',
+      'maximum number of concurrent requests, which callers share: one token has at most three quarters, all networks half; further ones get HTTP 503',
     option: 'maxInFlight',
   },
   MAX_SUBSCRIPTIONS: {
@@ -209,14 +209,15 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 100,
     description:
-      'maximum number of concurrent subscriptions; above it, a token with more than half of them loses its oldest to other tokens, and further ones get OVERLOADED',
+      'maximum number of concurrent subscriptions; above it, the caller with most of them loses its oldest to an accepted token without any, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   LOGIN_RATE_LIMIT: {
     group: 'Limits',
     ...integer(0, 10_000, ' of logins a minute'),
     default: 10,
-    description: 'logins per minute for each client ID and for each IP address; 0 means no limit',
+    description:
+      'logins per minute of a client ID from one network; three times as many from the network, ten times as many of the client ID; 0 means no limit',
     option: 'loginRateLimit',
   },
   RATE_LIMIT_REDIS_URL: {

@@ -13,7 +13,7 @@ export type LoadSheddingOptions = {
   readonly createId: () => string;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
-  /** GraphQL requests in flight above which further ones get 503; of one caller, three quarters of it. */
+  /** GraphQL requests in flight above which further ones get 503, shared as `createFairShare` says. */
   readonly maxInFlight: number;
   /** Event-loop lag above which load is shed, in milliseconds. Reading the largest response can lag 1.5 s now and then. */
   readonly maxLagMs?: number | undefined;
@@ -22,7 +22,7 @@ export type LoadSheddingOptions = {
 /** A request that is to be admitted. Only GraphQL requests are shed; health checks are not. */
 export type AdmissionRequest = Endpoint & {
   /** Whose share of the requests in flight it takes. */
-  readonly caller: Caller | null;
+  readonly caller: Caller;
   /** Reads the body. Until it has arrived, the request does not count for `maxInFlight`. Omitted if `work` needs none. */
   readonly readBody?: (() => Promise<ReadBody>) | undefined;
   readonly signal?: AbortSignal;

@@ -24,7 +24,10 @@ const USER_AGENT = /^[\x21-\x7e][\x20-\x7e]{0,255}$/;
  * that entry is missing or not an IP address, the address of the socket is used.
  */
 export function createClientReader({ trustedProxies, forwardClient }: ClientOptions) {
-  return (peer: string | undefined, headers: Pick<Headers, 'get'>): RequestClient => {
+  return (
+    peer: string | undefined,
+    headers: Pick<Headers, 'get'>,
+  ): Omit<RequestClient, 'memory'> => {
     const readIp = () => {
       const forwardedFor = trustedProxies > 0 ? headers.get('x-forwarded-for') : null;
       const entry = forwardedFor?.split(',').at(-trustedProxies);
@@ -34,7 +37,7 @@ export function createClientReader({ trustedProxies, forwardClient }: ClientOpti
     return {
       address: () => {
         const ip = readIp();
-        return ip === null ? null : toPrefix(ip);
+        return ip === null ? null : toNetwork(ip);
       },
       headers: (): ClientHeaders => {
         if (!forwardClient) return VIA;
@@ -51,15 +54,24 @@ export function createClientReader({ trustedProxies, forwardClient }: ClientOpti
 }
 
 /**
- * Truncates an IPv6 address to its /64, the smallest prefix that a site gets (RFC 6177, section 2): limits count its
- * addresses as one. An IPv4 address is returned as it is.
+ * An IPv4 address after a prefix of 96 bits: the well-known one of NAT64 (RFC 6052, section 2.1), or one for local use
+ * (RFC 8215).
  */
-function toPrefix(ip: string): string {
+const NAT64 = /^64:ff9b:(?:0:0:0:0|1:\w+:\w+:\w+):(\w+:\w+)$/;
+
+/**
+ * The network of an address, which limits count as one. Of IPv6 the /48: one site may have all of its 65,536 networks
+ * of /64 (RFC 6177). An IPv4 address is a network of its own, also within IPv6.
+ */
+function toNetwork(ip: string): string | null {
   if (isIP(ip) === 4) return ip;
   // Eight groups have seven colons: `::` stands for the zeros that are missing.
   const zeros = '0:'.repeat(9 - ip.split(':').length);
-  const groups = ip.replace('::', `:${zeros}`).split(':').slice(0, 4);
-  return `${groups.map((group) => group || '0').join(':')}::/64`;
+  const groups = ip.replace('::', `:${zeros}`).split(':');
+  const whole = groups.map((group) => group || '0').join(':');
+  const [, ipv4] = NAT64.exec(whole) ?? [];
+  if (ipv4 !== undefined) return normalize(`::ffff:${ipv4}`);
+  return `${whole.split(':', 3).join(':')}::/48`;
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

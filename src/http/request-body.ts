@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { createTickBarrier } from '../util/event-loop.ts';
-import { createFairShare } from '../util/fair-share.ts';
+import { type Caller, createFairShare } from '../util/fair-share.ts';
 import type { NodeRequest } from './request-head.ts';
 
 /** Limits of {@link createBodyReader}. */
@@ -39,17 +39,14 @@ const TOO_LARGE: BodyRejection = {
 
 /**
  * Creates a reader of request bodies, up to {@link MAX_BODY_BYTES}. A body is read before its request counts for
- * `maxInFlight`, so that slow clients do not block others. Requests that wait for a body have a limit of their own, of
- * which one address may take three quarters; a body that arrived together with its head never waits.
+ * `maxInFlight`, so that slow clients do not block others. Requests that wait for a body have a limit of their own, which
+ * callers share; a body that arrived together with its head never waits.
  */
 export function createBodyReader({ maxIncompleteRequests = MAX_INCOMPLETE_REQUESTS }: BodyLimits) {
   const tickBarrier = createTickBarrier();
   const incomplete = createFairShare(maxIncompleteRequests);
-  const read = async (
-    chunks: AsyncIterable<Uint8Array>,
-    address: string | null,
-  ): Promise<ReadBody> => {
-    const share = incomplete.take(address);
+  const read = async (chunks: AsyncIterable<Uint8Array>, caller: Caller): Promise<ReadBody> => {
+    const share = incomplete.take(caller);
     if (share === null)
       return { error: new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), status: 503 };
     try {
@@ -69,7 +66,7 @@ export function createBodyReader({ maxIncompleteRequests = MAX_INCOMPLETE_REQUES
   };
   return {
     /** Reads the body of a request of a Node server, or takes what a body parser has read. Its rest stays unread if it is too large. */
-    ofNode: async (request: NodeRequest, address: () => string | null): Promise<ReadBody> => {
+    ofNode: async (request: NodeRequest, caller: Caller): Promise<ReadBody> => {
       if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return TOO_LARGE;
       if (request.readableDidRead) return fromParser(request.body);
       await tickBarrier();
@@ -77,14 +74,14 @@ export function createBodyReader({ maxIncompleteRequests = MAX_INCOMPLETE_REQUES
       if (request.complete && request.readableLength <= MAX_BODY_BYTES)
         return { body: request.read() ?? EMPTY };
       // Not destroyed after a part of it: the client still has to get its response.
-      return read(request.iterator({ destroyOnReturn: false }), address());
+      return read(request.iterator({ destroyOnReturn: false }), caller);
     },
     /**
      * Reads the body of a `Request`. Its rest stays unread if it is too large. It is not cancelled: `next dev` writes on to
      * a cancelled stream, which is an uncaught exception.
      */
-    ofFetch: (body: ReadableStream<Uint8Array>, address: () => string | null) =>
-      read(body.values({ preventCancel: true }), address()),
+    ofFetch: (body: ReadableStream<Uint8Array>, caller: Caller) =>
+      read(body.values({ preventCancel: true }), caller),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Caller, identifyCaller } from '../util/fair-share.ts';
+import type { Caller } from '../util/fair-share.ts';
 import { type BodyLimits, MAX_INCOMPLETE_REQUESTS } from './request-body.ts';
 
 /** Headers of every response. No cache may store it (it may contain tokens), no browser may guess its content type. */
@@ -11,126 +11,189 @@ export const RESPONSE_HEADERS = {
 
 /** Limits of {@link createSender}. */
 export type SendLimits = {
-  /** Bytes of all responses that wait for their clients to read them. @default 2 ** 28 */
-  readonly maxUnreadBytes?: number;
+  /** Bytes of all responses that wait for their clients to read them. */
+  readonly maxUnreadBytes: number;
   /** How long a client may read nothing of its response; milliseconds. @default 30_000 */
-  readonly writeTimeoutMs?: number;
+  readonly writeTimeoutMs?: number | undefined;
+  /** Monotonic time in milliseconds. */
+  readonly clock: () => number;
 };
+
+/** A response, and whose it is. */
+export type Recipient = {
+  readonly response: ServerResponse;
+  readonly caller: Caller;
+};
+
+/** The status and the headers of a response. */
+export type ResponseHead = { readonly status: number; readonly headers: OutgoingHttpHeaders };
 
 /** Sends a whole response. Does nothing if the client has disconnected. */
 export type Send = (
-  response: ServerResponse,
-  head: { readonly status: number; readonly headers: OutgoingHttpHeaders },
+  recipient: Recipient,
+  head: ResponseHead,
   body: string | Buffer,
   encoding?: 'latin1' | 'utf8',
 ) => void;
 
 /** Sends the chunks of a body as they come, until its end or until the client disconnects. */
 export type SendStream = (
-  response: ServerResponse,
-  head: { readonly status: number; readonly headers: OutgoingHttpHeaders },
+  recipient: Recipient,
+  head: ResponseHead,
   body: ReadableStream<Uint8Array>,
 ) => Promise<void>;
+
+/** Larger bodies are written in pieces of this size, which show whether the client reads. */
+const PIECE_BYTES = 2 ** 16;
+
+/** A client that has read nothing for this time, in milliseconds, is disconnected before others. */
+const STALLED_MS = 5000;
+
+/** The kernel takes up to 6 MB in much less time, in milliseconds. What is taken later was read by the client. */
+const KERNEL_MS = 2000;
 
 /**
  * Creates a sender. A response is complete for the gateway once it is written, but stays in memory until its client has
  * read it. A client that reads nothing for `writeTimeoutMs` is disconnected. Above `maxUnreadBytes`, the sender
- * disconnects the longest-waiting response of the caller that holds the most bytes: no caller pushes out others.
+ * disconnects clients: those first that have read nothing for 5 s, then those of a caller with more than half of the bytes,
+ * then those that may have read nothing yet, then those that read slowly. Of each kind, it is one of the caller with the
+ * largest responses together.
  */
-export function createSender({ maxUnreadBytes = 2 ** 28, writeTimeoutMs = 30_000 }: SendLimits): {
+export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }: SendLimits): {
   readonly send: Send;
   readonly sendStream: SendStream;
 } {
-  const unread = createUnread();
-  const hold = (response: ServerResponse) => {
-    if (response.writableLength === 0) return; // the kernel has taken it, as nearly always
-    unread.add(response);
+  const unread = createUnread(maxUnreadBytes, clock);
+  const hold = (recipient: Recipient, bytes: number) => {
     // Node restarts this timer whenever the kernel takes a part of the response.
-    response.setTimeout(writeTimeoutMs);
-    while (unread.bytes() > maxUnreadBytes && unread.count() > 1) unread.removeOldest()?.destroy();
+    recipient.response.setTimeout(writeTimeoutMs);
+    unread.set(recipient, bytes);
+  };
+  const begin = ({ response }: Recipient, { status, headers }: ResponseHead) => {
+    response.writeHead(status, headers);
+    response.once('timeout', () => response.destroy());
+    response.once('close', () => unread.remove(response));
+  };
+  const end = (recipient: Recipient) => {
+    const { response } = recipient;
+    if (response.writableLength === 0) return; // the kernel has taken it, as nearly always
+    // Stops the timer with the response, before Node gives the socket to the next one that was pipelined.
+    response.prependOnceListener('finish', () => response.setTimeout(0));
+    hold(recipient, response.writableLength);
+  };
+  /** Resolves once what was written is sent, or the client has disconnected. */
+  const untilSent = async (recipient: Recipient, bytes: number) => {
+    const { response } = recipient;
+    hold(recipient, bytes);
+    await new Promise<void>((resolve) => {
+      const resume = () => {
+        response.off('drain', resume).off('close', resume);
+        resolve();
+      };
+      response.on('drain', resume).on('close', resume);
+    });
+    response.setTimeout(0);
+  };
+  const sendPieces = async (recipient: Recipient, body: Buffer) => {
+    const { response } = recipient;
+    for (let at = 0; !response.destroyed; at += PIECE_BYTES) {
+      const piece = body.subarray(at, at + PIECE_BYTES);
+      if (at + PIECE_BYTES >= body.length) {
+        response.end(piece);
+        return end(recipient);
+      }
+      if (!response.write(piece)) await untilSent(recipient, body.length - at);
+    }
   };
   return {
-    send: (response, { status, headers }, body, encoding = 'utf8') => {
+    send: (recipient, head, body, encoding = 'utf8') => {
+      const { response } = recipient;
       if (response.destroyed) return;
-      response.writeHead(status, headers).end(body, encoding);
+      if (body.length > PIECE_BYTES) {
+        begin(recipient, head);
+        void sendPieces(recipient, typeof body === 'string' ? Buffer.from(body, encoding) : body);
+        return;
+      }
+      response.writeHead(head.status, head.headers).end(body, encoding);
       if (response.writableLength === 0) return;
       response.once('timeout', () => response.destroy());
       response.once('close', () => unread.remove(response));
-      stopTimer(response);
-      hold(response);
+      end(recipient);
     },
-    sendStream: async (response, { status, headers }, body) => {
+    sendStream: async (recipient, head, body) => {
+      const { response } = recipient;
       const reader = body.getReader();
       const cancel = () => reader.cancel().catch(() => {}); // ends `read`
       if (response.destroyed) return void cancel();
-      let resume = () => {};
-      response.on('drain', () => resume());
-      response.once('timeout', () => response.destroy());
-      response.on('close', () => {
-        unread.remove(response);
-        cancel();
-        resume();
-      });
-      response.writeHead(status, headers);
+      response.once('close', cancel);
+      begin(recipient, head);
       for (;;) {
         const { done, value } = await reader.read();
         if (done || response.destroyed) break;
         if (response.write(value)) continue;
-        hold(response);
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-        });
+        await untilSent(recipient, response.writableLength);
         unread.remove(response);
-        response.setTimeout(0);
       }
       response.end();
-      stopTimer(response);
-      hold(response);
+      end(recipient);
     },
   };
 }
 
-/** Stops the timer with the response, before Node gives the socket to the next one that was pipelined. */
-function stopTimer(response: ServerResponse): void {
-  response.prependOnceListener('finish', () => response.setTimeout(0));
-}
+/** A response that its client has not read. */
+type Unread = {
+  readonly caller: Caller;
+  /** What is left to read. */
+  readonly bytes: number;
+  /** What was left to read at first. */
+  readonly size: number;
+  readonly begunAt: number;
+  /** When its client, or the kernel for it, last took a part of it; milliseconds. */
+  readonly readAt: number;
+};
 
-/** Counts the bytes that wait for clients, by caller. */
-function createUnread() {
-  const waiting = new Map<
-    ServerResponse,
-    { readonly caller: Caller | null; readonly bytes: number }
-  >(); // oldest first
+/** Counts the bytes that wait for clients, and disconnects clients if they are more than `maxBytes`. */
+function createUnread(maxBytes: number, clock: () => number) {
+  const waiting = new Map<ServerResponse, Unread>(); // those first that were read long ago
   let total = 0;
   const remove = (response: ServerResponse) => {
     total -= waiting.get(response)?.bytes ?? 0;
     waiting.delete(response);
   };
+  const findVictim = (): ServerResponse | undefined => {
+    const now = clock();
+    const sums = new Map<Caller, number>();
+    for (const { caller, size } of waiting.values())
+      sums.set(caller, (sums.get(caller) ?? 0) + size);
+    const sumOf = ({ caller }: Unread) => sums.get(caller) ?? 0;
+    const all = [...sums.values()].reduce((sum, own) => sum + own, 0);
+    const rank = (entry: Unread) => {
+      const { begunAt, readAt } = entry;
+      if (now - readAt >= STALLED_MS) return 3;
+      if (2 * sumOf(entry) > all) return 2;
+      return Number(readAt - begunAt < KERNEL_MS);
+    };
+    const [victim] = [...waiting].toSorted(
+      ([, a], [, b]) => rank(b) - rank(a) || sumOf(b) - sumOf(a),
+    );
+    return victim?.[0];
+  };
   return {
-    bytes: () => total,
-    count: () => waiting.size,
-    add: (response: ServerResponse) => {
+    /** The client has `bytes` of its response left to read. Called again whenever it has read a part. */
+    set: ({ response, caller }: Recipient, bytes: number) => {
+      const now = clock();
+      const { size = bytes, begunAt = now } = waiting.get(response) ?? {};
       remove(response);
-      const { headers, socket } = response.req;
-      const caller = identifyCaller(headers.authorization, () => socket.remoteAddress);
-      const bytes = response.writableLength;
-      waiting.set(response, { caller, bytes });
+      waiting.set(response, { caller, bytes, size, begunAt, readAt: now });
       total += bytes;
+      while (total > maxBytes && waiting.size > 1) {
+        const victim = findVictim();
+        if (victim === undefined) return;
+        remove(victim);
+        victim.destroy();
+      }
     },
     remove,
-    /** Of the caller that holds most bytes. */
-    removeOldest: (): ServerResponse | undefined => {
-      const sums = new Map<Caller | null, number>();
-      for (const { caller, bytes } of waiting.values())
-        sums.set(caller, (sums.get(caller) ?? 0) + bytes);
-      const most = Math.max(...sums.values());
-      for (const [response, { caller }] of waiting) {
-        if (sums.get(caller) !== most) continue;
-        remove(response);
-        return response;
-      }
-      return undefined;
-    },
   };
 }
 

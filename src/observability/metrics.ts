@@ -44,7 +44,11 @@ export function createMetrics(): Metrics {
     metric('upstream_rejected_total', 'Calls rejected before they were sent.', 'route'),
   );
   const breaker = new Gauge(
-    metric('breaker_state', 'The circuit breaker: 1 for its current state, else 0.', 'state'),
+    metric(
+      'breaker_state',
+      'The circuit breaker of reads: 1 for its current state, else 0.',
+      'state',
+    ),
   );
   const refused = new Counter(metric('logins_refused_total', 'Rate-limited logins.', 'by'));
   const fallback = new Gauge(metric('login_limit_fallback', '1 if the login count is not shared.'));
@@ -59,7 +63,7 @@ export function createMetrics(): Metrics {
   setBreakerState('closed');
   // Rare counters start at 0: Prometheus sees no increase in one that first appears with 1.
   requests.inc({ operation: 'none', code: 'OVERLOADED' }, 0);
-  for (const by of ['client', 'address']) refused.inc({ by }, 0);
+  for (const by of ['client', 'address', 'pair']) refused.inc({ by }, 0);
   for (const route of ROUTES) {
     for (const rare of [retries, rejected]) rare.inc({ route }, 0);
   }
@@ -88,7 +92,9 @@ export function createMetrics(): Metrics {
           attemptSeconds.observe({ route }, seconds);
           if (isRetry) retries.inc({ route });
         },
-        onCircuitState: setBreakerState,
+        onCircuitState: (state, circuit) => {
+          if (circuit === 'reads') setBreakerState(state);
+        },
         onRejected: (route) => rejected.inc({ route }),
       },
       login: {

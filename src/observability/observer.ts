@@ -49,10 +49,13 @@ export type GatewayObserver = {
   readonly login: LoginRateLimitObserver;
 };
 
+/** What a limit on logins counts by: the network of the client's address, the client ID, or the pair of both. */
+export type LoginLimit = 'address' | 'pair' | 'client';
+
 /** Receives the events of the login rate limit, without client ids and addresses. */
 export type LoginRateLimitObserver = {
-  /** A login was rejected because its client id or its address exceeded the limit. */
-  onRefused?(by: 'client' | 'address'): void;
+  /** A login was rejected because it exceeded a limit. */
+  onRefused?(by: LoginLimit): void;
   /** Called on changes only: true when Redis fails and logins are counted in memory, false when they are shared again. */
   onFallback?(isFallback: boolean): void;
 };

@@ -1,4 +1,4 @@
-import { type CircuitState, NO_TRACE } from '../upstream/types.ts';
+import { type Circuit, type CircuitState, NO_TRACE } from '../upstream/types.ts';
 import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } from './observer.ts';
 import type { IncomingRequest, OperationSpan } from './tracing.ts';
 
@@ -14,8 +14,8 @@ export type Reporter = {
   drift(entries: Readonly<Record<'nothing' | 'unread', readonly string[]>>): void;
   /** The login rate limit lost Redis (true), or has it back (false). */
   fallback(isFallback: boolean): void;
-  /** The circuit breaker changed its state. Logged at the start and the end of an outage only. */
-  circuit(state: CircuitState): void;
+  /** A circuit breaker changed its state. Logged at the start and the end of an outage only. */
+  circuit(state: CircuitState, circuit: Circuit): void;
   /** An unexpected error occurred. */
   bug(bug: unknown, requestId: string): void;
 };
@@ -56,7 +56,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     } catch {}
   };
   const driftCounts = new Map<string, number>(); // at most one per entry of the contract
-  let isOutage = false;
+  const outages = new Set<Circuit>();
   const request = (record: CompletedRequest) => {
     observer.onRequest?.(record);
     write(levelOf(record), record, 'request');
@@ -100,12 +100,13 @@ export function createReporter(options: ReporterOptions): Reporter {
         write('warn', {}, 'Redis does not respond: each replica counts its own logins');
       else write('info', {}, 'Redis responds again: replicas share the login count');
     },
-    circuit: (state) => {
-      observer.upstream?.onCircuitState?.(state);
+    circuit: (state, circuit) => {
+      observer.upstream?.onCircuitState?.(state, circuit);
       // In an outage `half-open` and `open` alternate every few seconds, until `closed`.
-      if (state === 'closed') write('info', {}, CIRCUIT_CLOSED);
-      else if (!isOutage) write('warn', {}, CIRCUIT_OPEN);
-      isOutage = state !== 'closed';
+      if (state === 'closed') write('info', {}, CIRCUIT_CLOSED[circuit]);
+      else if (!outages.has(circuit)) write('warn', {}, CIRCUIT_OPEN[circuit]);
+      if (state === 'closed') outages.delete(circuit);
+      else outages.add(circuit);
     },
     bug: (bug, requestId) => write('error', { requestId, ...describeBug(bug) }, 'bug'),
   };
@@ -116,9 +117,14 @@ const DRIFT = [
   ['unread', 'contract entries lead to values, none of which is understood, in a response'],
 ] as const;
 
-const CIRCUIT_OPEN =
-  'circuit breaker open: calls are rejected for a few seconds; check the service';
-const CIRCUIT_CLOSED = 'circuit breaker closed: the service responds again';
+const CIRCUIT_OPEN: Readonly<Record<Circuit, string>> = {
+  reads: 'circuit breaker open: calls are rejected for a few seconds; check the service',
+  logins: 'circuit breaker of logins open: they are rejected for a few seconds; check the service',
+};
+const CIRCUIT_CLOSED: Readonly<Record<Circuit, string>> = {
+  reads: 'circuit breaker closed: the service responds again',
+  logins: 'circuit breaker of logins closed: the service accepts them again',
+};
 
 /** Codes of failures of the service or the gateway. The others are mistakes of the client. */
 const FAILURE = /UPSTREAM_|OVERLOADED|OUTCOME_UNKNOWN|INTERNAL_SERVER_ERROR/;

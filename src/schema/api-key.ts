@@ -89,8 +89,10 @@ export function addApiKey(builder: Builder): void {
       resolve: async (_, { clientId }, { calls, limits }) => {
         limits.admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        const { status, body = null } = await calls.authorized.delete('secrets', target);
-        return { clientId, outcome: readDeletionOutcome({ status, body }, clientId), raw: body };
+        return calls.authorized.delete('secrets', target, ({ status, body = null }) => {
+          const outcome = readDeletionOutcome({ status, body }, clientId);
+          return { clientId, outcome, raw: body };
+        });
       },
     }),
   );

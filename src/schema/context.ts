@@ -4,19 +4,21 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { interpretPointer, type PointerReader } from '../mapping/json-pointer.ts';
 import type { EventFilter, FilterParameter } from '../pagination/select-events.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
+import type { Callers } from '../upstream/callers.ts';
 import type { Calls, RestClient } from '../upstream/http-client.ts';
 import type { Path } from '../upstream/path.ts';
-import type { Route, Trace } from '../upstream/types.ts';
-import { type Caller, callerOf } from '../util/fair-share.ts';
-import type { RequestClient } from '../util/request-client.ts';
+import type { Read, Route, Trace } from '../upstream/types.ts';
+import type { Caller } from '../util/fair-share.ts';
+import type { LoginAttempt, RequestClient } from '../util/request-client.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { MAX_FIELDS } from './selection.ts';
 
 /** What the contexts of all requests share. */
 export type SharedServices = {
   readonly client: RestClient;
-  /** Counts a login by client ID, and by IP address if that is known. Throws RATE_LIMITED if there were too many. */
-  readonly admitLogin: (clientId: string, address: string | null) => Promise<void>;
+  readonly callers: Callers;
+  /** Counts a login. Resolves to a function to call if it succeeds. Throws RATE_LIMITED if there were too many. */
+  readonly admitLogin: (attempt: LoginAttempt) => Promise<() => Promise<void>>;
   readonly contract: ContractServices;
 };
 
@@ -45,15 +47,16 @@ export type Context = ReturnType<typeof createContext>;
 
 /** Creates the context of one request. */
 export function createContext(
-  { client, admitLogin, contract }: SharedServices,
+  { client, callers, admitLogin, contract }: SharedServices,
   request: ContextRequest,
 ) {
   const { authorized, unauthenticated, bytesRead } = client.of(request.trace, request.client);
   return {
-    calls: createCalls(client, { authorized, unauthenticated }, request),
+    calls: createCalls({ client, callers }, { authorized, unauthenticated }, request),
     limits: {
-      /** Counts a login. Throws RATE_LIMITED if there were too many of this client or from this IP address. */
-      admitLogin: (clientId: string) => admitLogin(clientId, request.client.address()),
+      /** Counts a login, see {@link SharedServices}. */
+      admitLogin: (attempt: Omit<LoginAttempt, 'address'>) =>
+        admitLogin({ ...attempt, address: request.client.address() }),
       ...createLimits(bytesRead),
     },
     contract: { ...contract, readPointer: createPointerReader() },
@@ -62,7 +65,7 @@ export function createContext(
 
 /** The calls to the service. Those with the client's token throw UNAUTHENTICATED without a well-formed one. */
 function createCalls(
-  client: RestClient,
+  { client, callers }: Pick<SharedServices, 'client' | 'callers'>,
   own: Omit<Calls, 'bytesRead'>,
   { headers, signal, trace, client: requestClient }: ContextRequest,
 ) {
@@ -79,19 +82,28 @@ function createCalls(
     unauthenticated: own.unauthenticated,
     authorized: {
       list,
-      delete: (route: Route, path: Path) => authorized().delete(route, path),
+      delete: <T>(route: Route, path: Path, read: Read<T>) =>
+        authorized().delete(route, path, read),
     },
     /** See {@link PageLoader}. */
     release: () => loader?.release(),
-    /** Creates a page loader that gives the circuit breaker a verdict of its own, and has its own bound of bytes. */
+    /** Creates a page loader that gives the circuit breaker a verdict of its own, and has its own bounds of bytes. */
     createPageLoader: (signal: AbortSignal): PageLoader => {
-      const ofLoader = client.of(trace, requestClient);
+      const memory = requestClient.memory.openNext();
+      const ofLoader = client.of(trace, { ...requestClient, memory }, true);
       const authorize = () => ofLoader.authorized(parseBearer(authorization));
-      return createPageLoader(client, authorize, signal);
+      const loader = createPageLoader(client, authorize, signal);
+      const release = () => {
+        loader.release();
+        memory[Symbol.dispose]();
+      };
+      return { ...loader, release };
     },
     /** Whose request it is; null without a well-formed token. */
     caller: (): Caller | null =>
-      authorization !== null && isBearer(authorization) ? callerOf(authorization) : null,
+      authorization !== null && isBearer(authorization)
+        ? callers.identify(authorization, requestClient.address).caller
+        : null,
   } as const;
 }
 

@@ -59,30 +59,33 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
   });
   const client: RestClient = {
     ...service,
-    of: (trace, requestClient) => {
-      if (isClosed) return service.of(trace, requestClient);
+    of: (trace, ...client) => {
+      if (isClosed) return service.of(trace, ...client);
       // A poll of a subscription: what earlier ones found is not in the payload that this one may lead to.
       for (const list of [calls, pages]) list.splice(0);
       const { authorized, unauthenticated, bytesRead } = service.of(
         collectAttempts(trace),
-        requestClient,
+        ...client,
       );
       return {
         bytesRead,
         unauthenticated: {
-          post: async (...request) => {
-            loginResponse = await unauthenticated.post(...request);
-            return loginResponse;
-          },
+          post: (route, path, body, accepted, read) =>
+            unauthenticated.post(route, path, body, accepted, (response) => {
+              loginResponse = response;
+              return read(response);
+            }),
         },
         authorized: (bearer) => ({
           ...authorized(bearer),
-          get: async (route, path, options) => {
+          get: (route, path, read, options) => {
             // The total and the paging are explained, so the whole response is needed.
             const whole = { ...options, prefix: undefined };
-            const response = await authorized(bearer).get(route, path, whole);
-            pages.push({ path, response });
-            return response;
+            const collect: typeof read = (response) => {
+              pages.push({ path, response });
+              return read(response);
+            };
+            return authorized(bearer).get(route, path, collect, whole);
           },
         }),
       };

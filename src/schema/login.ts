@@ -63,19 +63,24 @@ export function addLogin(builder: Builder): void {
       },
       resolve: async (_, { clientId, credential }, { calls, limits, contract }) => {
         const { configured, now, reportDrift } = contract;
-        await limits.admitLogin(clientId);
+        const isRefresh = credential.refreshToken != null;
+        const rememberSuccess = await limits.admitLogin({ clientId, isRefresh });
         limits.admitValues(1, FIELDS_OF_PAYLOAD);
-        const response = await calls.unauthenticated.post(
+        const tokens = await calls.unauthenticated.post(
           'login',
           path`/api/v1/auth/login`,
           { client_id: clientId, ...toRest(credential) },
           requiresJson(configured.login?.accessToken) ? 'json' : 'any',
+          (response) => {
+            const completed = completeLogin(response, configured.login);
+            const read = readLogin(completed, response, now(), (given) =>
+              explainMissingToken(given, configured.login),
+            );
+            reportDrift(findLoginDrift(response, configured.login, read));
+            return read;
+          },
         );
-        const completed = completeLogin(response, configured.login);
-        const tokens = readLogin(completed, response, now(), (given) =>
-          explainMissingToken(given, configured.login),
-        );
-        reportDrift(findLoginDrift(response, configured.login, tokens));
+        await rememberSuccess();
         return tokens;
       },
     }),

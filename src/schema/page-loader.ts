@@ -13,7 +13,7 @@ import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts'
 import type { FetchPage } from '../pagination/fetch-pages.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/http-client.ts';
 import { type Path, withPage } from '../upstream/path.ts';
-import type { Route, UpstreamResponse } from '../upstream/types.ts';
+import type { Read, Route, UpstreamResponse } from '../upstream/types.ts';
 
 /** Fetches pages of the service for one request. */
 export type PageLoader = {
@@ -55,8 +55,8 @@ export function createPageLoader(
       recordsNeeded !== undefined && list.prefix !== undefined
         ? sufficientPrefix(recordsNeeded, list.prefix)
         : undefined;
-    const response = await authorized().get(list.route, path, { signal, prefix });
-    const page = list.read(response, token);
+    const read: Read<ListPage> = (response) => list.read(response, token);
+    const page = await authorized().get(list.route, path, read, { signal, prefix });
     pages.push(page);
     return {
       ...page,

@@ -17,7 +17,7 @@ export type StreamItem<Payload> = { readonly payload: Payload } | { readonly err
 /** How to poll. */
 export type PollStreamOptions<Payload> = {
   readonly poll: (signal: AbortSignal) => Promise<Polled<Payload>>;
-  /** Called once all payloads of a poll were taken, or the stream has ended: what they were read from can go. */
+  /** Called once all payloads of a poll were taken, if any, or the stream has ended: what they were read from can go. */
   readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;
@@ -99,7 +99,10 @@ export function createPollStream<Payload>({
       // Executing a payload takes up to 50 ms, and one poll may have hundreds.
       if (items.length > 0) await nextIteration();
       else release();
-      while (items.length === 0 && !isFailed && !signal.aborted) await pollOnce();
+      while (items.length === 0 && !isFailed && !signal.aborted) {
+        await pollOnce();
+        if (items.length === 0) release();
+      }
       const value = signal.aborted ? undefined : items.shift();
       if (value !== undefined) return { done: false, value };
       end();

@@ -68,7 +68,7 @@ const USUAL_RECORDS = 2 * MAX_KNOWN;
 const STEP = 100;
 
 /**
- * Reads a list until it has found all known records, or 33 records after the last of them; with the oldest first, to its
+ * Reads a list until it has found all known records, or 33 records after the last of them; with the oldest first, from its
  * end. No more than `maxPages`, and no more bytes than one request may read.
  * @param mayBePartial Whether the beginning of a large response may be enough. If it is not, all of it is requested.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason ORDER_UNKNOWN.
@@ -83,41 +83,33 @@ export async function readList(
   const { checkpoint } = options;
   // Few records may have arrived late and suggest the wrong order. A whole list needs none, so it is inferred again.
   const knownOrder = options.order ?? (checkpoint?.isWhole ? null : checkpoint?.order) ?? null;
-  const records: ReadRecord[] = [];
   const tokens: (PageToken | null)[] = [];
-  const identified = new Set<string>();
   const known = checkpoint?.known ?? [];
-  const matcher = createKnownMatcher(known);
-  const isEnough = createEnough(matcher, records, options);
+  let read = createRecords(known, options);
   let order = knownOrder;
   let isMoreNeeded = true;
   let isReadWhole = true;
+  let isReadToStart = true;
   let isTooShort = false; // the beginning of the response
-  const add = (event: AuditEvent) => {
-    const text = identityText(event);
-    const own = digest(text, DIGEST_LENGTH);
-    // Pages may overlap. Of equal records without an id, each counts.
-    if (isIdentified(event) && identified.has(own)) return;
-    identified.add(own);
-    records.push({ event, digest: own, length: text.length, page: tokens.length });
-    matcher.add(own);
-  };
+  // It is read from its end later. More records may suggest the other order, up to those that are compared.
+  const isReversed = () =>
+    order === 'oldest-first' && (knownOrder !== null || read.records.length >= MAX_COMPARED);
   const recordsNeeded = mayBePartial && knownOrder !== 'oldest-first' ? USUAL_RECORDS : undefined;
   const isLimit = (error: unknown) =>
-    isExhausted(error) || isPageUnneeded(error, order, matcher, options);
+    isExhausted(error) || isPageUnneeded(error, order, read.matcher, options);
   const first = { token, position: null, recordsNeeded, maxPages, isLimit };
   const { pages, next } = await fetchPages(fetchPage, first, async ({ page, from, token }) => {
     let index = from;
     await visitInTurns(from, page.length, (_, to) => {
-      while (isMoreNeeded && index < to) {
+      while (isMoreNeeded && !isReversed() && index < to) {
         const end = Math.min(to, index + STEP);
-        for (; index < end; index += 1) add(page.item(index));
-        order = knownOrder ?? inferOrder(records);
-        isMoreNeeded = order !== 'newest-first' || !isEnough();
+        for (; index < end; index += 1) read.add(page.item(index), tokens.length);
+        order = knownOrder ?? inferOrder(read.records);
+        isMoreNeeded = order !== 'newest-first' || !read.isEnough();
       }
-      return isMoreNeeded;
+      return isMoreNeeded && !isReversed();
     });
-    isReadWhole = index === page.length;
+    isReadWhole = index === page.length || order === 'oldest-first';
     isTooShort = isMoreNeeded && page.isPartial;
     tokens.push(token);
     return isMoreNeeded && !isTooShort;
@@ -126,18 +118,67 @@ export async function readList(
   const following = next();
   if (order === 'oldest-first' && following !== null && 'missing' in following)
     throw toPagingError(following);
-  const isReversed = order === 'oldest-first';
-  const newestFirst = isReversed ? records.toReversed() : records;
+  if (order === 'oldest-first') {
+    read = createRecords(known, options);
+    // Without a checkpoint, an event may have arrived late anywhere in the list.
+    const isWholeNeeded = checkpoint === null && options.since !== null;
+    isReadToStart = await readBackwards(pages, read.add, () => !isWholeNeeded && read.isEnough());
+  }
+  const { records, matcher } = read;
+  const inListOrder = order === 'oldest-first' ? records.toReversed() : records;
   return {
-    ...(isReversed ? matchReversed(newestFirst, known) : toMatch(matcher)),
-    records: newestFirst,
+    ...matcher.match(),
+    found: matcher.found(),
+    records,
     tokens,
     pages: pages.map(({ page }) => page),
     order: order ?? requireNoOrder(records),
-    inferred: inferOrder(records),
-    isStart: token === null,
+    inferred: inferOrder(inListOrder),
+    isStart: token === null && isReadToStart,
     isEnd: isReadWhole && following === null,
     following: following !== null && isToken(following) ? following : null,
+  };
+}
+
+/** Reads a list with the oldest first from its end, until it has found enough. Returns whether it has read all of it. */
+async function readBackwards(
+  pages: readonly { readonly page: ListPage<AuditEvent>; readonly from: number }[],
+  add: (event: AuditEvent, page: number) => void,
+  isEnough: () => boolean,
+): Promise<boolean> {
+  for (const [number, { page, from }] of [...pages.entries()].reverse()) {
+    const length = page.length - from; // before that are records of the page before
+    let count = 0;
+    await visitInTurns(0, length, (_, to) => {
+      while (count < to && (count % STEP !== 0 || !isEnough())) {
+        count += 1;
+        add(page.item(page.length - count), number);
+      }
+      return count === to;
+    });
+    if (count < length) return false;
+  }
+  return true;
+}
+
+/** Creates what collects the records of a list, each once, and finds the known ones among them. */
+function createRecords(known: readonly string[], options: PollOptions) {
+  const records: ReadRecord[] = [];
+  const identified = new Set<string>();
+  const matcher = createKnownMatcher(known);
+  return {
+    records,
+    matcher,
+    isEnough: createEnough(matcher, records, options),
+    add: (event: AuditEvent, page: number) => {
+      const text = identityText(event);
+      const own = digest(text, DIGEST_LENGTH);
+      // Pages may overlap. Of equal records without an id, each counts.
+      if (isIdentified(event) && identified.has(own)) return;
+      identified.add(own);
+      records.push({ event, digest: own, length: text.length, page });
+      matcher.add(own);
+    },
   };
 }
 
@@ -148,17 +189,6 @@ function isToken(next: object): next is PageToken {
 /** Whether equal records are the same one. */
 function isIdentified({ id, identity }: AuditEvent): boolean {
   return id !== null || identity !== undefined;
-}
-
-/** With the oldest first, the list is read to its end before the known records can be found from its newest one on. */
-function matchReversed(newestFirst: readonly ReadRecord[], known: readonly string[]) {
-  const matcher = createKnownMatcher(known);
-  for (const record of newestFirst) matcher.add(record.digest);
-  return toMatch(matcher);
-}
-
-function toMatch(matcher: KnownMatcher) {
-  return { ...matcher.match(), found: matcher.found() };
 }
 
 /** The bound of bytes of one request is a limit of a poll, as that of pages is. */
@@ -198,7 +228,7 @@ function isPageUnneeded(
   return isTemporary && (checkpoint === null ? since === null : matcher.last() >= 0);
 }
 
-/** Creates a function that says whether enough of a list with the newest first was read. `records` grows between the calls. */
+/** Creates a function that says whether enough of a list was read from its newest record on. `records` grows between the calls. */
 function createEnough(
   matcher: KnownMatcher,
   records: readonly ReadRecord[],

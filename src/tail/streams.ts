@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { Context } from '../schema/context.ts';
+import { type Caller, isAccepted } from '../util/fair-share.ts';
 
 /** The time of streams. */
 export type StreamTimers = {
@@ -27,9 +28,9 @@ type StreamContext = Context & { ended?: 'evicted' | 'expired' };
 export type OpenStream = ReturnType<typeof createStreams>;
 
 /**
- * Creates a function that opens a stream. A caller may have all slots while no other needs one. If all are taken, another
- * caller gets the slot of the oldest stream of the caller with the most, if that one has more than half. Clients without a
- * token are one caller, and take no slot from others.
+ * Creates a function that opens a stream. A caller may have all slots while no other needs one. If all are taken, a token
+ * without a stream gets the slot of the oldest stream of the caller with the most; nobody loses an only one. Of a
+ * token that the service has not accepted, that caller must have more than half. Clients without a token are one caller, and take no slot from others.
  * @throws GatewayError OVERLOADED if there are `max` of them, and none may be taken from another caller.
  */
 export function createStreams({ timers, max, maxPayloadLength, shutdown }: StreamOptions) {
@@ -40,19 +41,21 @@ export function createStreams({ timers, max, maxPayloadLength, shutdown }: Strea
     if (others.length > 0) streams.set(caller, others);
     else streams.delete(caller);
   };
-  const evictFor = (caller: string) => {
-    const [[holder, own] = [caller, []]] = [...streams].toSorted(
+  const evictFor = (newcomer: Caller) => {
+    const [[holder, own] = [null, []]] = [...streams].toSorted(
       ([, a], [, b]) => b.length - a.length,
     );
     const [oldest] = own;
-    if (holder === caller || own.length <= Math.ceil(max / 2) || oldest === undefined) return;
+    // Who only claims a token, which may be made up, takes none from a caller with less than half.
+    const least = isAccepted(newcomer) ? 1 : Math.ceil(max / 2);
+    if (oldest === undefined || own.length <= least) return;
     release(holder, oldest); // at once, whatever the stream does
     oldest.abort();
   };
   return (context: StreamContext) => {
     const { calls } = context;
     const caller = calls.caller();
-    if (count() >= max && caller !== null) evictFor(caller);
+    if (count() >= max && caller !== null && !streams.has(caller)) evictFor(caller);
     if (count() >= max) throw new GatewayError('OVERLOADED', { message: TOO_MANY });
     const evicted = new AbortController();
     streams.set(caller, [...(streams.get(caller) ?? []), evicted]);

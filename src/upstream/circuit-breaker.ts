@@ -1,9 +1,8 @@
-import { digest } from '../util/digest.ts';
-import type { Caller } from '../util/fair-share.ts';
+import { type Caller, isAccepted } from '../util/fair-share.ts';
 import type { CircuitState } from './types.ts';
 
-/** What a call says about the service; `ignored`: nothing, because the client disconnected, or another call of the same request was counted. */
-export type Verdict = 'success' | 'failure' | 'ignored';
+/** What a call says about the service; `none`: nothing. */
+export type Verdict = 'success' | 'failure' | 'none';
 
 /** Permission to make one attempt. */
 export type Permit = {
@@ -11,14 +10,14 @@ export type Permit = {
   readonly isTrial: boolean;
   /** Whether the attempt may still be sent: false if the circuit opened while it waited for a connection. */
   isValid(): boolean;
-  /** Records the verdict of the attempt; call it once. */
-  record(verdict: Verdict): void;
+  /** Records the verdict of the attempt, and whose it is; call it once. */
+  record(verdict: Verdict, caller: Caller): void;
 };
 
 /** Rejects calls for a few seconds when the service fails repeatedly. */
 export type CircuitBreaker = {
   /** Null if the call must be rejected now. */
-  tryAcquire(isRead: boolean, caller: Caller): Permit | null;
+  tryAcquire(mayBeTrial: boolean, caller: Caller): Permit | null;
   /** Whole seconds until a call may be accepted again, at least 1. */
   retryAfterSeconds(): number;
 };
@@ -26,36 +25,41 @@ export type CircuitBreaker = {
 /** How long an open circuit rejects calls. If a trial request hangs, the next one follows after this time. */
 const COOL_DOWN_MS = 4000;
 
-/** The caller of the last trial request waits this much longer: its slow reads would otherwise be every trial request. */
+/** A caller that had a trial request waits this much longer: its slow reads would otherwise be every trial request. */
 const SAME_CALLER_MS = 1000;
 
+/** After this time, a verdict says nothing about the service any more. */
+const MAX_AGE_MS = 10_000;
+
 /**
- * The circuit opens if more than half of the last 20 verdicts are failures. Not consecutive failures: a working route
- * would hide a failing one, and one client's failures would block all others. Not a time window: a share of few verdicts
- * means little.
+ * Callers of each kind whose verdicts are kept. So at any rate of requests, the last hundred callers decide. Networks
+ * do not displace tokens: a client without a token can have many.
  */
-const MAX_VERDICTS = 20;
+const MAX_CALLERS = 100;
 
-/** After this time, the success of a caller says nothing about the failures of others. */
-const MAX_AGE_MS = 30_000;
+/** Failures without a success that open the circuit: of several callers, and of a single one. */
+const FAILURES = { several: 10, single: 20 } as const;
+
+/** This number of tokens opens it if this share of them fails, whatever the others do. */
+const [MIN_TOKENS, FAILING_SHARE] = [10, 0.9] as const;
 
 /**
- * Creates a circuit breaker, closed at first. `clock` is monotonic time in milliseconds. After the cool-down the next
- * read is the trial request, and only its success closes the circuit. Each trial request starts a new cool-down. Logins
- * and deletions are never trial requests: they are rejected during a cool-down and sent after it.
- *
- * One caller's failures do not open the circuit while others succeed, and its verdicts do not replace those of others. Of
- * a caller it keeps a digest: no token stays in memory.
+ * Creates a circuit breaker, closed at first. `clock` is monotonic time in milliseconds. Each caller counts once, with
+ * its last verdict, however many requests it sends: so the failures of a few do not open the circuit while others
+ * succeed. After the cool-down, the next call that may be the trial request is. Each trial request starts a new
+ * cool-down. Any success closes the circuit, also that of a call that began before it opened. Other calls are rejected
+ * during a cool-down and sent after it.
  */
 export function createCircuitBreaker(
   clock: () => number,
   onState: (state: CircuitState) => void,
 ): CircuitBreaker {
   let state: CircuitState = 'closed';
-  let sample: CountedVerdict[] = []; // in order of time
-  let trialCaller: string | null = null; // of the last trial request since the circuit opened
+  const sample = createSample();
+  let trial: Permit | null = null; // in progress; the latest, if several are
+  const hadTurn = new Set<Caller>(); // callers of trial requests since the circuit opened
   let openUntil = 0;
-  let generation = 0; // attempts that began before the circuit last opened or closed do not count
+  let generation = 0; // failures of attempts that began before the circuit last opened or closed do not count
 
   const setState = (next: CircuitState) => {
     if (next !== state) onState(next);
@@ -66,88 +70,86 @@ export function createCircuitBreaker(
     openUntil = clock() + COOL_DOWN_MS;
     setState('open');
   };
-  const close = () => {
-    generation += 1;
-    sample = [];
-    trialCaller = null;
-    setState('closed');
-  };
-  const count = (isSuccess: boolean, caller: string) => {
-    const now = clock();
-    const tally = sample.find((other) => other.tally.caller === caller)?.tally;
-    const recorded = { tally: tally ?? { caller, total: 0, failures: 0 }, isSuccess, at: now };
-    sample.push(recorded);
-    add(recorded, 1);
-    if (sample.length > MAX_VERDICTS) {
-      const [dropped] = sample.splice(findDispensable(sample, now - MAX_AGE_MS), 1);
-      if (dropped !== undefined) add(dropped, -1);
+  const succeed = (caller: Caller) => {
+    if (state !== 'closed') {
+      generation += 1;
+      hadTurn.clear();
+      sample.clear();
+      setState('closed');
     }
-    if (!isSuccess && sample.length === MAX_VERDICTS && isOutage(sample)) open();
+    sample.add({ caller, isFailure: false, at: clock() });
   };
-  const concludeTrial = (verdict: Verdict) => {
-    if (verdict === 'success') close();
-    else if (verdict === 'failure') open();
-    else setState('open'); // the next read is the next trial request
+  const beginTrial = (permit: Permit, caller: Caller) => {
+    trial = permit;
+    if (hadTurn.has(caller) || hadTurn.size === MAX_CALLERS) hadTurn.clear();
+    hadTurn.add(caller);
+    openUntil = clock() + COOL_DOWN_MS;
+    setState('half-open');
+  };
+  const endTrial = (isFailure: boolean) => {
+    trial = null;
+    if (isFailure) return open();
+    openUntil = clock(); // the next trial request may follow at once
+    setState('open');
+  };
+  const fail = (caller: Caller) => {
+    if (state === 'open') return open();
+    if (state === 'half-open') return; // the trial request decides
+    sample.add({ caller, isFailure: true, at: clock() });
+    if (sample.isOutage(clock())) open();
   };
 
   return {
-    tryAcquire: (isRead, caller) => {
-      if (state !== 'closed' && clock() < openUntil) return null;
-      const isTrial = state !== 'closed' && isRead;
-      if (isTrial) {
-        const own = digest(caller);
-        if (own === trialCaller && clock() < openUntil + SAME_CALLER_MS) return null;
-        trialCaller = own;
-        openUntil = clock() + COOL_DOWN_MS;
-        setState('half-open');
-      }
+    tryAcquire: (mayBeTrial, caller) => {
+      const isTrial = mayBeTrial && state !== 'closed';
+      const extraMs = isTrial && hadTurn.has(caller) ? SAME_CALLER_MS : 0;
+      if (state !== 'closed' && clock() < openUntil + extraMs) return null;
       const begun = generation;
-      return {
+      const permit: Permit = {
         isTrial,
         isValid: () => begun === generation || state === 'closed',
-        record: (verdict) => {
+        record: (verdict, by) => {
+          if (verdict === 'success') return succeed(by);
           if (begun !== generation) return;
-          if (isTrial) concludeTrial(verdict);
-          else if (verdict !== 'ignored' && state !== 'half-open')
-            count(verdict === 'success', digest(caller));
+          if (permit === trial) endTrial(verdict === 'failure');
+          else if (verdict === 'failure') fail(by);
         },
       };
+      if (isTrial) beginTrial(permit, caller);
+      return permit;
     },
     retryAfterSeconds: () => Math.max(1, Math.ceil((openUntil - clock()) / 1000)),
   };
 }
 
-/** A verdict in the sample. All of one caller share its tally. */
-type CountedVerdict = { readonly tally: Tally; readonly isSuccess: boolean; readonly at: number };
+/** The last verdict of a caller. */
+type LastVerdict = { readonly caller: Caller; readonly isFailure: boolean; readonly at: number };
 
-/** The verdicts of one caller in the sample. */
-type Tally = { readonly caller: string; total: number; failures: number };
-
-function add({ tally, isSuccess }: CountedVerdict, count: 1 | -1): void {
-  tally.total += count;
-  if (!isSuccess) tally.failures += count;
-}
-
-/** The index of the oldest verdict if it is not newer than `since`, else of the oldest one of the caller with most. */
-function findDispensable(sample: readonly CountedVerdict[], since: number): number {
-  const [oldest] = sample;
-  if (oldest === undefined || oldest.at <= since) return 0;
-  let index = 0;
-  let most = 0;
-  for (let at = 0; at < sample.length; at += 1) {
-    const total = sample[at]?.tally.total ?? 0;
-    if (total <= most) continue;
-    most = total;
-    index = at;
-  }
-  return index;
-}
-
-/** Whether most verdicts are failures, and not only because of the caller with most failures. */
-function isOutage(sample: readonly CountedVerdict[]): boolean {
-  const failures = sample.filter(({ isSuccess }) => !isSuccess);
-  const [first] = failures.toSorted((a, b) => b.tally.failures - a.tally.failures);
-  const others = sample.filter(({ tally }) => tally !== first?.tally);
-  const otherFailures = others.filter(({ isSuccess }) => !isSuccess).length;
-  return failures.length > MAX_VERDICTS / 2 && others.length <= 2 * otherFailures;
+/** Keeps the last verdict of each caller. */
+function createSample() {
+  const kinds: Record<'token' | 'network', LastVerdict[]> = { token: [], network: [] }; // in order of time
+  let failures = 0; // since the last success
+  return {
+    add: (verdict: LastVerdict) => {
+      failures = verdict.isFailure ? failures + 1 : 0;
+      const own = kinds[isAccepted(verdict.caller) ? 'token' : 'network'];
+      const known = own.findIndex(({ caller }) => caller === verdict.caller);
+      if (known >= 0) own.splice(known, 1);
+      else if (own.length === MAX_CALLERS) own.shift();
+      own.push(verdict);
+    },
+    /** Whether all callers fail, or nearly all of many that have a token. */
+    isOutage: (now: number) => {
+      const isRecent = ({ at }: LastVerdict) => now - at < MAX_AGE_MS;
+      const tokens = kinds.token.filter(isRecent);
+      const all = [...tokens, ...kinds.network.filter(isRecent)];
+      const failing = tokens.filter(({ isFailure }) => isFailure).length;
+      if (tokens.length >= MIN_TOKENS && failing >= FAILING_SHARE * tokens.length) return true;
+      const isFailing = all.every(({ isFailure }) => isFailure);
+      return isFailing && failures >= FAILURES[all.length > 1 ? 'several' : 'single'];
+    },
+    clear: () => {
+      for (const verdicts of Object.values(kinds)) verdicts.length = 0;
+    },
+  };
 }

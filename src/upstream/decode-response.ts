@@ -1,4 +1,7 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
+import { lazy } from '../util/memoize.ts';
+import { hasTooManyItems } from './count-items.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
 import { type FailureStatus, toStatusError } from './status.ts';
 import type { UpstreamResponse } from './types.ts';
@@ -15,17 +18,40 @@ export type BodyKind = 'json' | 'list' | 'text' | 'any';
  * only decides whether invalid JSON is accepted as plain text.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if the body is not acceptable.
  */
-export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamResponse {
+export function decodeResponse(
+  response: RawResponse,
+  kind: BodyKind,
+  readText = () => decodeText(response.body, response.headers['content-type']),
+): UpstreamResponse {
   const { status, headers, partialBody } = response;
   if (partialBody !== undefined)
     return { status, headers, body: partialBody.json, isPartial: true };
-  return { status, headers, body: decodeBody(response, kind) };
+  return { status, headers, body: decodeBody(response, kind, readText) };
 }
 
-function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
+/**
+ * Decodes a large response as {@link decodeResponse} does, in steps between which other work of the event loop comes first.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason TOO_LARGE, if a list has more than a million items.
+ */
+export async function decodeLargeResponse(
+  response: RawResponse,
+  kind: BodyKind,
+): Promise<UpstreamResponse> {
+  if (kind === 'list' && hasTooManyItems(response.body))
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'TOO_LARGE', message: TOO_MANY });
+  await nextIteration();
+  const readText = lazy(() => decodeText(response.body, response.headers['content-type']));
+  try {
+    readText();
+  } catch {} // reported below, if the kind requires a text
+  await nextIteration();
+  return decodeResponse(response, kind, readText);
+}
+
+function decodeBody({ headers }: RawResponse, kind: BodyKind, readText: () => string): unknown {
   let text: string | undefined;
   try {
-    text = decodeText(body, headers['content-type']);
+    text = readText();
     if (kind !== 'json' && text.trim() === '') return kind === 'list' ? null : undefined;
     const json = parseJson(text);
     return kind === 'any' && typeof json === 'number' ? text : json; // a token may consist of digits
@@ -38,6 +64,9 @@ function decodeBody({ headers, body }: RawResponse, kind: BodyKind): unknown {
     throw error;
   }
 }
+
+const TOO_MANY =
+  'The response of the service has more than a million items: request smaller pages with `parameters`, or let the service limit its pages.';
 
 /** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
 export function toGatewayError(

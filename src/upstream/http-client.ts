@@ -1,10 +1,14 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import { digest } from '../util/digest.ts';
 import { createTickBarrier, createTurns } from '../util/event-loop.ts';
-import { callerOf, identifyCaller } from '../util/fair-share.ts';
 import { NO_CLIENT, type RequestClient } from '../util/request-client.ts';
 import type { Bearer } from './bearer.ts';
-import { type BodyKind, decodeResponse, toGatewayError } from './decode-response.ts';
+import { type Callers, createCallers } from './callers.ts';
+import {
+  type BodyKind,
+  decodeLargeResponse,
+  decodeResponse,
+  toGatewayError,
+} from './decode-response.ts';
 import { createFairDispatcher, LOGIN_CONNECTIONS } from './fair-dispatcher.ts';
 import { LARGE_BYTES } from './http-request.ts';
 import type { PrefixRequest } from './partial-json.ts';
@@ -13,9 +17,12 @@ import { type ConnectionOptions, createPoolFactory } from './pool.ts';
 import { type CallOptions, createResilientCall, type UpstreamCall } from './resilient-call.ts';
 import { failureOf } from './status.ts';
 import { suppressInstrumentation } from './suppress-instrumentation.ts';
-import type { Route, Trace, UpstreamResponse } from './types.ts';
+import type { Read, Route, Trace } from './types.ts';
 
-/** How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, and nothing observes. */
+/**
+ * How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, nothing
+ * observes, and the client has callers of its own.
+ */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
   ConnectionOptions &
   Partial<Pick<CallOptions, 'clock' | 'wait' | 'random' | 'observer'>> & {
@@ -25,6 +32,7 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
     readonly maxBytes: number;
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
     readonly maxBytesPerRequest?: number;
+    readonly callers?: Callers;
     /** Headers of every call, such as the key of an API manager. None that calls have anyway. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
   };
@@ -35,27 +43,29 @@ export const MAX_BYTES_PER_REQUEST = 2 ** 24;
 /** Calls without a token. */
 export type UnauthenticatedCalls = {
   /** Sends `body` as JSON. Runs to completion once it was sent, even if the client disconnects. */
-  post(
+  post<T>(
     route: Route,
     path: Path,
     body: Readonly<Record<string, string>>,
     accepted: BodyKind,
-  ): Promise<UpstreamResponse>;
+    read: Read<T>,
+  ): Promise<T>;
 };
 
 /** Calls with the caller's token. */
 export type AuthorizedCalls = {
   /** Cancelled by `signal`. `prefix`: the sufficient part of a large response; the whole response if omitted. */
-  get(
+  get<T>(
     route: Route,
     path: Path,
+    read: Read<T>,
     options?: { readonly signal?: AbortSignal; readonly prefix?: PrefixRequest | undefined },
-  ): Promise<UpstreamResponse>;
+  ): Promise<T>;
   /** Runs to completion once it was sent, even if the client disconnects. */
-  delete(route: Route, path: Path): Promise<UpstreamResponse>;
+  delete<T>(route: Route, path: Path, read: Read<T>): Promise<T>;
 };
 
-/** The calls of one GraphQL request. */
+/** The calls of one GraphQL request. Each resolves with what `read` returns for the response. */
 export type Calls = {
   /** Bytes of the bodies that were read so far. */
   bytesRead(): number;
@@ -70,8 +80,11 @@ export type Calls = {
 export type RestClient = AsyncDisposable & {
   /** Aborts all calls in progress. */
   abort(): void;
-  /** The calls of one GraphQL request, recorded in its trace, with the headers that name its client. */
-  of(trace: Trace, client?: RequestClient): Calls;
+  /**
+   * The calls of one GraphQL request, recorded in its trace, with the headers that name its client. If they are patient,
+   * the wait for a connection or for memory does not count for the deadline.
+   */
+  of(trace: Trace, client?: RequestClient, isPatient?: boolean): Calls;
   /** The base URL of the service, without a trailing slash. */
   readonly url: string;
   /** The names of the headers that every call has by the settings. */
@@ -85,7 +98,7 @@ const MAX_BATCHED_BYTES = 65_536;
 
 /**
  * Creates a client with HTTP/1.1 connections to one origin. Redirects are never followed.
- * Every call resolves with a 2xx response or throws a GatewayError.
+ * Every call reads a 2xx response or throws a GatewayError.
  */
 export function createRestClient(options: RestClientOptions): RestClient {
   const { url, connections, maxBytes, now } = options;
@@ -109,63 +122,72 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const callOptions = { ...defaults, ...options, aborted: shutdown.signal };
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
-  const turns = createTurns(options.clock ?? now);
-  const call = async (
+  const clock = options.clock ?? now;
+  const turns = createTurns(clock);
+  const callers = options.callers ?? createCallers(clock);
+  const call = <T>(
     path: Path,
     request: Omit<UpstreamCall, 'path' | 'trace' | 'maxBytes'> & { readonly trace: Trace },
     kind: BodyKind,
-  ): Promise<UpstreamResponse> => {
+    read: Read<T>,
+  ): Promise<T> => {
     const encoded = `${basePath}${path.value}` as EncodedPath; // a URL's path is encoded
     const { caller, method } = request;
     const trace = request.trace.beginCall(method, path);
-    const response = await send({ ...request, path: encoded, trace, maxBytes });
-    const { length } = response.body;
-    if (length <= MAX_BATCHED_BYTES) await tickBarrier();
-    const failure = failureOf(response.status, response.headers);
-    if (failure !== null) throw toGatewayError(response, failure, request, now);
-    if (length <= LARGE_BYTES) return decodeResponse(response, kind);
-    try {
-      await turns(digest(caller), () => dispatcher.hasOthers(caller));
-      const decoded = decodeResponse(response, kind);
-      await nextIteration(); // for the caller to use it
-      return decoded;
-    } finally {
-      response.release?.();
-    }
+    return send({ ...request, path: encoded, trace, maxBytes }, async (response) => {
+      const { length } = response.body;
+      if (length <= MAX_BATCHED_BYTES) await tickBarrier();
+      const failure = failureOf(response.status, response.headers);
+      if (failure !== null) throw toGatewayError(response, failure, request, now);
+      if (length <= LARGE_BYTES) return read(decodeResponse(response, kind));
+      return turns(
+        caller,
+        () => dispatcher.hasOthers(caller),
+        async () => {
+          const decoded = await decodeLargeResponse(response, kind);
+          await nextIteration(); // parsing took long enough
+          return read(decoded);
+        },
+      );
+    });
   };
 
   return {
     url: `${url.origin}${basePath}`,
     headerNames: Object.keys(fixed),
-    of: (trace, client = NO_CLIENT) => {
+    of: (trace, client = NO_CLIENT, isPatient = false) => {
       const group = {
         hasVerdict: false,
         hasResponse: false,
         bytesRead: 0,
         maxBytes: maxBytesPerRequest,
+        memory: client.memory,
+        isPatient,
       };
       const shared = { trace, group };
       return {
         bytesRead: () => group.bytesRead,
         unauthenticated: {
-          post: (route, path, object, accepted) => {
+          post: (route, path, object, accepted, read) => {
             const headers = {
               ...{ ...fixed, ...client.headers() },
               'content-type': 'application/json',
             };
-            const caller = identifyCaller(null, client.address) ?? 'address unknown';
-            const request = { ...shared, method: 'POST', route, caller, headers } as const;
-            return call(path, { ...request, body: JSON.stringify(object) }, accepted);
+            const identity = callers.identify(null, client.address);
+            const request = { ...shared, ...identity, method: 'POST', route, headers } as const;
+            const body = JSON.stringify(object);
+            return call(path, { ...request, isLogin: true, body }, accepted, read);
           },
         },
         authorized: (authorization) => {
-          const caller = callerOf(authorization);
+          const identity = callers.identify(authorization, client.address);
           const headers = { ...fixed, ...client.headers(), authorization };
-          const ofCaller = { ...shared, caller, headers };
+          const ofCaller = { ...shared, ...identity, isLogin: false, headers };
           return {
-            get: (route, path, { signal, prefix } = {}) =>
-              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list'),
-            delete: (route, path) => call(path, { ...ofCaller, method: 'DELETE', route }, 'text'),
+            get: (route, path, read, { signal, prefix } = {}) =>
+              call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list', read),
+            delete: (route, path, read) =>
+              call(path, { ...ofCaller, method: 'DELETE', route }, 'text', read),
           };
         },
       };

@@ -2,22 +2,27 @@ import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import { type ErrorCode, type FailureReason, GatewayError } from '../errors.ts';
 import type { Caller } from '../util/fair-share.ts';
+import type { MemoryAccount } from '../util/memory-budget.ts';
 import { VERSION } from '../util/version.ts';
 import type { FairDispatcher } from './fair-dispatcher.ts';
-import {
-  type BodyScanner,
-  createBodyScanner,
-  type PartialBody,
-  type PrefixRequest,
-} from './partial-json.ts';
+import { createBodyScanner, type PartialBody, type PrefixRequest } from './partial-json.ts';
 import type { EncodedPath } from './path.ts';
+import { createResponseBody, type ResponseBody } from './response-body.ts';
 import type { Attempt } from './types.ts';
 
 /**
  * What several requests may read together. Each adds its `content-length`, or what arrives. The first response may
  * exceed it.
  */
-export type ByteBudget = { bytesRead: number; hasResponse: boolean; readonly maxBytes: number };
+export type ByteBudget = {
+  bytesRead: number;
+  hasResponse: boolean;
+  readonly maxBytes: number;
+  /** Whether the wait for a connection or for memory does not count for the deadline, up to a minute. */
+  readonly isPatient: boolean;
+  /** Holds their bodies. */
+  readonly memory: Pick<MemoryAccount, 'take' | 'giveBack'>;
+};
 
 /** One request to the service. */
 export type HttpRequest = {
@@ -27,6 +32,8 @@ export type HttpRequest = {
   readonly body?: string;
   /** Whose request it is: connections are shared between callers. */
   readonly caller: Caller;
+  /** Whether it is a login, for which connections are kept free. */
+  readonly isLogin: boolean;
   /** The largest response body that is accepted, in bytes. */
   readonly maxBytes: number;
   /** What all requests of one group may read. */
@@ -43,6 +50,8 @@ export type SendOptions = {
   readonly signal: AbortSignal | undefined;
   /** Deadline of the whole exchange in milliseconds, including the wait for a connection. */
   readonly timeoutMs: number;
+  /** Monotonic time in milliseconds. */
+  readonly clock: () => number;
   /** Called when a connection is available: false if the request must no longer be sent. */
   readonly maySend: () => boolean;
 };
@@ -53,16 +62,15 @@ export type RawResponse = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   readonly partialBody?: PartialBody;
-  /** Of a large body: must be called once it is not needed any more, so that another call gets the slot. */
-  readonly release?: () => void;
 };
 
 /** Larger bodies are parsed one per iteration of the event loop: 1 MB takes about 10 ms. */
 export const LARGE_BYTES = 2 ** 20;
 
 /**
- * Why there is no response. Not sent: `proxy`, if a proxy refused to forward the request, `circuit-open`, if the circuit
- * breaker opened while the request waited for a connection, and `overloaded`, if too many requests waited.
+ * Why there is no response. Not sent: `proxy`, if a proxy refused to forward the request, and `circuit-open`, if the circuit
+ * breaker opened while the request waited for a connection. `overloaded`: too many requests waited, or this one waited for a
+ * connection or for memory for most of its time.
  */
 export type NoResponseReason =
   | 'connection'
@@ -84,7 +92,9 @@ export class NoResponseError extends GatewayError {
     cause?: string,
   ) {
     const { [reason]: code = 'UPSTREAM_UNAVAILABLE' } = CODES;
-    super(isSent && !isRead ? 'OUTCOME_UNKNOWN' : code, { cause, message: NOT_SENT[reason] });
+    const isUnknown = isSent && !isRead;
+    const message = isSent ? NO_TURN[reason] : NOT_SENT[reason];
+    super(isUnknown ? 'OUTCOME_UNKNOWN' : code, { cause, ...(!isUnknown && { message }) });
     this.reason = reason;
     this.isSent = isSent;
   }
@@ -102,6 +112,11 @@ const NOT_SENT: Partial<Record<NoResponseReason, string>> = {
     'The proxy did not connect to the service, so nothing was sent: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and that the proxy permits this service.',
 };
 
+const NO_TURN: Partial<Record<NoResponseReason, string>> = {
+  overloaded:
+    'Too many calls or large responses are in progress: this read had no turn in time. Try again shortly.',
+};
+
 /**
  * Has a content coding of IANA's registry, or another known one. Services also send what is none, such as `utf-8` or
  * `none`: their bodies are not encoded.
@@ -115,7 +130,10 @@ const HEADERS_TOO_LARGE =
 /** How much of an unused body is downloaded to keep its connection open: a new connection costs several times as much. */
 const MAX_DISCARDED_BYTES = 131_072;
 
-const EMPTY = Buffer.alloc(0);
+/** Patient requests that wait for one another give up after this time. */
+const MAX_PATIENCE_MS = 60_000;
+
+const NO_BODY = { body: Buffer.alloc(0) };
 
 const HEADERS = {
   accept: 'application/json',
@@ -143,31 +161,45 @@ const REST_NOT_NEEDED = new Error('the rest of the response is not needed');
 export function sendRequest(
   dispatcher: FairDispatcher,
   request: HttpRequest,
-  { timeoutMs, maySend, signal, headers: traceHeaders }: SendOptions,
+  { timeoutMs, clock, maySend, signal, headers: traceHeaders }: SendOptions,
 ): Promise<RawResponse> {
-  const { method, path, caller, maxBytes, budget, prefix, body = null } = request;
+  const { method, path, maxBytes, budget, prefix } = request;
   const headers = { ...HEADERS, ...request.headers, ...traceHeaders };
   return new Promise((resolve, reject) => {
     const isRead = method === 'GET';
-    const chunks: Buffer[] = [];
     let size = 0;
+    let body: ResponseBody | undefined;
     let isSent = false;
     let isSettled = false;
     let response: Omit<RawResponse, 'body'> | undefined;
     let contentLength = Number.NaN;
-    let scan: BodyScanner | undefined;
     let isComplete = false; // the requested prefix
     let isExempt = false; // from the budget
     let isReserved = false; // the length of the body, in the budget
     let discarded = 0;
     let controller: Dispatcher.DispatchController | undefined;
     let leaveQueue: (() => void) | undefined;
+    const begunAt = clock();
+    let isQueued = true;
+    let waitedMs = 0; // for a connection and for memory
+    let extendedByMs = 0; // what of it has extended the deadline
+    const memory: typeof budget.memory = {
+      giveBack: budget.memory.giveBack,
+      take: (bytes, onTaken) => {
+        const since = clock();
+        return budget.memory.take(bytes, () => {
+          waitedMs += clock() - since;
+          onTaken();
+        });
+      },
+    };
 
     const settle = (conclude: () => void) => {
       isSettled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', disconnect);
       leaveQueue?.();
+      body?.cancel();
       conclude();
     };
     const fail = (error: Error) => {
@@ -186,13 +218,27 @@ export function sendRequest(
       );
     const disconnect = () => failWithoutResponse('client-disconnected');
 
-    const timer = setTimeout(() => failWithoutResponse('deadline'), timeoutMs);
+    const isWaiting = () => isQueued || body?.isWaiting();
+    const expire = () => {
+      const isExtended = isWaiting() || waitedMs > extendedByMs;
+      if (budget.isPatient && isExtended && clock() - begunAt < MAX_PATIENCE_MS) {
+        extendedByMs = waitedMs;
+        timer.refresh();
+      }
+      // Overloaded if it waited for the gateway for most of its time, and not for the service.
+      else failWithoutResponse(isWaiting() || 2 * waitedMs > timeoutMs ? 'overloaded' : 'deadline');
+    };
+    const timer = setTimeout(expire, timeoutMs);
     if (signal?.aborted) return disconnect();
     signal?.addEventListener('abort', disconnect);
 
     leaveQueue = dispatcher.dispatch(
-      { method, path, headers, body },
+      { method, path, headers, body: request.body ?? null },
       {
+        onConnection() {
+          isQueued = false;
+          waitedMs = clock() - begunAt;
+        },
         onOverload: () => failWithoutResponse('overloaded'),
         onRequestStart(started) {
           if (!isSettled && !maySend()) failWithoutResponse('circuit-open');
@@ -204,7 +250,7 @@ export function sendRequest(
         onResponseStart(_, status, responseHeaders) {
           if (isSettled || status < 200) return;
           response = { status, headers: responseHeaders };
-          if (status >= 300) return resolve({ ...response, body: EMPTY });
+          if (status >= 300) return resolve({ ...response, ...NO_BODY });
           const encoding = responseHeaders['content-encoding'];
           if (encoding && CODING.test(String(encoding))) return refuse('CONTENT_ENCODING');
           contentLength = Number(responseHeaders['content-length']);
@@ -214,11 +260,27 @@ export function sendRequest(
           isReserved = prefix === undefined && contentLength >= 0;
           if (isReserved) budget.bytesRead += contentLength;
           if (!isExempt && budget.bytesRead > budget.maxBytes) return fail(exhausted());
-          if (prefix !== undefined) scan = createBodyScanner(prefix, contentLength);
+          const scan = prefix && createBodyScanner(prefix, contentLength);
+          const expected = prefix === undefined ? contentLength : Number.NaN;
+          body = createResponseBody(expected, memory, (bytes) => {
+            let partialBody: PartialBody | undefined;
+            try {
+              partialBody = scan?.(bytes);
+            } catch (error) {
+              // Our bug. Undici would take what its handler throws for a failed connection.
+              return fail(error as Error); // we throw nothing else
+            }
+            if (partialBody === undefined || response === undefined) return;
+            isComplete = true;
+            if (isExempt) budget.hasResponse = false; // all of it may be requested after its beginning
+            signal?.removeEventListener('abort', disconnect); // the client has its response
+            resolve({ ...response, ...NO_BODY, partialBody });
+            if (contentLength - size > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
+          });
         },
-        onResponseData(_, chunk) {
+        onResponseData(flow, chunk) {
           if (isSettled || response === undefined) return;
-          if (response.status >= 300 || isComplete) {
+          if (body === undefined || isComplete) {
             discarded += chunk.length;
             if (discarded > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
             return;
@@ -227,30 +289,14 @@ export function sendRequest(
           if (size > maxBytes) return refuse('TOO_LARGE');
           if (!isReserved) budget.bytesRead += chunk.length;
           if (!isExempt && budget.bytesRead > budget.maxBytes) return fail(exhausted());
-          chunks.push(chunk);
-          let partialBody: PartialBody | undefined;
-          try {
-            partialBody = scan?.(chunks, size);
-          } catch (error) {
-            // Our bug. Undici would take what its handler throws for a failed connection.
-            return fail(error as Error); // we throw nothing else
-          }
-          if (partialBody === undefined) return;
-          isComplete = true;
-          if (isExempt) budget.hasResponse = false; // all of it may be requested after its beginning
-          chunks.length = 0;
-          signal?.removeEventListener('abort', disconnect); // the client has its response
-          resolve({ ...response, body: EMPTY, partialBody });
-          if (contentLength - size > MAX_DISCARDED_BYTES) fail(REST_NOT_NEEDED);
+          body.add(chunk, flow);
         },
-        onResponseEnd(free) {
+        onResponseEnd() {
           const head = response;
-          if (isSettled || head === undefined) return free();
-          const [only = EMPTY] = chunks;
-          const body = chunks.length > 1 ? Buffer.concat(chunks) : only;
-          const isLarge = body.length > LARGE_BYTES;
-          settle(() => resolve(isLarge ? { ...head, body, release: free } : { ...head, body }));
-          if (!isLarge) free();
+          if (isSettled || head === undefined) return;
+          const conclude = (bytes: Buffer) => settle(() => resolve({ ...head, body: bytes }));
+          if (body === undefined) settle(() => {});
+          else body.end(conclude);
         },
         onResponseError(_, error) {
           if (isSettled) return;
@@ -274,7 +320,7 @@ export function sendRequest(
           }
         },
       },
-      caller,
+      request,
     );
   });
 }

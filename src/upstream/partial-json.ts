@@ -16,8 +16,8 @@ export type PrefixRequest = {
 /** A truncated body: valid JSON up to the last requested item, with every open bracket closed. */
 export type PartialBody = { readonly json: unknown };
 
-/** Called with all chunks of a body (`size` bytes) whenever one arrives; returns the partial body once it is complete. */
-export type BodyScanner = (chunks: readonly Buffer[], size: number) => PartialBody | undefined;
+/** Called with all bytes of a body so far whenever some arrive; returns the partial body once it is complete. */
+export type BodyScanner = (bytes: Buffer) => PartialBody | undefined;
 
 /** Smaller bodies are read whole: that is about as fast, and keeps the connection open. */
 const MIN_CONTENT_LENGTH = 65_536;
@@ -44,11 +44,11 @@ export function createBodyScanner(
   if (isUnknown ? prefix.isLengthNeeded : contentLength < MIN_CONTENT_LENGTH) return undefined;
   const length = isUnknown ? Number.POSITIVE_INFINITY : contentLength;
   let nextScan = isUnknown ? MIN_CONTENT_LENGTH : 1; // bytes
-  return (chunks, size) => {
-    if (size < nextScan) return undefined;
-    const found = findPrefix(Buffer.concat(chunks), prefix, length);
+  return (bytes) => {
+    if (bytes.length < nextScan) return undefined;
+    const found = findPrefix(bytes, prefix, length);
     // Doubling it limits all scans together to twice the bytes of the last one.
-    nextScan = found === null ? Number.POSITIVE_INFINITY : 2 * size;
+    nextScan = found === null ? Number.POSITIVE_INFINITY : 2 * bytes.length;
     return found ?? undefined;
   };
 }

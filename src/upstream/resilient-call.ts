@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import { GatewayError } from '../errors.ts';
+import type { Caller } from '../util/fair-share.ts';
 import { createCircuitBreaker, type Permit, type Verdict } from './circuit-breaker.ts';
 import { readRetryAfter } from './decode-response.ts';
 import type { FairDispatcher } from './fair-dispatcher.ts';
@@ -11,7 +12,7 @@ import {
   sendRequest,
 } from './http-request.ts';
 import { failureOf } from './status.ts';
-import type { Attempt, CallTrace, Route, UpstreamObserver } from './types.ts';
+import type { Attempt, CallTrace, Circuit, Route, UpstreamObserver } from './types.ts';
 
 /** Limits, time and observers of all calls to the service. */
 export type CallOptions = {
@@ -39,6 +40,8 @@ export type CallGroup = ByteBudget & { hasVerdict: boolean };
 
 /** A request with its route and trace. */
 export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
+  /** Called once the response has shown that the service accepted the request. Returns whose success it is. */
+  readonly accept: () => Caller;
   readonly group: CallGroup;
   readonly route: Route;
   readonly trace: CallTrace;
@@ -46,8 +49,14 @@ export type UpstreamCall = Omit<HttpRequest, 'budget'> & {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** Reads a response. It throws unless the service has accepted the request. */
+export type ReadRaw<T> = (response: RawResponse) => Promise<T>;
+
 /** What one attempt returned or threw. */
 type AttemptResult = { readonly response: RawResponse } | { readonly error: unknown };
+
+/** The last attempt of a call. */
+type LastAttempt = { readonly permit: Permit; readonly result: AttemptResult };
 
 /** Delay before a retry, random between the two: short for a client that waits, long enough for a load balancer to pick another server. */
 const BACKOFF_MS = [10, 50] as const;
@@ -57,27 +66,43 @@ const RETRY_COST = 10;
 const MAX_RETRY_BUDGET = 10 * RETRY_COST;
 
 /**
- * Sends requests with one retry, a retry budget and a circuit breaker. Any request that was
- * never sent is retried, and so is a read if its connection was lost before a response or the status is temporary
- * (`repeat` in status.ts). A login or a deletion that may have been received is never retried: a refresh token sent
- * again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one deadline.
- * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was rejected, or the error of its last attempt.
+ * Sends requests with one retry, a retry budget and two circuit breakers: one is for logins, and the other rejects them
+ * as well. Any request that was never sent is retried, and so is a read if its connection was lost before a response or
+ * the status is temporary (`repeat` in status.ts). A login or a deletion that may have been received is never retried:
+ * a refresh token sent again can revoke all tokens derived from it (RFC 9700, section 4.14.2). Both attempts share one
+ * deadline.
+ *
+ * The result is what `read` returns. So no response can be used without the judgement whether the service accepted the
+ * request, which makes it a success for the circuit breaker.
+ * @throws GatewayError OVERLOADED or UPSTREAM_UNAVAILABLE for a call that was rejected, or the error of its last
+ * attempt.
  */
 export function createResilientCall(
   options: CallOptions,
   dispatcher: FairDispatcher,
-): (call: UpstreamCall) => Promise<RawResponse> {
+): <T>(call: UpstreamCall, read: ReadRaw<T>) => Promise<T> {
   const { timeoutMs, now, clock, wait, random, observer, aborted } = options;
-  const breaker = createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state));
+  const createBreaker = (circuit: Circuit) =>
+    createCircuitBreaker(clock, (state) => observer.onCircuitState?.(state, circuit));
+  const [reads, logins] = [createBreaker('reads'), createBreaker('logins')];
   let retryBudget = MAX_RETRY_BUDGET;
 
   const reject = (route: Route, error: GatewayError): never => {
     observer.onRejected?.(route);
     throw error;
   };
-  const rejectWhileOpen = (route: Route): never => {
-    const details = { message: CIRCUIT_OPEN, retryAfterSeconds: breaker.retryAfterSeconds() };
+  const rejectWhileOpen = ({ route, isLogin }: UpstreamCall): never => {
+    const circuits = isLogin ? [reads, logins] : [reads];
+    const retryAfterSeconds = Math.max(...circuits.map((circuit) => circuit.retryAfterSeconds()));
+    const details = { message: CIRCUIT_OPEN, retryAfterSeconds };
     return reject(route, new GatewayError('UPSTREAM_UNAVAILABLE', details));
+  };
+  /** The verdict of a login counts in its own circuit only. */
+  const tryAcquire = ({ method, isLogin, caller }: UpstreamCall): Permit | null => {
+    const permit = reads.tryAcquire(method === 'GET', caller);
+    if (!isLogin || permit === null) return permit;
+    const own = logins.tryAcquire(true, caller);
+    return own && { ...own, isValid: () => own.isValid() && permit.isValid() };
   };
 
   const makeAttempt = async (
@@ -93,6 +118,7 @@ export function createResilientCall(
       // A trial request is not cancelled: otherwise clients that disconnect could keep the circuit open.
       signal: permit.isTrial ? undefined : call.signal,
       timeoutMs: deadline - begun,
+      clock,
       maySend: permit.isValid,
     }).then(
       (response) => ({ response }),
@@ -106,11 +132,11 @@ export function createResilientCall(
   };
 
   /** Records the verdict of a call: of its last attempt, and of the first call of its group that has one. */
-  const conclude = (permit: Permit, { group }: UpstreamCall, result: AttemptResult) => {
-    const verdict = verdictOf(result);
-    permit.record(group.hasVerdict && !permit.isTrial ? 'ignored' : verdict);
-    if (verdict !== 'ignored') group.hasVerdict = true;
-    return result;
+  const conclude = (permit: Permit, call: UpstreamCall, verdict: Verdict) => {
+    const { group, caller, accept } = call;
+    const by = verdict === 'success' ? accept() : caller;
+    permit.record(group.hasVerdict && !permit.isTrial ? 'none' : verdict, by);
+    if (verdict !== 'none') group.hasVerdict = true;
   };
 
   /** Milliseconds to wait before a retry; null if the request must not be retried. */
@@ -129,41 +155,49 @@ export function createResilientCall(
     return Math.max(backoff, 1000 * (readRetryAfter(headers['retry-after'], now) ?? 0));
   };
 
-  const makeAttempts = async (call: UpstreamCall): Promise<AttemptResult> => {
+  const makeAttempts = async (call: UpstreamCall): Promise<LastAttempt> => {
     const deadline = clock() + timeoutMs;
-    const isRead = call.method === 'GET';
-    const permit = breaker.tryAcquire(isRead, call.caller);
-    if (permit === null) return rejectWhileOpen(call.route);
+    const permit = tryAcquire(call);
+    if (permit === null) return rejectWhileOpen(call);
     retryBudget = Math.min(MAX_RETRY_BUDGET, retryBudget + 1);
     const first = await makeAttempt(call, { permit, deadline, isRetry: false });
     const rejection = rejectionOf(first);
     if (rejection !== null) {
-      permit.record('ignored');
-      return rejection.reason === 'overloaded'
-        ? reject(call.route, rejection)
-        : rejectWhileOpen(call.route);
+      permit.record('none', call.caller);
+      return rejection.reason === 'circuit-open'
+        ? rejectWhileOpen(call)
+        : reject(call.route, rejection);
     }
+    const last = { permit, result: first };
     const delayMs = retryDelay(call, first);
     const isRetried = delayMs !== null && delayMs < deadline - clock() && retryBudget >= RETRY_COST;
-    if (permit.isTrial || !isRetried) return conclude(permit, call, first);
+    if (permit.isTrial || !isRetried) return last;
     retryBudget -= RETRY_COST;
     const isStillWanted = await waitUnless([aborted, call.signal], (signal) =>
       wait(delayMs, signal),
     );
     const isInTime = isStillWanted && clock() < deadline;
-    const retryPermit = isInTime ? breaker.tryAcquire(isRead, call.caller) : null;
-    const second =
-      retryPermit && (await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true }));
-    if (!second) return conclude(permit, call, first);
-    if (rejectionOf(second) === null) return conclude(retryPermit, call, second);
-    retryPermit.record('ignored');
-    return conclude(permit, call, first);
+    const retryPermit = isInTime ? tryAcquire(call) : null;
+    if (retryPermit === null) return last;
+    const second = await makeAttempt(call, { permit: retryPermit, deadline, isRetry: true });
+    if (rejectionOf(second) === null) return { permit: retryPermit, result: second };
+    retryPermit.record('none', call.caller);
+    return last;
   };
 
-  return async (call) => {
-    const result = await makeAttempts(call);
-    if ('error' in result) throw result.error;
-    return result.response;
+  return async (call, read) => {
+    const { permit, result } = await makeAttempts(call);
+    const isFailure = isFailureOfService(result);
+    if (isFailure) conclude(permit, call, 'failure'); // at once, before a waiting call is sent
+    let isAccepted = false;
+    try {
+      if ('error' in result) throw result.error;
+      const value = await read(result.response);
+      isAccepted = true;
+      return value;
+    } finally {
+      if (!isFailure) conclude(permit, call, isAccepted ? 'success' : 'none');
+    }
   };
 }
 
@@ -188,29 +222,28 @@ function classOf(status: number): Attempt['outcome'] {
   return status >= 300 ? '3xx' : '2xx';
 }
 
-/** What an attempt says about the service. A response that is refused for its size or encoding is a success: the service works. */
-function verdictOf(result: AttemptResult): Verdict {
-  if ('response' in result)
-    return failureOf(result.response.status)?.countsAgainstService ? 'failure' : 'success';
+/** Whether an attempt failed because the service does. Not if a response was refused for its size or encoding. */
+function isFailureOfService(result: AttemptResult): boolean {
+  if ('response' in result) return failureOf(result.response.status)?.countsAgainstService === true;
   const { error } = result;
   if (error instanceof NoResponseError)
-    return error.reason === 'client-disconnected' ? 'ignored' : 'failure';
-  if (!(error instanceof GatewayError)) return 'ignored'; // our bug
-  const { reason } = error.extensions;
-  return reason === 'NOT_HTTP' || reason === 'TRUNCATED' ? 'failure' : 'success';
+    return error.reason !== 'client-disconnected' && error.reason !== 'overloaded';
+  const reason = error instanceof GatewayError ? error.extensions.reason : undefined;
+  return reason === 'NOT_HTTP' || reason === 'TRUNCATED';
 }
 
-/** Why an attempt was not sent although the service may work; null if it was sent, or failed otherwise. */
+/** Why the gateway itself gave up an attempt although the service may work; null if it succeeded, or failed otherwise. */
 function rejectionOf(result: AttemptResult): NoResponseError | null {
   const error = 'error' in result ? result.error : undefined;
   const isRejection =
     error instanceof NoResponseError &&
+    error.extensions.code !== 'OUTCOME_UNKNOWN' &&
     (error.reason === 'circuit-open' || error.reason === 'overloaded');
   return isRejection ? error : null;
 }
 
 const CIRCUIT_OPEN =
-  'The service has failed repeatedly, so the gateway sends nothing for a few seconds: this request was not sent. Try again after retryAfterSeconds.';
+  'The service has failed repeatedly, so the gateway rejects such requests for a few seconds: this one was not sent. Try again after retryAfterSeconds.';
 
 /** False if a signal is aborted. Not AbortSignal.any: in Node 26 it rejects Yoga's signals, which are no AbortSignal instances. */
 async function waitUnless(

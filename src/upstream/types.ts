@@ -32,13 +32,16 @@ export type Attempt = {
 /** `open`: calls are rejected; `half-open`: one trial request checks whether the service has recovered. */
 export type CircuitState = 'closed' | 'open' | 'half-open';
 
+/** The circuit breakers: that of reads and deletions rejects logins as well, that of logins nothing else. */
+export type Circuit = 'reads' | 'logins';
+
 /** Receives events about calls to the service, without any value sent or received. It must not throw. */
 export type UpstreamObserver = {
   /** An attempt has completed. */
   onAttempt(attempt: Attempt): void;
-  /** The circuit breaker changed its state; it starts closed. */
-  onCircuitState(state: CircuitState): void;
-  /** A call was rejected before it was sent: the circuit breaker is open, or too many calls are in progress. */
+  /** A circuit breaker changed its state; it starts closed. */
+  onCircuitState(state: CircuitState, circuit: Circuit): void;
+  /** A call was rejected before it was sent: a circuit breaker is open, or too many calls are in progress. */
   onRejected(route: Route): void;
 };
 
@@ -70,3 +73,9 @@ export type UpstreamResponse = {
   /** Whether the body was truncated after the requested prefix, see `partial-json.ts`. */
   readonly isPartial?: boolean;
 };
+
+/**
+ * Reads a response. It throws if the body says that the request failed, or is not what was requested. Otherwise the
+ * service has accepted the request, and its token.
+ */
+export type Read<T> = (response: UpstreamResponse) => T;

@@ -1,12 +1,14 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import { createCallerQueue } from './caller-queue.ts';
+import type { Caller } from './fair-share.ts';
 
-/** Lets a caller wait for its turn. */
-export type Turns = (
-  /** A digest: no token stays in memory. */
-  caller: string,
+/** Does work when it is the caller's turn. */
+export type Turns = <Result>(
+  caller: Caller,
   /** Whether others have requests in progress. */
   hasOthers: () => boolean,
-) => Promise<void>;
+  work: () => Promise<Result>,
+) => Promise<Result>;
 
 /** The pause before a caller's next turn is three times as long as its last turn, at most 500 ms. */
 const PAUSE_FACTOR = 3;
@@ -19,51 +21,38 @@ const MAX_PAUSE_MS = 500;
  * @param clock monotonic time in milliseconds.
  */
 export function createTurns(clock: () => number): Turns {
-  const waiting = new Map<string, Turn[]>(); // the first caller is the next
+  const waiting = createCallerQueue<Turn>();
   let isRunning = false;
-  let last: string | undefined;
+  let last: Caller | undefined;
   let mayRepeatAt = 0; // the last caller
   const run = async () => {
     isRunning = true;
-    for (let turn = takeNext(waiting); turn !== undefined; turn = takeNext(waiting)) {
+    for (let turn = waiting.take(); turn !== undefined; turn = waiting.take()) {
       const pauseMs = mayRepeatAt - clock();
       if (turn.caller === last && pauseMs > 0 && turn.hasOthers())
         await sleep(pauseMs, undefined, { ref: false });
       await nextIteration();
       const begun = clock();
-      turn.begin();
-      await nextIteration(); // a response is parsed
-      await nextIteration(); // and used
+      await turn.work();
+      await nextIteration(); // its result is used
       const ended = clock();
       last = turn.caller;
       mayRepeatAt = ended + Math.min(PAUSE_FACTOR * (ended - begun), MAX_PAUSE_MS);
     }
     isRunning = false;
   };
-  return (caller, hasOthers) =>
-    new Promise<void>((begin) => {
-      const own = waiting.get(caller) ?? [];
-      waiting.set(caller, own);
-      own.push({ caller, begin, hasOthers });
+  return (caller, hasOthers, work) =>
+    new Promise((resolve, reject) => {
+      waiting.add(caller, { caller, hasOthers, work: () => work().then(resolve, reject) });
       if (!isRunning) void run();
     });
 }
 
 type Turn = {
-  readonly caller: string;
-  readonly begin: () => void;
+  readonly caller: Caller;
   readonly hasOthers: () => boolean;
+  readonly work: () => Promise<unknown>;
 };
-
-function takeNext(waiting: Map<string, Turn[]>): Turn | undefined {
-  const [next] = waiting;
-  if (next === undefined) return undefined;
-  const [caller, turns] = next;
-  const turn = turns.shift();
-  waiting.delete(caller);
-  if (turns.length > 0) waiting.set(caller, turns); // after all others
-  return turn;
-}
 
 /** Records that are read in one turn: 2,000 times with a time zone take 25 ms. */
 export const TURN_SIZE = 2000;

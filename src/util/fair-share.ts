@@ -1,50 +1,93 @@
-/** Whose request it is: a token, or the address of a client without one. */
-export type Caller = `token ${string}` | `address ${string}`;
+/** Whose request it is: the digest of a token that the service has accepted, or the network of a client. */
+export type Caller = `token ${string}` | `network ${string}`;
 
-/** Names a caller by its token: the scheme in another case is no other caller. */
-export function callerOf(authorization: string): Caller {
-  return `token ${authorization.slice(authorization.lastIndexOf(' ') + 1)}`;
-}
-
-/** Names the caller of a request by its token, else by the client's address. Null if neither is known. */
-export function identifyCaller(
-  authorization: string | null | undefined,
-  address: () => string | null | undefined,
-): Caller | null {
-  if (authorization) return callerOf(authorization);
-  const known = address();
-  return known ? `address ${known}` : null;
+/**
+ * Whether a caller that holds `held` of `max` units may take one more while `free` are free: dynamic thresholds (Choudhury
+ * and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). It then holds at most three times what is left, and the last
+ * eighth (two at least) is left for callers that hold nothing. Of 64 units, one caller gets 48, two get 27 each, and twelve
+ * leave 8 free. As many callers as units can take them all.
+ */
+export function mayTake(held: number, free: number, max: number): boolean {
+  if (held === 0) return free > 0;
+  const left = free - 1;
+  return left >= Math.max(2, Math.floor(max / 8)) && held + 1 <= 3 * left;
 }
 
 /** What is in use of a maximum, by caller. */
 export type FairShare = {
-  /** Takes one for a caller; null if all are taken, or its share. An unknown caller, null, has no share of its own. */
-  take(caller: string | null): Share | null;
+  /** Takes one for a caller; null if it may have none. */
+  take(caller: Caller): Share | null;
   /** Gives back what `take` returned. */
   release(share: Share): void;
   isFull(): boolean;
+  heldBy(caller: Caller): number;
+  /** Whether a caller other than this one holds any. */
+  hasOthers(caller: Caller): boolean;
+  /** Whether networks hold less than an eighth. */
+  areNetworksFew(): boolean;
 };
 
-/** One of the maximum, which a caller holds. */
-export type Share = { readonly caller: string | null };
+/** One unit of the maximum, which a caller holds. */
+export type Share = { readonly caller: Caller };
 
-/** Creates a maximum of which one caller may hold three quarters: the rest is left for others. */
+/** Whether the service has accepted the token of a caller. Otherwise it is known by its network alone. */
+export function isAccepted(caller: Caller): boolean {
+  return caller.startsWith('token ');
+}
+
+/**
+ * Creates a maximum that callers share as {@link mayTake} says. Networks share half of it in the same way: anyone can make
+ * up tokens, or have many networks, and must not keep out those whose tokens the service has accepted.
+ */
 export function createFairShare(max: number): FairShare {
-  const mostOfOne = Math.ceil(max * 0.75);
+  const all = createShare(max);
+  const networks = createShare(Math.ceil(max / 2));
+  return {
+    ...all,
+    areNetworksFew: () => networks.held() < max / 8,
+    take: (caller) => {
+      if (isAccepted(caller)) return all.take(caller);
+      if (!networks.mayTake(caller)) return null;
+      const share = all.take(caller);
+      if (share !== null) networks.add(share);
+      return share;
+    },
+    release: (share) => {
+      all.release(share);
+      if (!isAccepted(share.caller)) networks.release(share);
+    },
+  };
+}
+
+function createShare(max: number) {
   // An array, not a Map of counts: V8 chains the old hash tables of a Map that changes often, see `listen`.
   const held: Share[] = [];
-  const hasMost = (caller: string) => {
-    if (held.length < mostOfOne) return false; // as nearly always: nothing is counted
-    return held.filter((share) => share.caller === caller).length >= mostOfOne;
+  const heldBy = (caller: Caller) => {
+    let count = 0;
+    for (const share of held) if (share.caller === caller) count += 1;
+    return count;
+  };
+  const mayHave = (caller: Caller) => {
+    const free = max - held.length;
+    // As nearly always: even if all are of this caller it may have one more, so nothing is counted.
+    return mayTake(held.length, free, max) || mayTake(heldBy(caller), free, max);
   };
   return {
-    take: (caller) => {
-      if (held.length >= max || (caller !== null && hasMost(caller))) return null;
+    heldBy,
+    held: () => held.length,
+    mayTake: mayHave,
+    add: (share: Share) => void held.push(share),
+    take: (caller: Caller) => {
+      if (!mayHave(caller)) return null;
       const share = { caller };
       held.push(share);
       return share;
     },
-    release: (share) => void held.splice(held.indexOf(share), 1),
+    release: (share: Share) => {
+      const last = held.pop(); // takes its place: no other has to move
+      if (last !== undefined && last !== share) held[held.indexOf(share)] = last;
+    },
     isFull: () => held.length >= max,
+    hasOthers: (caller: Caller) => held.some((share) => share.caller !== caller),
   };
 }

@@ -1,9 +1,13 @@
+import { type MemoryAccount, UNLIMITED } from './memory-budget.ts';
+
 /** The client of a request. */
 export type RequestClient = {
-  /** Its IP address, of IPv6 the /64, to count its requests; null if unknown. */
+  /** Its network, to count its requests: its IPv4 address, of IPv6 the /48; null if unknown. */
   readonly address: () => string | null;
   /** What the service learns of it, in headers of every call. */
   readonly headers: () => ClientHeaders;
+  /** Holds what the service responds to the request. */
+  readonly memory: MemoryAccount;
 };
 
 /** Headers that name the client, and the gateway between it and the service. */
@@ -11,5 +15,18 @@ export type ClientHeaders = {
   readonly [Name in 'user-agent' | 'x-forwarded-for' | 'via']?: string;
 };
 
+/** A login that a client requests. */
+export type LoginAttempt = {
+  readonly clientId: string;
+  /** Whether the credential is a refresh token. */
+  readonly isRefresh: boolean;
+  /** See {@link RequestClient}. */
+  readonly address: string | null;
+};
+
 /** For calls that no client requested, such as those of a command. */
-export const NO_CLIENT: RequestClient = { address: () => null, headers: () => ({}) };
+export const NO_CLIENT: RequestClient = {
+  address: () => null,
+  headers: () => ({}),
+  memory: UNLIMITED,
+};

@@ -260,7 +260,7 @@ describe('createGateway', () => {
   ])('limits the logins of an address that it has from %s', async (_, options, from) => {
     await using service = await startService({ body: { access_token: 'a' } });
     const upstream = { url: service.url };
-    await using gateway = createGateway({ upstream, loginRateLimit: 2, ...options });
+    await using gateway = createGateway({ upstream, loginRateLimit: 1, ...options });
     const login = async (clientId: string, address: string) => {
       const { method, headers, body } = post(
         `mutation { login(clientId: "${clientId}", credential: {clientSecret: "s"}) { accessToken } }`,
@@ -273,16 +273,17 @@ describe('createGateway', () => {
     };
     expect(await login('a', '192.0.2.1')).toBeUndefined();
     expect(await login('b', '192.0.2.1')).toBeUndefined();
-    expect(await login('c', '192.0.2.1')).toBe('RATE_LIMITED');
-    expect(await login('c', '192.0.2.2')).toBeUndefined();
-    expect(service.seen).toHaveLength(3);
+    expect(await login('c', '192.0.2.1')).toBeUndefined();
+    expect(await login('d', '192.0.2.1')).toBe('RATE_LIMITED');
+    expect(await login('d', '192.0.2.2')).toBeUndefined();
+    expect(service.seen).toHaveLength(4);
   });
 
-  it('allows ten logins a minute by default', async () => {
+  it('allows ten logins of a client a minute by default', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
-    const login = post(
-      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { accessToken } }',
-    );
+    const mutation =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { accessToken } }';
+    const login = { ...post(mutation), remoteAddress: '192.0.2.1' };
     for (const [loginRateLimit, sent] of [
       [undefined, 10],
       [2, 2],

@@ -463,11 +463,11 @@ describe('keytrail serve', () => {
     });
     const [, url = ''] = await process.until(GRAPHQL);
     const hanging = Promise.allSettled(
-      Array.from({ length: 50 }, (_, caller) =>
+      Array.from({ length: 20 }, (_, caller) =>
         query(url, '{ audit { totalCount } }', `t${caller}`),
       ),
     );
-    await expect.poll(() => service.seen.length).toBe(50);
+    await expect.poll(() => service.seen.length).toBe(20);
     process.child.kill(signal);
     const ready = async () => (await fetch(new URL('/health/ready', url))).status;
     await expect.poll(ready).toBe(503);
@@ -520,7 +520,11 @@ describe('keytrail serve', () => {
   it.each(['{ audit { totalCount } }', 'mutation { deleteApiKey(clientId: "k") { outcome } }'])(
     'aborts at the shutdown timeout a request that does not finish: %s',
     async (operation) => {
-      await using service = await startService(() => new Promise(() => {}));
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<string>();
+      await using service = await startService(() => {
+        arrive('arrived');
+        return new Promise(() => {});
+      });
       await using process = startKeytrail([], {
         PORT: '0',
         UPSTREAM_URL: service.url,
@@ -533,7 +537,8 @@ describe('keytrail serve', () => {
         ({ errors }) => errors[0].extensions.code,
         () => 'CLOSED',
       );
-      while (service.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      // A busy machine may refuse the request before it reaches the service: then this says so.
+      expect(await Promise.race([arrived, outcome])).toBe('arrived');
       process.child.kill('SIGTERM');
       expect(['CLOSED', 'UPSTREAM_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(await outcome);
       expect(await process.status).toBe(0);

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ask, codeOf, gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
+import {
+  acceptTokens,
+  ask,
+  codeOf,
+  gatewayOver,
+  type Overrides,
+  onPort,
+} from '../helpers/gateway.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -62,8 +69,8 @@ describe('clients that send a part of their bodies', () => {
   });
 
   it('have a bound of their own, that does not apply to whole requests', async () => {
-    await using bed = await serve([], { maxIncompleteRequests: 2 });
-    const slow = await openSockets(bed.server.url, 2, request('{', 100));
+    await using bed = await serve([], { maxIncompleteRequests: 1 });
+    const slow = await openSockets(bed.server.url, 1, request('{', 100));
     // A response on another connection shows that the server has read them.
     expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
     const [late] = await openSockets(bed.server.url, 1, request('{', 100));
@@ -85,20 +92,26 @@ describe('clients that send a part of their bodies', () => {
       .toBe(false);
   });
 
-  it('may take three quarters of that bound from one address', async () => {
-    await using bed = await serve([], { maxIncompleteRequests: 4, trustedProxies: 1 });
-    const from = (address: string) =>
-      request('{', 100).replace('host: a', `host: a\r\nx-forwarded-for: ${address}`);
-    const slow = await openSockets(bed.server.url, 3, from('192.0.2.1'));
+  it('may take six of sixteen places from one network, and half of them from all', async () => {
+    await using bed = await serve([], { maxIncompleteRequests: 16, trustedProxies: 1 });
+    const sockets: Socket[] = [];
+    const open = async (count: number, network: number) => {
+      const forwarded = `host: a\r\nx-forwarded-for: 192.0.2.${network}`;
+      const bytes = request('{', 100).replace('host: a', forwarded);
+      const opened = await openSockets(bed.server.url, count, bytes);
+      sockets.push(...opened);
+      return opened;
+    };
+    const waiting = [...(await open(6, 1))];
     expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
-    const [late] = await openSockets(bed.server.url, 1, from('192.0.2.1'));
+    const [late] = await open(1, 1);
     expect(String(await once(late as Socket, 'data'))).toContain('OVERLOADED');
-    const [other] = await openSockets(bed.server.url, 1, from('192.0.2.2'));
+    for (const network of [2, 3]) waiting.push(...(await open(1, network)));
     expect((await fetch(`${bed.server.url}/health/live`)).status).toBe(200);
-    const [full] = await openSockets(bed.server.url, 1, from('192.0.2.3'));
+    const [full] = await open(1, 4);
     expect(String(await once(full as Socket, 'data'))).toContain('OVERLOADED');
-    expect(other?.bytesRead).toBe(0);
-    for (const socket of [...slow, late, other, full]) socket?.destroy();
+    expect(waiting.map(({ bytesRead }) => bytesRead)).toEqual(Array(8).fill(0));
+    for (const socket of sockets) socket.destroy();
   });
 
   it('are served once the rest has arrived, through `fetch` as well', async () => {
@@ -181,13 +194,38 @@ describe('clients that never read', () => {
     second?.destroy();
   });
 
+  it('are disconnected first if they have read nothing for 5 s, whatever others hold', async () => {
+    let ahead = 0;
+    await using bed = await serve(LARGE, {
+      contract,
+      upstream: { maxBytes: 2 ** 24 },
+      maxUnreadBytes: 22_500_000, // two of them, or three of which the kernel has taken more than it does
+      clock: () => performance.now() + ahead,
+    });
+    await acceptTokens(bed.gateway, 'stalled', 'greedy');
+    bed.gateway.logged.length = 0;
+    const sockets: Socket[] = [];
+    for (const token of ['stalled', 'greedy', 'greedy']) {
+      const [socket] = await openSockets(bed.server.url, 1, request(body, body.length, token));
+      socket?.pause();
+      sockets.push(socket as Socket);
+      await expect.poll(() => bed.gateway.logged.length).toBe(sockets.length);
+      if (sockets.length === 1) ahead = 6000;
+    }
+    await expect.poll(() => sockets.map(isClosed)).toEqual([true, false, false]);
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('are disconnected before those of another token that hold less, however long these have waited', async () => {
     const twice = [{ id: 'x'.repeat(24_000_000) }]; // the kernel takes less than 6 MB of each
     await using bed = await serve(twice, {
+      clock: () => 0, // nobody has waited for 5 s
       contract,
       upstream: { maxBytes: 2 ** 25 },
       maxUnreadBytes: 49_000_000,
     });
+    await acceptTokens(bed.gateway, 'ordinary', 'greedy');
+    bed.gateway.logged.length = 0;
     const sockets: Socket[] = [];
     for (const token of ['ordinary', 'greedy', 'greedy', 'greedy', 'greedy']) {
       const [socket] = await openSockets(bed.server.url, 1, request(body, body.length, token));

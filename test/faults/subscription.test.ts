@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createGatewayWith } from '../../src/api/create-gateway.ts';
-import { ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
+import { acceptTokens, ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
 import {
   type LiveTrail,
   PAGED,
@@ -198,15 +198,33 @@ async function startOpen(live: LiveTrail, variables: object = {}) {
   return { ...parts, [Symbol.asyncDispose]: () => parts.stream[Symbol.asyncDispose]() };
 }
 
+it('the memory of a poll is free again at the next one, also if it has found nothing or failed', async () => {
+  await using live = await startLiveTrail({ memoryBytes: 8_000_000 }); // a megabyte for responses
+  const trail = Array.from({ length: 200 }, (_, number) => ({
+    id: `r${number}`,
+    occurred_at: new Date(Date.UTC(2026, 0) + 1000 * number).toISOString(),
+    note: 'x'.repeat(1000),
+  }));
+  live.respond({ body: trail });
+  await using _ = await startOpen(live);
+  for (const body of [trail, { error: 'later', trail }]) {
+    live.respond({ body });
+    for (let polls = 0; polls < 10; polls += 1) await live.poll();
+  }
+  live.respond({ body: trail });
+  const read = await ask(live.gateway, '{ audit { totalCount } }', {}, { token: 'other' });
+  expect(read.data).toEqual({ audit: { totalCount: 200 } });
+});
+
 describe('the circuit breaker', () => {
-  it('gets one verdict per poll: 19 failed polls after a successful one open it, and the next sends nothing', async () => {
+  it('gets one verdict per poll: 20 failed polls after a successful one open it, and the next sends nothing', async () => {
     await using live = await startLiveTrail({ clock: () => 0 });
     await using parts = await startOpen(live);
     live.respond({ status: 503, headers: { 'retry-after': '30' } });
-    for (let polls = 0; polls < 19; polls += 1) await live.poll();
-    expect(live.service.seen).toHaveLength(20);
+    for (let polls = 0; polls < 20; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(21);
     await live.poll();
-    expect(live.service.seen).toHaveLength(20);
+    expect(live.service.seen).toHaveLength(21);
     expect(live.pauses.waits.slice(-2)).toEqual([30_000, 10_000]);
     expect(parts.stream.received()).not.toContain('errors');
   });
@@ -219,10 +237,9 @@ describe('the circuit breaker', () => {
     stream.next().catch(() => {});
     for (let polls = 1; polls < 7; polls += 1) await live.poll();
     expect(live.service.seen).toHaveLength(3 * 7);
-    // The circuit opens with the 20th verdict: 7 successes, 13 failures.
     live.respond({ status: 503, headers: { 'retry-after': '30' } });
-    for (let polls = 0; polls < 14; polls += 1) await live.poll();
-    expect(live.service.seen).toHaveLength(3 * 7 + 13);
+    for (let polls = 0; polls < 21; polls += 1) await live.poll();
+    expect(live.service.seen).toHaveLength(3 * 7 + 20);
   });
 
   it('gets the verdict of the first page: failures of later ones do not open it', async () => {
@@ -645,14 +662,21 @@ describe('too many subscriptions', () => {
 describe('when all subscriptions are taken', () => {
   const of = (live: LiveTrail, token: string | null, authorization?: string) =>
     subscribe(live.gateway, {}, { token, ...(authorization && { headers: { authorization } }) });
+  /** As {@link startLiveTrail}, with tokens that are callers of their own. */
+  const startBusy = async (overrides: Parameters<typeof startLiveTrail>[0]) => {
+    const live = await startLiveTrail(overrides);
+    await acceptTokens(live.gateway, 'greedy', 'a', 'b', 'c', 'other', 't', 'third');
+    live.service.forget();
+    return live;
+  };
   /** Whether another stream of the token is refused. */
   const isRefused = async (live: LiveTrail, token: string | null) => {
     await using stream = await of(live, token);
     return codesOf([await stream.next()])[0]?.[1] === 'OVERLOADED';
   };
 
-  it('by one token, another gets the slot of its oldest stream, which ends with `complete`, down to half', async () => {
-    await using live = await startLiveTrail({ maxSubscriptions: 5 });
+  it('by one token, others without a stream get the slots of its oldest ones, which end with `complete`', async () => {
+    await using live = await startBusy({ maxSubscriptions: 5 });
     live.list(1);
     await using stack = new AsyncDisposableStack();
     const greedy = [];
@@ -665,16 +689,21 @@ describe('when all subscriptions are taken', () => {
       expect(await greedy[index]?.rest()).toEqual([]);
       expect(ended(live)).toEqual(Array(index + 1).fill('evicted'));
     }
-    for (const token of ['c', 'a', 'greedy']) expect(await isRefused(live, token)).toBe(true);
+    // Those with a stream get no other one, and tokens that the service has not accepted take none from half of them.
+    for (const token of ['a', 'greedy', 'made-up']) expect(await isRefused(live, token)).toBe(true);
     for (const stream of [...greedy.slice(2), ...others])
       expect((await stream.nextBatch()).nodes).toEqual([]);
     expect(ended(live)).toEqual(['evicted', 'evicted']);
-    await greedy[4]?.[Symbol.asyncDispose]();
-    expect(await isRefused(live, 'c')).toBe(false);
+    for (const token of ['c', 'other']) {
+      const stream = stack.use(await of(live, token));
+      expect((await stream.nextBatch()).nodes).toEqual([]);
+    }
+    expect(await isRefused(live, 't')).toBe(true); // each has one
+    expect(ended(live)).toEqual(Array(4).fill('evicted'));
   });
 
   it('by one token, with its scheme in any case, is one caller still', async () => {
-    await using live = await startLiveTrail({ maxSubscriptions: 2 });
+    await using live = await startBusy({ maxSubscriptions: 2 });
     await using first = await of(live, null, 'Bearer a');
     await using second = await of(live, null, 'bearer a');
     await using third = await of(live, null, 'BEARER a');
@@ -687,7 +716,7 @@ describe('when all subscriptions are taken', () => {
     ['without a token', null],
     ['with a malformed token', 'a b'],
   ])('a client %s takes none from others', async (_, token) => {
-    await using live = await startLiveTrail({ maxSubscriptions: 3 });
+    await using live = await startBusy({ maxSubscriptions: 3 });
     live.list(1);
     await using stack = new AsyncDisposableStack();
     for (let count = 0; count < 3; count += 1) stack.use(await of(live, 'greedy'));
@@ -696,7 +725,7 @@ describe('when all subscriptions are taken', () => {
   });
 
   it('by a single stream, as MAX_SUBSCRIPTIONS is 1, it keeps its slot', async () => {
-    await using live = await startLiveTrail({ maxSubscriptions: 1 });
+    await using live = await startBusy({ maxSubscriptions: 1 });
     live.list(1);
     await using first = await of(live, 'a');
     expect(await isRefused(live, 'b')).toBe(true);
@@ -704,7 +733,7 @@ describe('when all subscriptions are taken', () => {
   });
 
   it('an evicted stream that resumes with its checkpoint misses nothing', async () => {
-    await using live = await startLiveTrail({ maxSubscriptions: 3 });
+    await using live = await startBusy({ maxSubscriptions: 3 });
     live.list(1);
     await using stack = new AsyncDisposableStack();
     const oldest = stack.use(await of(live, 'greedy'));
@@ -722,7 +751,7 @@ describe('when all subscriptions are taken', () => {
   });
 
   it('by a stream whose client reads nothing, its slot is free at once, and only once', async () => {
-    await using live = await startLiveTrail({ ...LIMITS, maxSubscriptions: 3 });
+    await using live = await startBusy({ ...LIMITS, maxSubscriptions: 3 });
     await using server = await onPort(live.gateway);
     live.respond({ body: LARGE });
     using slow = await connectSlowly(server.url, '(filter: {since: "2000-01-01T00:00:00Z"})');
@@ -736,6 +765,7 @@ describe('when all subscriptions are taken', () => {
     slow.read();
     await expect.poll(slow.end).toContain('event: complete');
     await expect.poll(() => ended(live)).toEqual(['evicted']);
-    for (const token of ['t', 'other', 'third']) expect(await isRefused(live, token)).toBe(true);
+    for (const token of ['t', 'other']) expect(await isRefused(live, token)).toBe(true);
+    expect(await isRefused(live, 'third')).toBe(false);
   });
 });

@@ -302,7 +302,7 @@ describe.each(Object.entries(ROUTERS))('%s', (_, { start, forwarded, missing }) 
   });
 
   it('lets 14 clients log in within a minute', async () => {
-    const overrides = { trustedProxies: 1, loginRateLimit: 10 };
+    const overrides = { trustedProxies: 1, loginRateLimit: 1 };
     const graph = await serve({ body: { access_token: 'a' } }, overrides);
     const variables = { credential: { clientSecret: 's' } };
     const query = (id: number) => LOGIN.replace('key-6', `client-${id}`);

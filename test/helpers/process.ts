@@ -108,6 +108,7 @@ export function keytrailInProcess(
     replaceFile,
     version: '0.0.0',
     now: () => new Date(),
+    memoryBytes: 0,
     clock: () => performance.now(),
     random: Math.random,
     createId: randomUUID,

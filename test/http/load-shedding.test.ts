@@ -1,26 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
-import { startService } from '../helpers/service.ts';
+import { acceptTokens, ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
+import { type ServiceResponse, startService } from '../helpers/service.ts';
 
 const AUDIT = '{ audit { totalCount } }';
 
-/** A service that responds once it is released. */
-async function startHeldService() {
+/** A service that responds once it is released; until `hold` is called, at once with `first`. */
+async function startHeldService(first?: ServiceResponse) {
   const held = Promise.withResolvers<void>();
+  let isHeld = first === undefined;
   const service = await startService(async () => {
+    if (!isHeld) return first;
     await held.promise;
     return { body: [] };
   });
-  return { service, release: held.resolve };
+  const hold = () => {
+    isHeld = true;
+    service.forget();
+  };
+  return { service, release: held.resolve, hold };
 }
 
 describe('more requests in flight than the limit', () => {
   it('get 503 before their body is read, and those in flight are served', async () => {
     const { service, release } = await startHeldService();
     await using _ = service;
-    await using gateway = gatewayOver(service.url, { maxInFlight: 2 });
-    const served = [1, 2].map(() => ask(gateway, AUDIT, {}, { token: 't' }));
-    await expect.poll(() => service.seen.length).toBe(2);
+    await using gateway = gatewayOver(service.url, { maxInFlight: 1 });
+    const served = ask(gateway, AUDIT, {}, { token: 't' });
+    await expect.poll(() => service.seen.length).toBe(1);
 
     const rejected = await ask(gateway, 'not even GraphQL', {}, { token: 't' });
     expect(rejected.status).toBe(503);
@@ -31,10 +37,8 @@ describe('more requests in flight than the limit', () => {
     ]);
 
     release();
-    for (const { data } of await Promise.all(served)) {
-      expect(data).toEqual({ audit: { totalCount: 0 } });
-    }
-    expect(service.seen).toHaveLength(2);
+    expect((await served).data).toEqual({ audit: { totalCount: 0 } });
+    expect(service.seen).toHaveLength(1);
     expect((await ask(gateway, AUDIT, {}, { token: 't' })).status).toBe(200);
   });
 
@@ -62,14 +66,16 @@ describe('more requests in flight than the limit', () => {
 });
 
 describe('the requests in flight of one caller', () => {
-  /** A gateway with four places, over a held service. `send` goes through the port or `gateway.fetch`. */
+  /** A gateway with five places, of which one caller gets three, over a held service. `send` goes through the port or `gateway.fetch`. */
   async function startBusy(path: string, trustedProxies = 0) {
     await using stack = new AsyncDisposableStack();
-    const { service, release } = await startHeldService();
+    const { service, release, hold } = await startHeldService({ body: [] });
     stack.use(service);
-    const gateway = stack.use(gatewayOver(service.url, { maxInFlight: 4, trustedProxies }));
+    const gateway = stack.use(gatewayOver(service.url, { maxInFlight: 5, trustedProxies }));
     const server = stack.use(await onPort(gateway));
     stack.defer(release); // first: the port closes with the last response
+    await acceptTokens(gateway, 'a', 'b');
+    hold();
     const kept = stack.move();
     const fetcher = path === 'a port' ? fetch : gateway.fetch;
     const send = async (headers: Readonly<Record<string, string>>, query = AUDIT) => {
@@ -88,7 +94,7 @@ describe('the requests in flight of one caller', () => {
   const REFUSED = [503, 'OVERLOADED'];
 
   it.each(['a port', '`gateway.fetch`'])(
-    'may be three quarters of the limit: others are admitted, and the gateway is ready, by %s',
+    'leave two places for callers that have none, and the gateway is ready, by %s',
     async (path) => {
       await using bed = await startBusy(path);
       const served = ['Bearer a', 'bearer a', 'BEARER a'].map((authorization) =>
@@ -97,13 +103,15 @@ describe('the requests in flight of one caller', () => {
       await expect.poll(() => bed.service.seen.length).toBe(3);
       expect(await bed.send({ authorization: 'Bearer a' })).toEqual(REFUSED);
       expect(await bed.ready()).toBe(200);
-      const other = bed.send({ authorization: 'Bearer b' });
-      await expect.poll(() => bed.service.seen.length).toBe(4);
-      expect(await bed.send({ authorization: 'Bearer c' })).toEqual(REFUSED);
+      for (const name of ['b', 'c']) {
+        served.push(bed.send({ authorization: `Bearer ${name}` }));
+        await expect.poll(() => bed.service.seen.length).toBe(served.length);
+        expect(await bed.send({ authorization: `Bearer ${name}` })).toEqual(REFUSED);
+      }
       expect(await bed.ready()).toBe(503);
       bed.release();
-      for (const one of [...served, other]) expect(await one).toEqual([200, '']);
-      expect(bed.service.seen).toHaveLength(4);
+      for (const one of served) expect(await one).toEqual([200, '']);
+      expect(bed.service.seen).toHaveLength(5);
       for (const authorization of ['Bearer a', 'Bearer c'])
         expect(await bed.send({ authorization })).toEqual([200, '']);
     },
@@ -112,22 +120,80 @@ describe('the requests in flight of one caller', () => {
   it('are counted by the address of the client if it has no token', async () => {
     await using bed = await startBusy('a port', 1);
     const first = { 'x-forwarded-for': '192.0.2.1' };
-    const served = [1, 2, 3].map(() => bed.send(first, LOGIN));
-    await expect.poll(() => bed.service.seen.length).toBe(3);
+    const served = [bed.send(first, LOGIN)];
+    await expect.poll(() => bed.service.seen.length).toBe(1);
     expect(await bed.send(first, LOGIN)).toEqual(REFUSED);
-    const others = [bed.send({ 'x-forwarded-for': '192.0.2.2' }, LOGIN)];
-    await expect.poll(() => bed.service.seen.length).toBe(4);
-    bed.release();
-    await Promise.all([...served, ...others]);
-  });
-
-  it('have no share of their own if neither token nor address is known', async () => {
-    await using bed = await startBusy('`gateway.fetch`');
-    const served = [1, 2, 3, 4].map(() => bed.send({}, LOGIN));
-    await expect.poll(() => bed.service.seen.length).toBe(4);
-    expect(await bed.send({}, LOGIN)).toEqual(REFUSED);
+    for (const count of [2, 3]) {
+      served.push(bed.send({ 'x-forwarded-for': `192.0.2.${count}` }, LOGIN));
+      await expect.poll(() => bed.service.seen.length).toBe(count);
+    }
+    // All networks together have at most half of the places.
+    expect(await bed.send({ 'x-forwarded-for': '192.0.2.4' }, LOGIN)).toEqual(REFUSED);
+    expect(await bed.ready()).toBe(200);
     bed.release();
     await Promise.all(served);
+  });
+
+  it('are those of one caller if neither an accepted token nor an address is known', async () => {
+    await using bed = await startBusy('`gateway.fetch`');
+    const served = bed.send({}, LOGIN);
+    await expect.poll(() => bed.service.seen.length).toBe(1);
+    expect(await bed.send({}, LOGIN)).toEqual(REFUSED);
+    expect(await bed.send({ authorization: 'Bearer y' })).toEqual(REFUSED);
+    const other = bed.send({ authorization: 'Bearer a' });
+    await expect.poll(() => bed.service.seen.length).toBe(2);
+    bed.release();
+    await Promise.all([served, other]);
+  });
+
+  const DELETION = 'mutation { deleteApiKey(clientId: "k") { outcome } }';
+
+  it.each<[string, boolean, string, ServiceResponse]>([
+    ['a read', true, AUDIT, { body: [] }],
+    ['a deletion', true, DELETION, { status: 204 }],
+    ['a read that got 401', false, AUDIT, { status: 401 }],
+    ['a read that got 500', false, AUDIT, { status: 500 }],
+    ['a read whose 2xx says that it failed', false, AUDIT, { body: { error: 'invalid_token' } }],
+    ['a read whose 2xx is a page', false, AUDIT, { body: '<html>log in</html>' }],
+    ['a read whose 2xx is no list', false, AUDIT, { body: { page: 'log in' } }],
+    ['a deletion that got 404', false, DELETION, { status: 404 }],
+    ['a deletion whose 2xx says that it failed', false, DELETION, { body: { deleted: false } }],
+    ['a login', false, LOGIN, { body: { access_token: 't' } }],
+  ])('after %s, are those of its token: %s', async (_, isAccepted, query, first) => {
+    const { service, release, hold } = await startHeldService(first);
+    await using _service = service;
+    await using gateway = gatewayOver(service.url, { maxInFlight: 5 });
+    await ask(gateway, query, {}, { token: 't' });
+    expect(service.seen).toHaveLength(1);
+    hold();
+    const other = ask(gateway, AUDIT, {}, { token: 'other' });
+    await expect.poll(() => service.seen.length).toBe(1);
+    const own = ask(gateway, AUDIT, {}, { token: 't' });
+    if (isAccepted) await expect.poll(() => service.seen.length).toBe(2);
+    else expect((await own).status).toBe(503);
+    release();
+    await Promise.all([other, own]);
+    expect(service.seen).toHaveLength(isAccepted ? 2 : 1);
+  });
+
+  it('are those of its token for an hour, which begins again with each acceptance', async () => {
+    const { service, release, hold } = await startHeldService({ body: [] });
+    await using _service = service;
+    let hours = 0;
+    const clock = () => performance.now() + hours * 3_600_000;
+    await using gateway = gatewayOver(service.url, { maxInFlight: 5, clock });
+    await acceptTokens(gateway, 'old', 't');
+    hours += 0.6;
+    await acceptTokens(gateway, 't');
+    hours += 0.6;
+    hold();
+    const other = ask(gateway, AUDIT, {}, { token: 'other' });
+    await expect.poll(() => service.seen.length).toBe(1);
+    expect((await ask(gateway, AUDIT, {}, { token: 'old' })).status).toBe(503);
+    const own = ask(gateway, AUDIT, {}, { token: 't' });
+    await expect.poll(() => service.seen.length).toBe(2);
+    release();
+    await Promise.all([other, own]);
   });
 });
 

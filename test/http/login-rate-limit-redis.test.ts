@@ -12,7 +12,7 @@ if (!isInstalled)
   process.stderr.write('Tests with Redis are skipped: redis-server is not installed\n');
 
 describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
-  it('shares the limit between two gateways, and contains no client ID or address', async () => {
+  it('shares the limits between two gateways, and contains no client ID or address', async () => {
     await using redis = await startRedis(await findPort());
     await using service = await startService(TOKEN);
     await using one = over(service, redis.url, { perMinute: 3 });
@@ -24,14 +24,58 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
     expect(await codes(other, 'canary-id', 3)).toEqual(['', 'RATE_LIMITED', 'RATE_LIMITED']);
     expect(await codes(one, 'canary-id', 1)).toEqual(['RATE_LIMITED']);
     const body = JSON.stringify({ query: LoginDocument, variables: variablesOf('canary-id') });
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', 'x-forwarded-for': ADDRESS };
     const rejection = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
     const { errors } = await rejection.json();
     expect(errors[0].extensions.retryAfterSeconds).toBeGreaterThanOrEqual(1);
     expect(redis.ask('keys', '*').trim().split('\n').sort()).toEqual([
       expect.stringMatching(/^keytrail:login:address:[\w-]{43}$/),
       expect.stringMatching(/^keytrail:login:client:[\w-]{43}$/),
+      expect.stringMatching(/^keytrail:login:known:[\w-]{43}$/),
+      expect.stringMatching(/^keytrail:login:pair:[\w-]{43}$/),
     ]);
+  });
+
+  it('shares the networks of a day, which stay known without it', async () => {
+    await using redis = await startRedis(await findPort());
+    await using service = await startService(TOKEN);
+    await using one = over(service, redis.url, { perMinute: 1 });
+    await using other = over(service, redis.url, { perMinute: 1 });
+    await untilShared(redis, one, other);
+    redis.ask('flushall');
+    expect(await codes(one, 'victim', 1)).toEqual(['']);
+    const known = redis.ask('keys', 'keytrail:login:known:*').trim();
+    expect(Number(redis.ask('ttl', known))).toBeGreaterThan(86_300);
+    const useUp = async (network: string) => {
+      const logins = Array.from({ length: 11 }, (_, index) => `${network}.${index}`);
+      const all = [];
+      for (const address of logins) all.push(...(await codes(other, 'victim', 1, address)));
+      expect(all).toEqual([...Array(10).fill(''), 'RATE_LIMITED']);
+    };
+    const counters = redis.ask('keys', 'keytrail:login:[^k]*').trim().split('\n');
+    expect(counters).toHaveLength(3);
+    redis.ask('del', ...counters);
+    await useUp('203.0.113');
+    expect(await codes(other, 'victim', 1)).toEqual(['']);
+    expect(await codes(one, 'victim', 1, '192.0.2.11')).toEqual(['RATE_LIMITED']);
+
+    await redis[Symbol.asyncDispose]();
+    await expect.poll(() => other.fallbacks.at(-1)).toBe(true);
+    await useUp('192.0.2');
+    expect(await codes(other, 'victim', 1)).toEqual(['']);
+  });
+
+  it('gets the points of other limits back from a login that is rejected', async () => {
+    await using redis = await startRedis(await findPort());
+    await using service = await startService(TOKEN);
+    await using gateway = over(service, redis.url, { perMinute: 1 });
+    await untilShared(redis, gateway);
+    redis.ask('flushall');
+    expect(await codes(gateway, 'a', 9)).toEqual(['', ...Array(8).fill('RATE_LIMITED')]);
+    for (const id of ['b', 'c']) expect(await codes(gateway, id, 1)).toEqual(['']);
+    expect(await codes(gateway, 'd', 9)).toEqual(Array(9).fill('RATE_LIMITED'));
+    for (const index of Array(10).keys())
+      expect(await codes(gateway, 'd', 1, `203.0.113.${index}`)).toEqual(['']);
   });
 
   it('whose clock has jumped back is not a reason to wait for more than a minute', async () => {
@@ -41,8 +85,9 @@ describe.skipIf(!isInstalled)('Redis for the limit on logins', () => {
     await untilShared(redis, gateway);
     redis.ask('flushall');
     expect(await codes(gateway, 'c', 1)).toEqual(['']);
-    redis.ask('pexpire', redis.ask('keys', '*').trim(), '18060000');
-    const { errors } = await ask(gateway, LoginDocument, variablesOf('c'));
+    redis.ask('pexpire', redis.ask('keys', '*:pair:*').trim(), '18060000');
+    const headers = { 'x-forwarded-for': ADDRESS };
+    const { errors } = await ask(gateway, LoginDocument, variablesOf('c'), { headers });
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
   });
 
@@ -136,6 +181,7 @@ it('a gateway starts, counts logins and is disposed without a reachable Redis', 
 });
 
 const TOKEN = { body: { access_token: 'a' } };
+const ADDRESS = '198.51.100.1';
 
 function variablesOf(clientId: string) {
   return { clientId, credential: { clientSecret: 's' } };
@@ -151,6 +197,7 @@ function over(
   const login = { onFallback: (isFallback: boolean) => void fallbacks.push(isFallback) };
   const gateway = gatewayOver(service.url, {
     loginRateLimit: limits.perMinute,
+    trustedProxies: 1,
     rateLimitRedisUrl: redisUrl,
     observer: { login },
   });
@@ -163,7 +210,8 @@ async function untilShared(redis: RedisServer, ...gateways: readonly TestGateway
   for (const gateway of gateways) {
     const isShared = async () => {
       const before = count();
-      await codes(gateway, randomUUID(), 1);
+      const id = randomUUID();
+      await codes(gateway, id, 1, `2001:${id.slice(0, 4)}:${id.slice(4, 8)}::1`);
       return count() > before;
     };
     await expect.poll(isShared).toBe(true);
@@ -171,10 +219,11 @@ async function untilShared(redis: RedisServer, ...gateways: readonly TestGateway
 }
 
 /** Logs in `count` times, one after the other. Returns the code of each. */
-async function codes(gateway: TestGateway, clientId: string, count: number) {
+async function codes(gateway: TestGateway, clientId: string, count: number, address = ADDRESS) {
   const all: (string | undefined)[] = [];
   while (all.length < count) {
-    all.push(codeOf(await ask(gateway, LoginDocument, variablesOf(clientId))));
+    const headers = { 'x-forwarded-for': address };
+    all.push(codeOf(await ask(gateway, LoginDocument, variablesOf(clientId), { headers })));
   }
   return all;
 }

@@ -143,23 +143,32 @@ const readClient = (
   });
 
 /** What the limits count. */
-const readPrefix = (...sources: Parameters<typeof readClient>) => readClient(...sources).address();
+const readNetwork = (...sources: Parameters<typeof readClient>) => readClient(...sources).address();
 
-describe('the address that limits count', () => {
+describe('the network that limits count', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['::ffff:c000:0201', '192.0.2.1'],
     ['::FFFF:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
-    ['2001:db8::6', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1::/48'],
+    ['2001:db8::6', '2001:db8:0::/48'],
+    ['::1', '0:0:0::/48'],
+    ['::192.0.2.1', '0:0:0::/48'],
+    ['fe80::1%eth0', 'fe80:0:0::/48'],
+    ['64:ff9b::192.0.2.1', '192.0.2.1'],
+    ['64:FF9B:0:0:0:0:c000:201', '192.0.2.1'],
+    ['64:ff9b::', '0.0.0.0'],
+    ['64:ff9b:1::192.0.2.1', '192.0.2.1'],
+    ['64:ff9b:1:2:3:4:192.0.2.1', '192.0.2.1'],
+    ['64:ff9b:0:1::192.0.2.1', '64:ff9b:0::/48'],
+    ['64:ff9b:2::192.0.2.1', '64:ff9b:2::/48'],
+    ['64:ff9c::192.0.2.1', '64:ff9c:0::/48'],
     ['', null],
     ['/run/keytrail.sock', null],
   ])('is that of the socket %s: %s', (peer, expected) => {
-    expect(readPrefix(peer, '203.0.113.1', 0)).toBe(expected);
+    expect(readNetwork(peer, '203.0.113.1', 0)).toBe(expected);
   });
 
   it.each<[number, string | null, string]>([
@@ -175,13 +184,13 @@ describe('the address that limits count', () => {
     [1, '203.0.113.1, unknown', PEER],
     [1, '203.0.113.1, ', PEER],
     [1, '203.0.113.1:4711', '203.0.113.1'],
-    [1, '[2001:db8:1:2::3]:4711', '2001:db8:1:2::/64'],
-    [1, '[2001:db8:1:2::3]', '2001:db8:1:2::/64'],
-    [1, '2001:db8:1:2::3', '2001:db8:1:2::/64'],
+    [1, '[2001:db8:1:2::3]:4711', '2001:db8:1::/48'],
+    [1, '[2001:db8:1:2::3]', '2001:db8:1::/48'],
+    [1, '2001:db8:1:2::3', '2001:db8:1::/48'],
     [1, '"203.0.113.1"', PEER],
     [1, '203.0.113.256', PEER],
   ])('with %d proxies and X-Forwarded-For %j is %s', (trustedProxies, forwardedFor, expected) => {
-    expect(readPrefix(PEER, forwardedFor, trustedProxies)).toBe(expected);
+    expect(readNetwork(PEER, forwardedFor, trustedProxies)).toBe(expected);
   });
 
   it.each<[number, string | null, string | null]>([
@@ -193,7 +202,7 @@ describe('the address that limits count', () => {
   ])(
     'without a socket, with %d proxies and X-Forwarded-For %j is %s',
     (trustedProxies, forwardedFor, expected) => {
-      expect(readPrefix(undefined, forwardedFor, trustedProxies)).toBe(expected);
+      expect(readNetwork(undefined, forwardedFor, trustedProxies)).toBe(expected);
     },
   );
 
@@ -208,22 +217,33 @@ describe('the address that limits count', () => {
           // Each proxy appends the address of its client; the innermost proxy is the peer of the socket.
           const forwardedFor = [...(forged === null ? [] : [forged]), client, ...inner].join(', ');
           const trustedProxies = inner.length + 1;
-          expect(readPrefix(PEER, forwardedFor, trustedProxies)).toBe(client);
+          expect(readNetwork(PEER, forwardedFor, trustedProxies)).toBe(client);
         },
       ),
     );
   });
 
-  it('is the same in every notation, and for every host of an IPv6 /64', () => {
+  it('is the same in every notation, and for every host of an IPv6 /48', () => {
     const group = fc.integer({ min: 1, max: 0xffff });
     const groups = (count: number) => fc.array(group, { minLength: count, maxLength: count });
     fc.assert(
-      fc.property(groups(4), groups(4), (site, host) => {
+      fc.property(groups(3), groups(5), (site, host) => {
         const long = [...site, ...host].map((each) => each.toString(16).padStart(4, '0'));
         const short = site.map((each) => each.toString(16)).join(':');
-        const read = (peer: string) => readPrefix(peer, null, 0);
-        expect(read(long.join(':').toUpperCase())).toBe(`${short}::/64`);
-        expect(read(`${short}::`)).toBe(`${short}::/64`);
+        const read = (peer: string) => readNetwork(peer, null, 0);
+        expect(read(long.join(':').toUpperCase())).toBe(`${short}::/48`);
+        expect(read(`${short}::`)).toBe(`${short}::/48`);
+      }),
+    );
+  });
+
+  it('is the IPv4 address in every notation of NAT64', () => {
+    const local = fc.array(fc.nat(0xffff), { minLength: 3, maxLength: 3 });
+    fc.assert(
+      fc.property(fc.ipV4(), local, (ipv4, groups) => {
+        const prefix = `64:ff9b:1:${groups.map((each) => each.toString(16)).join(':')}`;
+        for (const before of ['64:ff9b:', '64:ff9b:0:0:0:0', '::ffff', prefix])
+          expect(readNetwork(`${before}:${ipv4}`, null, 0)).toBe(ipv4);
       }),
     );
   });
@@ -234,6 +254,7 @@ describe('the whole IP address', () => {
     ['::ffff:192.0.2.1', '192.0.2.1'],
     ['2001:0DB8:0001:0002::0:5', '2001:db8:1:2::5'],
     ['fe80::1%eth0', 'fe80::1'],
+    ['64:ff9b::192.0.2.1', '64:ff9b::c000:201'],
     ['12.7.0.1', '12.7.0.1'],
     ['127.0.0.1', undefined],
     ['127.8.9.1', undefined],

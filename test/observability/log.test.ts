@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/api/create-gateway.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
 import { ask, codeOf, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { type Handler, startService } from '../helpers/service.ts';
@@ -228,6 +229,35 @@ describe('the circuit breaker', () => {
     const trials = Array.from({ length: 3 }, () => ['half-open', 'open']).flat();
     const outage = ['open', ...trials, 'half-open', 'closed'];
     expect(states).toEqual([...outage, ...outage]); // for metrics: every change
+  });
+
+  it('of logins is logged as such, and leaves the metric of the other as it is', async () => {
+    let status = 503;
+    await using service = await startService(() => ({ status, body: { access_token: 'a' } }));
+    const time = { ms: 0 };
+    const { observer, text } = createMetrics();
+    await using gateway = gatewayOver(service.url, {
+      observer,
+      upstream: { clock: () => time.ms },
+    });
+    const login =
+      'mutation { login(clientId: "c", credential: {clientSecret: "s"}) { tokenType } }';
+    const events = () =>
+      records(gateway).flatMap(({ level, msg }) => (msg === 'request' ? [] : [[level, msg]]));
+    for (let round = 0; round < 21; round += 1) await ask(gateway, login);
+    const open = [
+      WARN,
+      'circuit breaker of logins open: they are rejected for a few seconds; check the service',
+    ];
+    expect(events()).toEqual([open]);
+    const lines = (await text()).split('\n');
+    expect(lines).toContain('keytrail_breaker_state{state="closed"} 1');
+    expect(lines).toContain('keytrail_upstream_rejected_total{route="login"} 1');
+    status = 200;
+    time.ms += COOL_DOWN_MS;
+    await ask(gateway, login);
+    const closed = 'circuit breaker of logins closed: the service accepts them again';
+    expect(events()).toEqual([open, [INFO, closed]]);
   });
 
   it('is logged in the `log` of a program', async () => {

@@ -15,6 +15,7 @@ describe('metrics', () => {
       observer,
       contract: { audit: { event: { id: '/Ref' } } },
       loginRateLimit: 1,
+      trustedProxies: 1,
     });
     const token = { token: 'c4n4ry-token' };
     await ask(
@@ -32,8 +33,8 @@ describe('metrics', () => {
     await ask(gateway, 'mutation { deleteApiKey(clientId: "c4n4ry") { outcome } }', {}, token);
     const login =
       'mutation { login(clientId: "c4n4ry", credential: {clientSecret: "c4n4ry"}) { tokenType } }';
-    await ask(gateway, login);
-    await ask(gateway, login);
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    for (const _ of [1, 2]) await ask(gateway, login, {}, { headers });
     await ask(gateway, '{ nope }');
 
     const exposition = await text();
@@ -53,7 +54,7 @@ describe('metrics', () => {
       'keytrail_upstream_retries_total{route="audit"} 1',
       'keytrail_breaker_state{state="closed"} 1',
       'keytrail_breaker_state{state="open"} 0',
-      'keytrail_logins_refused_total{by="client"} 1',
+      'keytrail_logins_refused_total{by="pair"} 1',
       'keytrail_contract_drift_total{entry="audit.event.id"} 1',
     ]) {
       expect(lines).toContain(line);
@@ -92,6 +93,8 @@ describe('metrics', () => {
       'keytrail_upstream_retries_total{route="login"} 0',
       'keytrail_upstream_rejected_total{route="secrets"} 0',
       'keytrail_logins_refused_total{by="address"} 0',
+      'keytrail_logins_refused_total{by="client"} 0',
+      'keytrail_logins_refused_total{by="pair"} 0',
     ]) {
       expect(lines).toContain(line);
     }

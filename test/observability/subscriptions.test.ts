@@ -1,6 +1,7 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
 import { CANARY, expectNoCanary, withCanaries } from '../helpers/canary.ts';
+import { acceptTokens } from '../helpers/gateway.ts';
 import { records, startLiveTrail } from '../helpers/live-trail.ts';
 import { subscribe } from '../helpers/subscribe.ts';
 import { createTelemetry } from '../helpers/telemetry.ts';
@@ -119,6 +120,7 @@ describe('a stream', () => {
 
   it('whose slot another token gets is logged so', async () => {
     await using live = await startObserved({ maxSubscriptions: 2 });
+    await acceptTokens(live.gateway, 'greedy', 'other');
     live.list(1);
     const token = 'greedy';
     await using first = await subscribe(live.gateway, {}, { token });

@@ -170,9 +170,10 @@ describe('a call that was not sent', () => {
 
   it('says that a limit of the gateway was reached, or the input is wrong', async () => {
     await using service = await startService({ body: { access_token: 'a' } });
-    await using gateway = gatewayOver(service.url, { loginRateLimit: 1 });
-    const login = () =>
-      explain(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
+    await using gateway = gatewayOver(service.url, { loginRateLimit: 1, trustedProxies: 1 });
+    const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+    const headers = { 'x-forwarded-for': '192.0.2.1' };
+    const login = () => explain(gateway, LoginDocument, variables, { headers });
     expect((await login()).calls[0]).not.toHaveProperty('sent');
     expect(unsentOf(await login())).toEqual([
       ['login', false, expect.stringContaining('Too many')],
@@ -611,7 +612,7 @@ it('nothing is collected after the first payload was explained', async () => {
   const explanation = createExplanation(client, {});
   const poll = () => {
     const calls = explanation.client.of(NO_TRACE).authorized(parseBearer('Bearer t'));
-    return calls.get('audit', path`/api/v1/audit`);
+    return calls.get('audit', path`/api/v1/audit`, (response) => response);
   };
   await poll();
   const first = explanation.explain('auditEvents');

@@ -335,7 +335,6 @@ describe('a testbed', () => {
     await using testbed = await createTestbed();
     const read = () => testbed.request(AuditDocument, { first: 1 });
     const remove = () => testbed.request(DeleteApiKeyDocument, { clientId: 'demo-old-ci' });
-    testbed.advance(30_000); // the success of the testbed's own login counts for 30 s
     const failures = Array.from({ length: 20 }, () => ({ status: 503 }));
     testbed.respondNext(...failures);
     for (const _ of failures) expect(errorOf(await remove())?.code).toBe('UPSTREAM_ERROR');

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
-import { createFairDispatcher } from '../../src/upstream/fair-dispatcher.ts';
-import type { Caller } from '../../src/util/fair-share.ts';
+import { type CallOrigin, createFairDispatcher } from '../../src/upstream/fair-dispatcher.ts';
+import { mayTake } from '../../src/util/fair-share.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
 import { startRawService } from '../helpers/raw-socket.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
@@ -41,8 +41,10 @@ async function startHolding() {
 
 const OK: ServiceResponse = { body: { access_token: 'a', items: [] } };
 
-/** A gateway over a holding service, and what its callers do. */
-async function startBed(connections: number, overrides: Overrides = {}) {
+const TOKENS = ['a', 'b', 'c', 'd', 'e', 'slow', 'other', 'z'];
+
+/** A gateway over a holding service that has accepted these tokens, and what its callers do. */
+async function startBed(connections: number, overrides: Overrides = {}, tokens = TOKENS) {
   const service = await startHolding();
   const gateway = gatewayOver(service.url, {
     upstream: { connections, timeoutMs: 60_000 },
@@ -70,6 +72,14 @@ async function startBed(connections: number, overrides: Overrides = {}) {
       await service[Symbol.asyncDispose]();
     },
   };
+  for (const token of tokens) {
+    const accepted = read(token);
+    await bed.holds({ [token]: 1 });
+    service.respondTo(token);
+    expect(codeOf(await accepted)).toBe('');
+  }
+  service.forget();
+  service.arrived.length = 0;
   return bed;
 }
 
@@ -85,9 +95,9 @@ const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
 describe('the connections to the service', () => {
   it.each([
     [1, 1],
-    [2, 2],
-    [3, 3],
-    [4, 3],
+    [2, 1],
+    [3, 1],
+    [4, 2],
     [8, 6],
     [64, 48],
   ])('of %i, one caller has at most %i, and uses them all', async (connections, most) => {
@@ -103,29 +113,27 @@ describe('the connections to the service', () => {
     expect((await Promise.all(results)).map(codeOf)).toEqual(results.map(() => ''));
   });
 
-  it('go to the others once they wait, until a caller has less than half', async () => {
+  it('go to the others once they wait, and the last two to callers that have none', async () => {
     await using bed = await startBed(8);
     void bed.reads('a', 20);
     await bed.holds({ a: 6 });
     void bed.reads('b', 20);
-    await bed.holds({ a: 6, b: 2 });
-    for (const [a, b] of [
-      [5, 3],
-      [4, 4],
-    ] as const) {
-      bed.service.respondTo('a');
-      await bed.holds({ a, b });
-    }
-    bed.service.respondTo('a'); // both have half: a is below it now
-    await bed.holds({ a: 4, b: 4 });
-    expect(bed.service.arrived).toHaveLength(11);
+    await bed.holds({ a: 6, b: 1 });
+    void bed.read('c');
+    await bed.holds({ a: 6, b: 1, c: 1 });
+    bed.service.respondTo('a');
+    await soon();
+    await bed.holds({ a: 5, b: 1, c: 1 }); // one is free, for a caller that has none
+    bed.service.respondTo('a');
+    bed.service.respondTo('a');
+    await bed.holds({ a: 3, b: 2, c: 1 });
+    expect(bed.service.arrived).toHaveLength(9);
   });
 
   it('go to the callers that wait in turns, and in order of arrival within one', async () => {
-    await using bed = await startBed(4);
-    void bed.reads('a', 3);
-    void bed.read('b');
-    await bed.holds({ a: 3, b: 1 });
+    await using bed = await startBed(1);
+    void bed.read('a');
+    await bed.holds({ a: 1 });
     const order: string[] = [];
     const send = async (token: string, name: string) => {
       await ask(
@@ -161,46 +169,37 @@ describe('the connections to the service', () => {
     expect(codeOf(await login)).toBe('');
   });
 
-  it('leave two more for logins, which take any other as well, by client address', async () => {
-    await using bed = await startBed(4, { trustedProxies: 1 });
-    void bed.reads('a', 5);
-    void bed.reads('b', 5);
-    await bed.holds({ a: 3, b: 1 });
-    for (const count of [0, 1, 2, 3, 4]) {
-      void bed.logIn('one', '192.0.2.1');
-      await expect.poll(() => countBy(bed.service.held)['login one']).toBe(Math.min(2, count + 1));
+  it('leave two more for logins, which take at most a quarter of the others', async () => {
+    await using bed = await startBed(8, { trustedProxies: 1 });
+    const networks = [1, 2, 3, 4, 5, 6].map((number) => `192.0.2.${number}`);
+    const logins = networks.map((address) => bed.logIn('c', address));
+    await bed.holds({ 'login c': 4 });
+    void bed.reads('a', 9);
+    await bed.holds({ 'login c': 4, a: 4 });
+    for (const left of [5, 4, 3]) {
+      bed.service.respondTo('login c');
+      await bed.holds({ 'login c': Math.min(4, left), a: 4 });
     }
-    void bed.logIn('two', '192.0.2.2');
-    await soon();
-    await bed.holds({ a: 3, b: 1, 'login one': 2 });
-    bed.service.respondTo('login one'); // b has a turn before it, but not for this connection
-    await bed.holds({ a: 3, b: 1, 'login one': 2 });
-    bed.service.respondTo('login one');
-    await bed.holds({ a: 3, b: 1, 'login one': 1, 'login two': 1 });
-    bed.service.respondTo('a');
-    await bed.holds({ a: 2, b: 2, 'login one': 1, 'login two': 1 });
-    bed.service.respondTo('a'); // its own turn, then that of a login
-    await expect.poll(() => bed.service.arrived.at(-1)).toBe('a');
-    bed.service.respondTo('a');
-    await bed.holds({ a: 1, b: 2, 'login one': 2, 'login two': 1 });
+    for (let count = 0; count < 3; count += 1) bed.service.respondTo('login c');
+    expect((await Promise.all(logins)).map(codeOf)).toEqual(logins.map(() => ''));
   });
 
   it('count logins without an address as those of one caller', async () => {
-    await using bed = await startBed(4);
+    await using bed = await startBed(16);
     for (let count = 0; count < 9; count += 1) void bed.logIn('c');
-    await bed.holds({ 'login c': 5 });
+    await bed.holds({ 'login c': 6 });
   });
 
   it('count a token as one caller, however its scheme is written', async () => {
-    await using bed = await startBed(4, { trustedProxies: 1 });
+    await using bed = await startBed(4);
     void bed.reads('a', 9);
-    await bed.holds({ a: 3 });
+    await bed.holds({ a: 2 });
     void ask(bed.gateway, AuditDocument, {}, { headers: { authorization: 'bearer a' } });
     void bed.read('b');
-    await bed.holds({ a: 3, b: 1 });
+    await bed.holds({ a: 2, b: 1 });
     bed.service.respondTo('b');
     await soon();
-    await bed.holds({ a: 3 });
+    await bed.holds({ a: 2 });
   });
 
   it('are not waited for by calls whose client disconnected', async () => {
@@ -232,10 +231,11 @@ describe('the connections to the service', () => {
   it('are not waited for by calls whose deadline has passed', async () => {
     await using bed = await startBed(1, { upstream: { connections: 1, timeoutMs: 300 } });
     const codes = async (token: string, count: number) =>
-      new Set((await Promise.all(bed.reads(token, count))).map(codeOf));
-    expect(await codes('a', 16)).toEqual(new Set(['UPSTREAM_TIMEOUT']));
-    // 15 may wait: the connection of the last one that was sent may still be closing.
-    expect(await codes('b', 15)).toEqual(new Set(['UPSTREAM_TIMEOUT']));
+      (await Promise.all(bed.reads(token, count))).map(codeOf);
+    // Those that waited say nothing about the service.
+    expect(await codes('a', 16)).toEqual(['UPSTREAM_TIMEOUT', ...Array(15).fill('OVERLOADED')]);
+    const [first] = await codes('b', 15);
+    expect(first).toBe('UPSTREAM_TIMEOUT');
   });
 
   it('stay occupied by a response that is not read to its end', async () => {
@@ -304,10 +304,11 @@ describe('too many waiting calls', () => {
   });
 
   it('do not make room for a caller that has as many', async () => {
-    await using bed = await startBed(1);
+    const others = Array.from({ length: 15 }, (_, caller) => `${caller}`);
+    await using bed = await startBed(1, {}, ['a', 'z', ...others]);
     void bed.read('a');
     await bed.holds({ a: 1 });
-    const waiting = Array.from({ length: 15 }, (_, caller) => bed.read(`${caller}`));
+    const waiting = others.map(bed.read);
     expect(codeOf(await bed.read('z'))).toBe('OVERLOADED');
     for (let count = 0; count < 16; count += 1) {
       await expect.poll(() => bed.service.held.length).toBe(1);
@@ -338,17 +339,18 @@ type Step = { readonly do: 'arrive' | 'end' | 'fail' | 'cancel'; readonly pick: 
 
 /** A call, and what became of it. */
 type Tracked = {
-  readonly caller: Caller;
+  readonly origin: CallOrigin;
   state: 'waiting' | 'sent' | 'over' | 'cancelled' | 'overloaded';
+  pool?: 'ordinary' | 'login';
   /** Ends the exchange. */
   end?: (step: Step['do']) => void;
   cancel?: (() => void) | undefined;
 };
 
-const CALLERS: readonly Caller[] = [
-  ...['a', 'b', 'c'].map((token) => `token ${token}` as const),
-  'address 1',
-  'address 2',
+const ORIGINS: readonly CallOrigin[] = [
+  ...(['token a', 'token b', 'token c'] as const).map((caller) => ({ caller, isLogin: false })),
+  ...(['network 1', 'network 2'] as const).map((caller) => ({ caller, isLogin: true })),
+  ...(['network 2', 'network 3'] as const).map((caller) => ({ caller, isLogin: false })),
 ];
 
 /** Undici's handlers ignore the controller and the trailers. */
@@ -363,12 +365,11 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9 }),
-        fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1 }),
+        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1 }),
         fc.array(step, { maxLength: 400 }),
         (connections, favoured, steps) => {
           const calls: Tracked[] = [];
-          const sentNow: Tracked[] = [];
-          const pool = {
+          const poolOf = (name: 'ordinary' | 'login') => ({
             dispatch: (
               { path }: Dispatcher.DispatchOptions,
               handler: Dispatcher.DispatchHandler,
@@ -376,7 +377,7 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
               const call = calls[Number(path)] ?? expect.fail();
               expect(call.state).toBe('waiting');
               call.state = 'sent';
-              sentNow.push(call);
+              call.pool = name;
               call.end = (how) => {
                 call.state = 'over';
                 if (how === 'end') handler.onResponseEnd?.(CONTROLLER, {});
@@ -385,62 +386,61 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
               };
               return true;
             },
-          };
-          const dispatcher = createFairDispatcher({ ordinary: pool, login: pool }, connections);
-          const inState = (state: Tracked['state'], caller?: Caller) =>
+          });
+          const pools = { ordinary: poolOf('ordinary'), login: poolOf('login') };
+          const dispatcher = createFairDispatcher(pools, connections);
+          const inState = (state: Tracked['state'], origin?: CallOrigin) =>
             calls.filter(
-              (call) => call.state === state && [undefined, call.caller].includes(caller),
+              (call) => call.state === state && [undefined, call.origin].includes(origin),
             );
-          const arrive = (caller: Caller) => {
-            const call: Tracked = { caller, state: 'waiting' };
+          const arrive = (origin: CallOrigin) => {
+            const call: Tracked = { origin, state: 'waiting' };
             const path = String(calls.push(call) - 1);
             const none = () => {};
             const onOverload = () => {
               expect(call.state).toBe('waiting');
               call.state = 'overloaded';
             };
-            call.cancel = dispatcher.dispatch(
-              { path, method: 'GET' },
-              {
-                ...{ onRequestStart: none, onResponseStart: none, onResponseData: none },
-                ...{
-                  onResponseEnd: (free: () => void) => free(),
-                  onResponseError: none,
-                  onOverload,
-                },
-              },
-              caller,
-            );
+            const handler = {
+              ...{ onConnection: none, onRequestStart: none, onResponseStart: none },
+              ...{ onResponseData: none, onResponseEnd: none, onResponseError: none, onOverload },
+            };
+            call.cancel = dispatcher.dispatch({ path, method: 'GET' }, handler, origin);
           };
           const check = () => {
             const sent = inState('sent');
-            const logins = sent.filter(({ caller }) => caller.startsWith('address'));
-            const most = connections - Math.floor(connections / 4);
-            const others = sent.length - logins.length;
-            const ordinary = others + Math.max(0, logins.length - 2);
-            expect(ordinary).toBeLessThanOrEqual(connections);
-            for (const caller of CALLERS) {
-              const isLogin = caller.startsWith('address');
-              const own = inState('sent', caller).length;
-              expect(own).toBeLessThanOrEqual(isLogin ? most + 2 : most);
-              const mayTake = isLogin ? false : own < most;
-              if (mayTake && sent.length < connections)
-                expect(inState('waiting', caller)).toEqual([]);
-              if (isLogin && logins.length < 2) expect(inState('waiting', caller)).toEqual([]);
-              const order = calls.filter((call) => call.caller === caller);
+            const onLoginPool = sent.filter(({ pool }) => pool === 'login');
+            const ordinary = sent.filter(({ pool }) => pool === 'ordinary');
+            const logins = ordinary.filter(({ origin }) => origin.isLogin);
+            expect(onLoginPool.length).toBeLessThanOrEqual(2);
+            expect(onLoginPool.every(({ origin }) => origin.isLogin)).toBe(true);
+            expect(ordinary.length).toBeLessThanOrEqual(connections);
+            expect(logins.length).toBeLessThan(connections / 4 + 1);
+            const half = Math.ceil(connections / 2);
+            const networks = ordinary.filter(({ origin }) => origin.caller.startsWith('network'));
+            expect(networks.length).toBeLessThanOrEqual(half);
+            for (const origin of ORIGINS) {
+              const own = ordinary.filter((call) => call.origin.caller === origin.caller).length;
+              const mayHave =
+                mayTake(own, connections - ordinary.length, connections) &&
+                (origin.caller.startsWith('token') || mayTake(own, half - networks.length, half)) &&
+                (!origin.isLogin || logins.length < connections / 4);
+              if (mayHave || (origin.isLogin && onLoginPool.length < 2))
+                expect(inState('waiting', origin)).toEqual([]);
+              const order = calls.filter((call) => call.origin === origin);
               const firstWaiting = order.findIndex(({ state }) => state === 'waiting');
               const lastSent = order.findLastIndex(({ state }) => state === 'sent');
               if (firstWaiting >= 0) expect(lastSent).toBeLessThan(firstWaiting);
             }
-            expect(inState('waiting').length).toBeLessThanOrEqual(15 * connections);
+            const kindOf = ({ origin }: Tracked) =>
+              origin.isLogin ? 'login' : origin.caller.replace(/ .*/, '');
+            for (const waiting of Map.groupBy(inState('waiting'), kindOf).values())
+              expect(waiting.length).toBeLessThanOrEqual(15 * connections);
           };
           for (const { do: action, pick } of steps) {
-            sentNow.length = 0;
             const sent = inState('sent');
-            const waiting = inState('waiting');
             if (action === 'arrive') {
-              const caller = CALLERS[favoured[pick % favoured.length] ?? 0] ?? expect.fail();
-              arrive(caller);
+              arrive(ORIGINS[favoured[pick % favoured.length] ?? 0] ?? expect.fail());
             } else if (action === 'cancel') {
               const call = calls[pick % Math.max(1, calls.length)];
               if (call?.state === 'waiting') {
@@ -448,20 +448,6 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
                 call.cancel?.();
               } else call?.cancel?.(); // no effect
             } else sent[pick % Math.max(1, sent.length)]?.end?.(action);
-            expect(sentNow.length).toBeLessThanOrEqual(1);
-            const [next] = sentNow;
-            const half = Math.max(1, Math.floor(connections / 2));
-            if (
-              next !== undefined &&
-              waiting.includes(next) &&
-              !next.caller.startsWith('address')
-            ) {
-              const others = waiting.filter(({ caller }) => !caller.startsWith('address'));
-              const isBelow = ({ caller }: Tracked) => inState('sent', caller).length <= half;
-              if (!isBelow(next))
-                for (const other of others.filter(({ state }) => state === 'waiting'))
-                  expect(inState('sent', other.caller).length).toBeGreaterThanOrEqual(half);
-            }
             check();
           }
           for (let sent = inState('sent'); sent.length > 0; sent = inState('sent')) {
@@ -469,8 +455,9 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
             check();
           }
           expect(inState('waiting')).toEqual([]);
-          for (const caller of CALLERS) arrive(caller);
-          expect(inState('sent').length).toBe(Math.min(3, connections) + 2);
+          for (const origin of ORIGINS) arrive(origin);
+          const networks = Math.min(2, Math.ceil(connections / 2));
+          expect(inState('sent').length).toBe(Math.min(3 + networks, connections) + 2);
         },
       ),
       { numRuns: 300 },

@@ -258,7 +258,10 @@ describe('the bearer token', () => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
       return { body: [{ id: headers.authorization }] };
     });
-    await using gateway = gatewayOver(service.url, { upstream: { connections: 16 } });
+    await using gateway = gatewayOver(service.url, {
+      upstream: { connections: 16 },
+      maxInFlight: 2000, // one network with new tokens gets three eighths
+    });
     const tokens = Array.from({ length: 200 }, (_, index) => `token-${index}`);
     const results = await Promise.all(
       tokens.map((token) => ask(gateway, AuditDocument, {}, { token })),

@@ -61,12 +61,8 @@ const bodies = fc
 
 /** Passes a body to a scanner in chunks that end at these offsets; returns its partial body. */
 function feed(scan: BodyScanner, bytes: Buffer, offsets: readonly number[]) {
-  const chunks: Buffer[] = [];
-  let size = 0;
   for (const offset of [...new Set(offsets)].sort((a, b) => a - b).concat(bytes.length)) {
-    chunks.push(bytes.subarray(size, offset));
-    size = offset;
-    const partialBody = scan(chunks, size);
+    const partialBody = scan(bytes.subarray(0, offset));
     if (partialBody !== undefined) return partialBody;
   }
   return undefined;

@@ -45,7 +45,8 @@ function observed(url: string, upstream: Overrides['upstream'] = {}, trustedProx
       observer: {
         onAttempt: ({ route, outcome, isRetry }) =>
           void events.push(`${route} ${isRetry ? 'retry ' : ''}${outcome}`),
-        onCircuitState: (state) => void events.push(state),
+        onCircuitState: (state, circuit) =>
+          void events.push(circuit === 'reads' ? state : `${circuit} ${state}`),
         onRejected: (route) => void events.push(`${route} rejected`),
       },
       ...upstream,
@@ -328,15 +329,15 @@ describe('the observer', () => {
   });
 });
 
-describe('the circuit breaker', () => {
-  /** The number of failures that opens the circuit. */
-  const FAILURES = 20;
+/** The number of failures of one caller that opens the circuit. */
+const FAILURES = 20;
 
+describe('the circuit breaker', () => {
   /** A gateway whose circuit is open. The service then sends `current.response`; null: it never responds. */
   async function opened() {
     const current: { response: ServiceResponse | null } = { response: { status: 503 } };
     const service = await startService(() => current.response ?? new Promise(() => {}));
-    const { gateway, events, time } = observed(service.url);
+    const { gateway, events, time } = observed(service.url, {}, 1);
     await repeat(FAILURES, gateway, DELETE);
     events.length = 0;
     const received = () => service.seen.length - FAILURES;
@@ -373,7 +374,7 @@ describe('the circuit breaker', () => {
     ['responses that are not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
   ])('opens after %s', async (_, onRequest) => {
     await using service = await startRawService(onRequest);
-    const { gateway, events } = observed(service.url, { timeoutMs: 250 });
+    const { gateway, events } = observed(service.url, { timeoutMs: 250, connections: 64 });
     await using _gateway = gateway;
     await repeat(FAILURES - 1, gateway, DELETE);
     expect(events).not.toContain('open');
@@ -386,7 +387,7 @@ describe('the circuit breaker', () => {
     await gone[Symbol.asyncDispose]();
     const { gateway, events } = observed(gone.url);
     await using _gateway = gateway;
-    for (let call = 0; call < FAILURES; call += 1) await LOG_IN(gateway);
+    for (let call = 0; call < FAILURES; call += 1) await READ(gateway);
     expect(events.at(-1)).toBe('open');
     await LOG_IN(gateway);
     expect(events.at(-1)).toBe('login rejected');
@@ -417,8 +418,8 @@ describe('the circuit breaker', () => {
     expect(bed.events.slice(0, 4)).toEqual(['audit rejected', 'half-open', 'audit 2xx', 'closed']);
     expect(bed.received()).toBe(5);
     bed.current.response = { status: 503 };
-    bed.time.ms += 30_000; // the logins have succeeded
-    await repeat(2 * FAILURES, bed.gateway, DELETE);
+    bed.time.ms += 10_000; // the token has succeeded
+    await repeat(FAILURES, bed.gateway, DELETE);
     await DELETE(bed.gateway);
     expect(bed.events.at(-1)).toBe('secrets rejected');
     bed.time.ms += 4000;
@@ -468,26 +469,33 @@ describe('the circuit breaker', () => {
     'sends the next trial request for another caller if one %s, and a second later for any',
     async (how) => {
       await using bed = await opened();
-      const trial = (token: string) => ask(bed.gateway, AuditDocument, {}, { token });
+      const trial = (address: string) =>
+        ask(
+          bed.gateway,
+          AuditDocument,
+          {},
+          { token: 't', headers: { 'x-forwarded-for': address } },
+        );
+      const [slow, other] = ['192.0.2.1', '192.0.2.2'];
       bed.time.ms += 4000;
       bed.current.response = how === 'fails' ? { status: 503 } : null;
-      const first = trial('slow');
+      const first = trial(slow);
       await until(() => bed.received() === 1);
       if (how === 'fails') await first;
       bed.time.ms += 4000;
-      const { errors } = await trial('slow');
+      const { errors } = await trial(slow);
       expect(errors?.[0]?.extensions).toMatchObject({
         code: 'UPSTREAM_UNAVAILABLE',
         retryAfterSeconds: 1,
       });
       bed.current.response = { status: 503 };
-      expect(codeOf(await trial('other'))).toBe('UPSTREAM_ERROR');
+      expect(codeOf(await trial(other))).toBe('UPSTREAM_ERROR');
       bed.time.ms += 4999;
-      expect(codeOf(await trial('other'))).toBe('UPSTREAM_UNAVAILABLE');
+      expect(codeOf(await trial(other))).toBe('UPSTREAM_UNAVAILABLE');
       bed.time.ms += 1;
       bed.current.response = OK;
-      expect(codeOf(await trial('other'))).toBe('');
-      expect(codeOf(await trial('slow'))).toBe('');
+      expect(codeOf(await trial(other))).toBe('');
+      expect(codeOf(await trial(slow))).toBe('');
       expect(bed.received()).toBe(4);
       bed.gateway.abort();
       await first;
@@ -517,22 +525,66 @@ describe('the circuit breaker', () => {
     expect(events.slice(-3)).toEqual(['half-open', 'audit 2xx', 'closed']);
   });
 
-  it.each(WRITES)('sends %s after a cool-down without a read, and stays open', async (_, send) => {
+  it('sends a login after a cool-down without a read, and stays open', async () => {
     await using bed = await opened();
     bed.current.response = OK;
     bed.time.ms += 4000;
-    expect(codeOf(await send(bed.gateway))).toBe('');
+    expect(codeOf(await LOG_IN(bed.gateway))).toBe('');
     expect(bed.events.some((event) => /open|closed/.test(event))).toBe(false);
     expect(codeOf(await READ(bed.gateway))).toBe('');
     expect(bed.events).toContain('half-open');
   });
 
-  it('starts another cool-down if a login fails after a cool-down without a read', async () => {
+  it('sends a deletion after a cool-down without a read, and closes if that succeeds', async () => {
     await using bed = await opened();
     bed.time.ms += 4000;
-    expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_ERROR');
-    expect(codeOf(await LOG_IN(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
-    expect(bed.received()).toBe(1);
+    expect(codeOf(await DELETE(bed.gateway))).toBe('UPSTREAM_ERROR'); // starts another cool-down
+    expect(codeOf(await READ(bed.gateway))).toBe('UPSTREAM_UNAVAILABLE');
+    bed.current.response = OK;
+    bed.time.ms += 4000;
+    expect(codeOf(await DELETE(bed.gateway))).toBe('');
+    expect(bed.events.at(-1)).toBe('closed');
+    expect(codeOf(await READ(bed.gateway))).toBe('');
+    expect(bed.events).not.toContain('half-open');
+  });
+
+  it.each<[string, ServiceResponse, string]>([
+    ['401', { status: 401 }, 'UNAUTHENTICATED'],
+    ['500', { status: 500 }, 'UPSTREAM_ERROR'],
+    ['a 2xx that says it failed', { body: { success: false } }, 'UPSTREAM_ERROR'],
+    ['a 2xx that is no list', { body: '<html>' }, 'UPSTREAM_BAD_RESPONSE'],
+  ])('sends the next read at once after a trial request that got %s', async (_, response, code) => {
+    await using bed = await opened();
+    const from = (address: string) =>
+      ask(bed.gateway, AuditDocument, {}, { token: 't', headers: { 'x-forwarded-for': address } });
+    bed.time.ms += 4000;
+    bed.current.response = response;
+    expect(codeOf(await from('192.0.2.1'))).toBe(code);
+    expect(codeOf(await from('192.0.2.2'))).toBe(code);
+    expect(codeOf(await from('192.0.2.1'))).toBe('UPSTREAM_UNAVAILABLE'); // had its turn
+    bed.current.response = OK;
+    expect(codeOf(await from('192.0.2.3'))).toBe('');
+    expect(bed.events.filter((event) => /open|closed/.test(event))).toEqual([
+      ...['half-open', 'open', 'half-open', 'open', 'half-open', 'closed'],
+    ]);
+  });
+
+  it('closes with the success of a read that was sent before it opened', async () => {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    await using service = await startService(async ({ method }) => {
+      if (method !== 'GET') return { status: 503 };
+      await go;
+      return OK;
+    });
+    const { gateway, events } = observed(service.url);
+    await using _gateway = gateway;
+    const slow = READ(gateway);
+    await until(() => service.seen.length === 1);
+    await repeat(FAILURES, gateway, DELETE);
+    expect(events.at(-1)).toBe('open');
+    release();
+    expect(codeOf(await slow)).toBe('');
+    expect(events.at(-1)).toBe('closed');
   });
 
   it('closes after a successful trial request, although a login sent before it fails', async () => {
@@ -567,7 +619,7 @@ describe('the circuit breaker', () => {
       if (headers.authorization === 'Bearer slow') await go;
       return method === 'GET' ? OK : { status: 503 };
     });
-    const { gateway, events, time } = observed(service.url, { connections: 64 });
+    const { gateway, events, time } = observed(service.url, { connections: 128 });
     await using _gateway = gateway;
     const slow: Operation = (over) =>
       ask(over, DeleteApiKeyDocument, { clientId: 'k' }, { token: 'slow' });
@@ -592,17 +644,24 @@ async function startUnlike(fails: (caller: string) => boolean) {
     return fails(caller) ? { status: 503 } : OK;
   });
   const { gateway, events, time } = observed(service.url, {}, 1);
+  const isOpenFor = async (send: Operation) =>
+    codeOf(await send(gateway)) === 'UPSTREAM_UNAVAILABLE';
   return {
-    ...{ events, time },
+    ...{ gateway, events, time, isOpenFor },
     /** Sends deletions of one caller, one after the other. */
-    send: async (token: string, count: number) => {
+    send: async (token: string, count: number, address = '192.0.2.9') => {
+      const options = { token, headers: { 'x-forwarded-for': address } };
       for (let call = 0; call < count; call += 1)
-        await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token });
+        await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, options);
     },
-    logIn: async (clientId: string, address: string, count: number) => {
+    logIn: async (clientId: string, address: string, count = 1) => {
       const variables = { clientId, credential: { clientSecret: 's' } };
-      for (let call = 0; call < count; call += 1)
-        await ask(gateway, LoginDocument, variables, { headers: { 'x-forwarded-for': address } });
+      const codes: unknown[] = [];
+      for (let call = 0; call < count; call += 1) {
+        const options = { headers: { 'x-forwarded-for': address } };
+        codes.push(codeOf(await ask(gateway, LoginDocument, variables, options)));
+      }
+      return codes.at(-1);
     },
     [Symbol.asyncDispose]: async () => {
       await gateway[Symbol.asyncDispose]();
@@ -611,31 +670,18 @@ async function startUnlike(fails: (caller: string) => boolean) {
   };
 }
 
-describe('failures of one caller', () => {
-  it('do not open the circuit if another caller has succeeded in the last 30 s', async () => {
-    await using bed = await startUnlike((caller) => caller === 'Bearer bad');
-    await bed.send('good', 1);
-    await bed.send('bad', 100);
-    bed.time.ms += 29_999;
-    await bed.send('bad', 100);
+describe('failures of some callers', () => {
+  it('do not open the circuit if a token has succeeded in the last 10 s', async () => {
+    await using bed = await startUnlike((caller) => caller.includes('bad'));
+    for (const round of [1, 2, 3]) {
+      await bed.send('good', 1);
+      bed.time.ms += 9999;
+      for (const bad of ['bad1', 'bad2', 'bad3']) await bed.send(bad, 10 * round);
+    }
     expect(bed.events).not.toContain('open');
-    await bed.send('good', 1);
-    bed.time.ms += 29_999;
-    await bed.send('bad', 100);
-    expect(bed.events).not.toContain('open');
-  });
-
-  it.each([
-    [1, 100],
-    [20, 20],
-  ])('do not open it after %i successes of another and %i of its own', async (good, own) => {
-    let isBad = false;
-    await using bed = await startUnlike((caller) => isBad && caller === 'Bearer bad');
-    await bed.send('good', good);
-    await bed.send('bad', own);
-    isBad = true;
-    await bed.send('bad', 100);
-    expect(bed.events).not.toContain('open');
+    bed.time.ms += 1;
+    await bed.send('bad1', 1);
+    expect(bed.events.at(-1)).toBe('open');
   });
 
   it('do not open it if they time out together', async () => {
@@ -651,46 +697,110 @@ describe('failures of one caller', () => {
     expect(events).not.toContain('open');
   });
 
-  it('do not open it if they are logins of one client address', async () => {
+  it('do not open it if they are tokens that the service has not accepted, however many', async () => {
     await using bed = await startUnlike((caller) => caller.includes('bad'));
-    await bed.logIn('good', '192.0.2.1', 1);
-    await bed.logIn('bad', '192.0.2.2', 100);
+    await bed.send('good', 1);
+    for (let made = 0; made < 30; made += 1) await bed.send(`bad${made}`, 1, `192.0.2.${made}`);
     expect(bed.events).not.toContain('open');
   });
 
-  it('open it once the successes of the others are older than 30 s', async () => {
+  it('open it if they are nine in ten of ten tokens that the service has accepted', async () => {
     let isOut = false;
-    await using bed = await startUnlike(() => isOut);
-    for (let caller = 0; caller < 20; caller += 1) await bed.send(`good${caller}`, 2);
+    await using bed = await startUnlike((caller) => isOut && caller.includes('bad'));
+    for (let caller = 0; caller < 9; caller += 1) await bed.send(`bad${caller}`, 1);
+    await bed.send('good', 1);
     isOut = true;
-    await bed.send('last', 40);
-    expect(bed.events).not.toContain('open');
-    bed.time.ms += 30_000;
-    await bed.send('last', 20);
-    expect(bed.events.filter((event) => event === 'open')).toHaveLength(1);
-  });
-
-  it('open it with the failures of others, although these succeeded before', async () => {
-    let isOut = false;
-    await using bed = await startUnlike(() => isOut);
-    for (let round = 0; round < 10; round += 1)
-      for (const caller of ['a', 'b', 'c']) await bed.send(caller, 1);
-    isOut = true;
-    for (let round = 0; round < 7; round += 1)
-      for (const caller of ['a', 'b', 'c']) await bed.send(caller, 1);
-    expect(bed.events).toContain('open');
-  });
-
-  it('open it if each caller fails once', async () => {
-    let isOut = false;
-    await using bed = await startUnlike(() => isOut);
-    for (let caller = 0; caller < 40; caller += 1) await bed.send(`good${caller}`, 1);
-    isOut = true;
-    for (let caller = 0; caller < 11; caller += 1) {
+    for (let caller = 0; caller < 9; caller += 1) {
       expect(bed.events).not.toContain('open');
       await bed.send(`bad${caller}`, 1);
     }
-    expect(bed.events).toContain('open');
+    expect(bed.events.at(-1)).toBe('open');
+  });
+
+  it('open it if two callers fail ten times, and nobody succeeds', async () => {
+    await using bed = await startUnlike(() => true);
+    await bed.send('a', 9, '192.0.2.1');
+    expect(bed.events).not.toContain('open');
+    await bed.send('a', 1, '192.0.2.2');
+    expect(bed.events.at(-1)).toBe('open');
+  });
+});
+
+describe('the circuit breaker of logins', () => {
+  it('opens after failed logins of several networks, and reads and deletions are sent', async () => {
+    await using bed = await startUnlike((caller) => caller.includes('bad'));
+    await bed.logIn('bad', '192.0.2.1', 9);
+    expect(await bed.logIn('bad', '192.0.2.2')).toBe('UPSTREAM_ERROR');
+    bed.time.ms += 1500;
+    const { errors } = await LOG_IN(bed.gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      ...{ code: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 3 },
+    });
+    expect(await bed.isOpenFor(READ)).toBe(false);
+    expect(await bed.isOpenFor(DELETE)).toBe(false);
+    expect(bed.events.filter((event) => /open|closed|rejected/.test(event))).toEqual([
+      ...['logins open', 'login rejected'],
+    ]);
+  });
+
+  it('does not open while another network logs in', async () => {
+    await using bed = await startUnlike((caller) => caller.includes('bad'));
+    await bed.logIn('good', '192.0.2.1');
+    for (let at = 2; at < 50; at += 1) await bed.logIn('bad', `192.0.2.${at}`, 3);
+    expect(await bed.isOpenFor(LOG_IN)).toBe(false);
+  });
+
+  it('is apart: the other rejects logins that wait for a connection when it opens, too', async () => {
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    await using service = await startService(async ({ method }) => {
+      if (method !== 'POST') return { status: 503 };
+      await go;
+      return OK;
+    });
+    const { gateway, events } = observed(service.url, { connections: 16 });
+    await using _gateway = gateway;
+    const logins = repeat(9, gateway, LOG_IN); // six are sent
+    await until(() => service.seen.length === 6);
+    await repeat(FAILURES, gateway, DELETE);
+    expect(events.at(-1)).toBe('open');
+    release();
+    const rejected = Array(3).fill('UPSTREAM_UNAVAILABLE');
+    expect((await logins).toSorted()).toEqual([...Array(6).fill(''), ...rejected]);
+    expect(service.seen).toHaveLength(6 + FAILURES);
+  });
+
+  it('sends one login at a time after its cool-down, until one succeeds', async () => {
+    let response: ServiceResponse | null = { status: 503 };
+    await using service = await startService(() => response ?? new Promise(() => {}));
+    const { gateway, events, time } = observed(service.url, {}, 1);
+    await using _gateway = gateway;
+    const logIn = async (address: string) => {
+      const variables = { clientId: 'c', credential: { clientSecret: 's' } };
+      const headers = { 'x-forwarded-for': address };
+      return codeOf(await ask(gateway, LoginDocument, variables, { headers }));
+    };
+    await repeat(20, gateway, LOG_IN);
+    time.ms += 4000;
+    response = null;
+    void logIn('192.0.2.1'); // hangs
+    await until(() => service.seen.length === 21);
+    expect(await logIn('192.0.2.2')).toBe('UPSTREAM_UNAVAILABLE');
+    time.ms += 4000;
+    response = { body: { error: 'invalid_client' } };
+    expect(await logIn('192.0.2.2')).toBe('UPSTREAM_ERROR'); // no verdict
+    response = { status: 503 };
+    expect(await logIn('192.0.2.3')).toBe('UPSTREAM_ERROR');
+    expect(await logIn('192.0.2.4')).toBe('UPSTREAM_UNAVAILABLE');
+    time.ms += 4000;
+    response = OK;
+    expect(await logIn('192.0.2.4')).toBe('');
+    expect(events.filter((event) => /open|closed/.test(event))).toEqual([
+      'logins open',
+      ...['logins half-open', 'logins open', 'logins half-open', 'logins open'],
+      ...['logins half-open', 'logins closed'],
+    ]);
+    expect(service.seen).toHaveLength(24);
+    gateway.abort();
   });
 });
 
@@ -729,7 +839,7 @@ describe('the circuit stays closed', () => {
     const { gateway, events } = observed(service.url, {
       clock: () => performance.now(),
       timeoutMs: 2000, // 190 requests arrive meanwhile
-      connections: 256,
+      connections: 512,
     });
     await using _gateway = gateway;
     const aliases = Array.from(
@@ -766,7 +876,7 @@ describe('the circuit stays closed', () => {
       return OK;
     });
     let isUp = false;
-    const { gateway, events } = observed(service.url, { connections: 64 });
+    const { gateway, events } = observed(service.url, { connections: 128 });
     await using _gateway = gateway;
     const clients = Array.from({ length: 40 }, () => new AbortController());
     const cancelled = clients.map(({ signal }) => read(gateway, signal));
@@ -783,7 +893,7 @@ describe('the circuit stays closed', () => {
     await using service = await startService(({ method }) =>
       method === 'GET' ? new Promise(() => {}) : { status: 503 },
     );
-    const { gateway, events } = observed(service.url, { connections: 64 });
+    const { gateway, events } = observed(service.url, { connections: 128 });
     await using _gateway = gateway;
     const clients = Array.from({ length: 40 }, () => new AbortController());
     const cancelled = clients.map(({ signal }) => read(gateway, signal));
@@ -804,7 +914,7 @@ describe('the circuit stays closed', () => {
     const { gateway, events } = observed(service.url);
     await using _gateway = gateway;
     for (let call = 0; call < 40; call += 1) {
-      await LOG_IN(gateway);
+      await READ(gateway);
       await DELETE(gateway);
     }
     expect(service.seen).toHaveLength(80);

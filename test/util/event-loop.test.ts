@@ -8,14 +8,21 @@ const alone = () => false;
 async function takeTurns(callers: string, hasOthers = alone) {
   const turns = createTurns(() => performance.now());
   const order: string[] = [];
-  const taken = [...callers].map(async (caller) => {
-    await turns(caller, hasOthers);
-    order.push(caller);
-  });
+  const taken = [...callers].map((caller) =>
+    turns(`token ${caller}`, hasOthers, async () => void order.push(caller)),
+  );
   return { taken: Promise.all(taken), order };
 }
 
 describe('turns', () => {
+  it('reject with what the work throws, and go on', async () => {
+    const turns = createTurns(() => 0);
+    const failed = turns('token a', alone, () => Promise.reject(new TypeError()));
+    const next = turns('token a', alone, async () => 'next');
+    await expect(failed).rejects.toThrow(TypeError);
+    expect(await next).toBe('next');
+  });
+
   it('resume one caller per iteration of the event loop', async () => {
     const { taken, order } = await takeTurns('aaa');
     const counts: number[] = [];
@@ -35,22 +42,24 @@ describe('turns', () => {
 
   it('go on after a pause in which nobody waited', async () => {
     const turns = createTurns(() => 0);
-    await turns('a', alone);
-    await wait(10);
-    await turns('a', alone);
-    await turns('b', alone);
+    const names = ['a', 'a', 'b'] as const;
+    for (const name of names) {
+      expect(await turns(`token ${name}`, alone, async () => name)).toBe(name);
+      await wait(10);
+    }
   });
 
   it.each([
-    ['are apart by a pause if they are of one caller', 'a', true],
-    ['follow one another without a pause if they are of several callers', 'b', false],
-  ])('%s, and others have requests', async (_, other, hasPause) => {
+    ['are apart by a pause if they are of one caller', 'token a', true],
+    ['follow one another without a pause if they are of several callers', 'token b', false],
+  ] as const)('%s, and others have requests', async (_, other, hasPause) => {
     const turns = createTurns(() => performance.now());
     let iterations = 0;
-    const first = turns('a', () => true).then(() => {
+    const hasOthers = () => true;
+    const first = turns('token a', hasOthers, async () => {
       for (const end = performance.now() + 20; performance.now() < end; ); // works for 20 ms
     });
-    const second = turns(other, () => true);
+    const second = turns(other, hasOthers, async () => {});
     await first;
     let isOver = false;
     void second.then(() => {

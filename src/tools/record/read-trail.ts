@@ -30,14 +30,14 @@ export async function readTrail(
   const loader = createPageLoader(
     { follow: (link, from) => followLink(link, from, url) },
     () => ({
-      get: async (_, path) => {
+      get: async (_, path, read) => {
         const response = await get(path);
         const page = readAuditPage(completeAudit(response, configured.audit), response);
         pages.push({
           ...{ path: path.value, response, contract: completeContract(response, configured).audit },
           events: Array.from({ length: page.length }, (_, index) => page.item(index)),
         });
-        return response;
+        return read(response);
       },
     }),
     new AbortController().signal,
