@@ -220,6 +220,7 @@ export function sendRequest(
 
     const isWaiting = () => isQueued || body?.isWaiting();
     const expire = () => {
+      if (isSettled) return;
       const isExtended = isWaiting() || waitedMs > extendedByMs;
       if (budget.isPatient && isExtended && clock() - begunAt < MAX_PATIENCE_MS) {
         extendedByMs = waitedMs;
@@ -228,7 +229,8 @@ export function sendRequest(
       // Overloaded if it waited for the gateway for most of its time, and not for the service.
       else failWithoutResponse(isWaiting() || 2 * waitedMs > timeoutMs ? 'overloaded' : 'deadline');
     };
-    const timer = setTimeout(expire, timeoutMs);
+    // After what has arrived already is read: the event loop may have been blocked until now.
+    const timer = setTimeout(() => setImmediate(expire), timeoutMs);
     if (signal?.aborted) return disconnect();
     signal?.addEventListener('abort', disconnect);
 
