@@ -105,11 +105,11 @@ export type GatewayDependencies = BodyLimits &
   };
 
 /**
- * What the responses of the service may take together of the memory of the process, and what those that clients have not
- * read: an eighth each. The rest is for what they become when they are parsed, and for garbage. A process without a limit
- * is treated like one with 512 MB, as a pod of `deploy/kubernetes.yaml` has.
+ * The bytes that responses of the service may take together, and those that clients have not read: an eighth of the
+ * memory each. The rest is for parsed responses and for garbage. A process without a limit counts as one with 512 MB,
+ * the limit of `deploy/kubernetes.yaml`.
  */
-function toShare(memoryBytes = 0): number {
+function toBodyBytes(memoryBytes = 0): number {
   const isLimited = memoryBytes > 0 && memoryBytes < Number.MAX_SAFE_INTEGER;
   return (isLimited ? Math.min(memoryBytes, 2 ** 32) : 2 ** 29) / 8;
 }
@@ -151,9 +151,9 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
   });
   const bodies = createBodyReader(options);
   const waitForTurn = createPipelining(options);
-  const share = toShare(options.memoryBytes);
-  const memory = createMemoryBudget(share);
-  const { send, sendStream } = createSender({ maxUnreadBytes: share, ...options });
+  const bodyBytes = toBodyBytes(options.memoryBytes);
+  const memory = createMemoryBudget(bodyBytes);
+  const { send, sendStream } = createSender({ maxUnreadBytes: bodyBytes, ...options });
   const loginRateLimiter = createLoginRateLimiter({
     perMinute: options.loginRateLimit,
     redisUrl: options.rateLimitRedisUrl,
@@ -296,7 +296,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const { address, ...client } = readClient(remoteAddress, sent);
       const isOwn = hasOwnLogin(endpoint);
       const { caller } = callers.identify(isOwn ? null : sent.get('authorization'), address);
-      using account = memory.open(caller); // until the response is handed to the sender
+      using account = memory.open(caller); // until the sender has the response
       const requestClient = { ...client, address, memory: account };
       const recipient = { response, caller };
       const readBody = isWanted ? () => bodies.ofNode(request, caller) : undefined;

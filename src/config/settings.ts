@@ -209,7 +209,7 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 100,
     description:
-      'maximum number of concurrent subscriptions; above it, the caller with most of them loses its oldest to an accepted token without any, and further ones get OVERLOADED',
+      'maximum number of concurrent subscriptions; above it, an accepted token without one gets the place of the oldest of the caller with most, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   LOGIN_RATE_LIMIT: {

@@ -69,8 +69,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }:
     recipient.response.setTimeout(writeTimeoutMs);
     unread.set(recipient, bytes);
   };
-  const begin = ({ response }: Recipient, { status, headers }: ResponseHead) => {
-    response.writeHead(status, headers);
+  const watch = (response: ServerResponse) => {
     response.once('timeout', () => response.destroy());
     response.once('close', () => unread.remove(response));
   };
@@ -110,14 +109,13 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }:
       const { response } = recipient;
       if (response.destroyed) return;
       if (body.length > PIECE_BYTES) {
-        begin(recipient, head);
+        watch(response.writeHead(head.status, head.headers));
         void sendPieces(recipient, typeof body === 'string' ? Buffer.from(body, encoding) : body);
         return;
       }
       response.writeHead(head.status, head.headers).end(body, encoding);
       if (response.writableLength === 0) return;
-      response.once('timeout', () => response.destroy());
-      response.once('close', () => unread.remove(response));
+      watch(response);
       end(recipient);
     },
     sendStream: async (recipient, head, body) => {
@@ -126,7 +124,7 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }:
       const cancel = () => reader.cancel().catch(() => {}); // ends `read`
       if (response.destroyed) return void cancel();
       response.once('close', cancel);
-      begin(recipient, head);
+      watch(response.writeHead(head.status, head.headers));
       for (;;) {
         const { done, value } = await reader.read();
         if (done || response.destroyed) break;

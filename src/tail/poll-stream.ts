@@ -17,7 +17,7 @@ export type StreamItem<Payload> = { readonly payload: Payload } | { readonly err
 /** How to poll. */
 export type PollStreamOptions<Payload> = {
   readonly poll: (signal: AbortSignal) => Promise<Polled<Payload>>;
-  /** Called once all payloads of a poll were taken, if any, or the stream has ended: what they were read from can go. */
+  /** Releases what a poll has read. Called when its payloads were taken, at once if it has none, and at the end. */
   readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;

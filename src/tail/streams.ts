@@ -28,9 +28,9 @@ type StreamContext = Context & { ended?: 'evicted' | 'expired' };
 export type OpenStream = ReturnType<typeof createStreams>;
 
 /**
- * Creates a function that opens a stream. A caller may have all slots while no other needs one. If all are taken, a token
- * without a stream gets the slot of the oldest stream of the caller with the most; nobody loses an only one. Of a
- * token that the service has not accepted, that caller must have more than half. Clients without a token are one caller, and take no slot from others.
+ * Creates a function that opens a stream. A caller may have all slots while no other needs one. If all are taken, an
+ * accepted token without a stream gets the slot of the oldest stream of the caller with the most. Nobody loses an only
+ * one. A token that was not accepted gets it only if that caller has more than half. Requests without a token take none.
  * @throws GatewayError OVERLOADED if there are `max` of them, and none may be taken from another caller.
  */
 export function createStreams({ timers, max, maxPayloadLength, shutdown }: StreamOptions) {
@@ -46,7 +46,7 @@ export function createStreams({ timers, max, maxPayloadLength, shutdown }: Strea
       ([, a], [, b]) => b.length - a.length,
     );
     const [oldest] = own;
-    // Who only claims a token, which may be made up, takes none from a caller with less than half.
+    // Anyone can make up tokens: one that was not accepted takes none from a caller with half or less.
     const least = isAccepted(newcomer) ? 1 : Math.ceil(max / 2);
     if (oldest === undefined || own.length <= least) return;
     release(holder, oldest); // at once, whatever the stream does

@@ -50,10 +50,11 @@ type Call = {
 };
 
 /**
- * Gives each call a connection, which it holds until the exchange ends. Callers share the connections as `mayTake` says,
- * those that have fewer come first, and they take turns. No connection is free while a call that may take it waits. A login takes one of the
- * connections for logins; all logins together take at most a quarter of the others, so that they cannot keep out reads.
- * If too many calls of one kind wait, one of the caller with the most of them makes room for a caller with fewer.
+ * Gives each call a connection, which it holds until the exchange ends. Callers share the connections as
+ * `createFairShare` says. Of the calls that wait, logins come first, then networks while they hold few, then tokens.
+ * Within each kind, callers with fewer connections come first, and those with as many take turns. All logins together
+ * take at most a quarter of the ordinary connections: they cannot keep out reads. If too many calls of one kind wait, one
+ * of the caller with the most of them makes room for a caller with fewer.
  * @param pools have `connections` and LOGIN_CONNECTIONS connections. They report every error to the handler.
  */
 export function createFairDispatcher(pools: Pools, connections: number): FairDispatcher {

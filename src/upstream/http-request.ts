@@ -93,7 +93,7 @@ export class NoResponseError extends GatewayError {
   ) {
     const { [reason]: code = 'UPSTREAM_UNAVAILABLE' } = CODES;
     const isUnknown = isSent && !isRead;
-    const message = isSent ? NO_TURN[reason] : NOT_SENT[reason];
+    const message = isSent && reason === 'overloaded' ? WAITED_TOO_LONG : NOT_SENT[reason];
     super(isUnknown ? 'OUTCOME_UNKNOWN' : code, { cause, ...(!isUnknown && { message }) });
     this.reason = reason;
     this.isSent = isSent;
@@ -112,10 +112,8 @@ const NOT_SENT: Partial<Record<NoResponseReason, string>> = {
     'The proxy did not connect to the service, so nothing was sent: check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and that the proxy permits this service.',
 };
 
-const NO_TURN: Partial<Record<NoResponseReason, string>> = {
-  overloaded:
-    'Too many calls or large responses are in progress: this read had no turn in time. Try again shortly.',
-};
+const WAITED_TOO_LONG =
+  'Too many calls or large responses are in progress: this read waited too long for its turn. Try again shortly.';
 
 /**
  * Has a content coding of IANA's registry, or another known one. Services also send what is none, such as `utf-8` or
@@ -130,7 +128,7 @@ const HEADERS_TOO_LARGE =
 /** How much of an unused body is downloaded to keep its connection open: a new connection costs several times as much. */
 const MAX_DISCARDED_BYTES = 131_072;
 
-/** Patient requests that wait for one another give up after this time. */
+/** The longest time of a patient request: some may wait for one another. */
 const MAX_PATIENCE_MS = 60_000;
 
 const NO_BODY = { body: Buffer.alloc(0) };
@@ -229,7 +227,7 @@ export function sendRequest(
       // Overloaded if it waited for the gateway for most of its time, and not for the service.
       else failWithoutResponse(isWaiting() || 2 * waitedMs > timeoutMs ? 'overloaded' : 'deadline');
     };
-    // After what has arrived already is read: the event loop may have been blocked until now.
+    // The event loop may have been blocked until now: what has arrived is read first.
     const timer = setTimeout(() => setImmediate(expire), timeoutMs);
     if (signal?.aborted) return disconnect();
     signal?.addEventListener('abort', disconnect);

@@ -81,7 +81,7 @@ export function createResponseBody(
   };
   return {
     add: (chunk, flow) => {
-      // Undici hands out what it has read of a connection that was closed meanwhile.
+      // If the connection was closed meanwhile, undici still delivers what it has read of it.
       if (stopWaiting === undefined) add(chunk, flow);
       else arrived.push(chunk);
     },

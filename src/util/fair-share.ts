@@ -5,7 +5,7 @@ export type Caller = `token ${string}` | `network ${string}`;
  * Whether a caller that holds `held` of `max` units may take one more while `free` are free: dynamic thresholds (Choudhury
  * and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). It then holds at most three times what is left, and the last
  * eighth (two at least) is left for callers that hold nothing. Of 64 units, one caller gets 48, two get 27 each, and twelve
- * leave 8 free. As many callers as units can take them all.
+ * leave 8 free. As many callers as units take them all.
  */
 export function mayTake(held: number, free: number, max: number): boolean {
   if (held === 0) return free > 0;
@@ -20,6 +20,7 @@ export type FairShare = {
   /** Gives back what `take` returned. */
   release(share: Share): void;
   isFull(): boolean;
+  /** How many a caller holds. */
   heldBy(caller: Caller): number;
   /** Whether a caller other than this one holds any. */
   hasOthers(caller: Caller): boolean;

@@ -1,7 +1,7 @@
 import { createCallerQueue } from './caller-queue.ts';
 import type { Caller } from './fair-share.ts';
 
-/** Memory for the responses of the service, from when they are read until what was made of them is sent. */
+/** Memory for the responses of the service, from their first bytes until the gateway's response is built. */
 export type MemoryBudget = {
   /** Opens the account of one request. Disposing it gives everything back. */
   open(caller: Caller): MemoryAccount;
@@ -34,10 +34,10 @@ type Wait = { readonly account: Account; readonly bytes: number; readonly onTake
 export const FREE_BYTES = 65_536;
 
 /**
- * Creates a budget. Who finds too little waits. Accounts that hold bytes come first, the oldest before the others, so that
- * what has begun ends soon. Half of the budget is left for them: the others begin in turns of their callers, and share the
- * other half. If each account that holds bytes waits for more, the oldest gets them in spite of the maximum, until it is
- * closed: otherwise none would go on.
+ * Creates a budget. An account that finds too little waits. Accounts that hold bytes come first, the oldest before the
+ * others: they give back what they hold. Half of the budget is theirs alone. The others begin in turns of their callers,
+ * and share the other half. If each account that holds bytes waits for more, the oldest may exceed the maximum until it
+ * is closed: otherwise all would wait for ever.
  */
 export function createMemoryBudget(maxBytes: number): MemoryBudget {
   const beginning = createCallerQueue<Wait>();
@@ -69,7 +69,7 @@ export function createMemoryBudget(maxBytes: number): MemoryBudget {
     exceeding = account;
     return true;
   };
-  /** Only the first one may go on: a large response would otherwise wait for ever. */
+  /** The next in order, even if one after it needs less: a large response would otherwise wait for ever. */
   const takeNext = (): Wait | undefined => {
     const first = begun.find(({ account }) => account === exceeding) ?? begun[0];
     if (first === undefined) return beginning.take(({ account, bytes }) => mayTake(account, bytes));
