@@ -38,18 +38,36 @@ describe('a response with more than a million items', () => {
   });
 });
 
-it('any text, JSON or not, is counted to its end', () => {
-  const part = fc.oneof(
-    fc.json(),
-    fc.string(),
-    fc.constantFrom('"', '\\', '[', ']', '{', '}', ','),
-  );
+/** The items of a value in a list, by their definition. */
+function countItems(value: unknown, isInList = true): number {
+  const sum = (values: readonly unknown[], areInList: boolean) =>
+    values.reduce<number>((count, each) => count + countItems(each, areInList), 0);
+  if (Array.isArray(value)) return Math.max(1, value.length) + sum(value, true);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Number(!isInList) + sum(Object.values(value), false);
+}
+
+it('the items of any JSON are counted exactly', () => {
+  const text = fc.constantFrom('', '"', '\\', ',{', '}]', '[{"a":1},');
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, text, fc.integer(), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 3 }),
+    object: fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+  }));
   fc.assert(
-    fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), (parts) => {
-      const text = parts.join('');
-      const padded = Buffer.from(text.repeat(1 + Math.ceil((2 * MILLION) / text.length)));
-      expect(typeof hasTooManyItems(padded)).toBe('boolean');
+    fc.property(value, fc.constantFrom(-1, 0, 1, 2), (each, more) => {
+      const own = 1 + countItems(each);
+      const count = Math.floor(MILLION / own) + more;
+      const json = Buffer.from(`[${Array(count).fill(JSON.stringify(each)).join()}]`);
+      expect(hasTooManyItems(json)).toBe(count * own > MILLION);
     }),
-    { numRuns: 10 },
+    { numRuns: 12 },
   );
+});
+
+it('a text that is no JSON has few items, or many', () => {
+  for (const part of [']', '}', '"', '\\', '[', '{', ',']) {
+    const isOpening = part === '[' || part === '{';
+    expect(hasTooManyItems(Buffer.from(part.repeat(MILLION + 2)))).toBe(isOpening);
+  }
 });
