@@ -20,7 +20,7 @@ import { formatMegabytes, toTable } from './results.ts';
 
 // The largest responses of the service, many at once, and streams on them, in the memory of the container. Exits with 1
 // if the process is killed, a connection is reset, a read fails with another code than OVERLOADED, a stream has no
-// payload after 30 s, or one iteration of the event loop takes longer than 250 ms.
+// payload after 30 s, or a single response holds the event loop for more than 250 ms.
 
 const MAX_TICK_MS = 250;
 const STREAMS = 100; // the default of MAX_SUBSCRIPTIONS
@@ -47,6 +47,8 @@ type Row = {
   readonly name: string;
   /** Whether requests may end with a code. */
   readonly allows: (code: string) => boolean;
+  /** The longest iteration of the event loop that is allowed. Default: any. */
+  readonly maxTickMs?: number;
   readonly run: (gateway: Image, client: Client) => Promise<Outcome>;
 };
 
@@ -151,6 +153,7 @@ function readOne(name: string, title: string, bytes: number): Row {
   return {
     name: `one response of ${title}`,
     allows: (code) => !code.startsWith(LOST),
+    maxTickMs: MAX_TICK_MS,
     run: async (gateway, client) => {
       const before = gateway.rssBytes();
       gateway.resetPeak();
@@ -188,7 +191,7 @@ await buildImage();
 await using service = await startMemoryService();
 const constrained = readConstrainedMemory();
 
-async function measure({ name, allows, run }: Row) {
+async function measure({ name, allows, maxTickMs = Number.POSITIVE_INFINITY, run }: Row) {
   await using gateway = await startImage(service.url, { TRUSTED_PROXIES: '1' });
   await using client = createClient(gateway.url);
   for (let sent = 0; sent < WARM_UP_REQUESTS; sent += 8)
@@ -203,7 +206,7 @@ async function measure({ name, allows, run }: Row) {
     ...(exit === null ? [] : [`ended: ${exit}`]),
     ...[...codes.keys()].filter((code) => !allows(code)),
     ...(peak > limit ? ['memory'] : []),
-    ...(tickMs > MAX_TICK_MS ? ['tick'] : []),
+    ...(tickMs > maxTickMs ? ['tick'] : []),
   ];
   const { cgroup } = gateway;
   const row = [
