@@ -103,6 +103,14 @@ export type Subscription = {
   readonly hasEnded: () => boolean;
 };
 
+/** Reads with the token of an ordinary caller, which the service accepts. */
+export const introduce = (client: Client, number: number, backend: string | null) =>
+  client.post({
+    id: 'accepted',
+    body: PAGE,
+    headers: headersOf(addressOf(number, backend), `ordinary.${number}`),
+  });
+
 /** Subscribes as an ordinary caller, whose network has this number, until the signal is aborted. */
 export function subscribe(
   client: Client,
@@ -114,7 +122,6 @@ export function subscribe(
   let hasEnded = false;
   const read = async () => {
     const headers = headersOf(addressOf(number, backend), `ordinary.${number}`);
-    await client.post({ id: 'accepted', body: PAGE, headers }); // as a client that has used its token before
     const { body } = await client.send(
       { id: 'tail', body: TAIL, headers: [...headers, 'accept', 'text/event-stream'] },
       over,
@@ -139,7 +146,7 @@ export async function readSlowly(url: string): Promise<string | undefined> {
     url,
     {
       method: 'POST',
-      headers: [...headers],
+      headers: ['host', new URL(url).host, ...headers],
       agent: false,
       signal: AbortSignal.timeout(SLOW_READ_MS),
     },

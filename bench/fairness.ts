@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ATTACKS, type Attack, authorized, PAGE } from './fairness-attacks.ts';
-import { measure, READER, readSlowly, subscribe, type Timed } from './fairness-load.ts';
+import { introduce, measure, READER, readSlowly, subscribe, type Timed } from './fairness-load.ts';
 import { buildImage, readMemoryLimit, startImage } from './image.ts';
 import { pinThisProcess } from './processes.ts';
 import { createClient } from './resilience/client.ts';
 import { startServiceProcess } from './resilience/service.ts';
 import { formatMegabytes, quantile, toTable } from './results.ts';
 
-// Attacks of 1, 2, 12 and, where no token is needed, 40 callers beside ordinary ones. Each run has its own process. The
-// ordinary callers are measured alone, then during the attack. Exits with 1 if an ordinary request fails or is too
-// slow, an ordinary caller gets no subscription or loses its only one, readiness is lost, the circuit opens or the
-// memory exceeds that of the container.
+// Attacks of 1, 2, 12 and, where no token is needed, 40 callers beside ordinary ones, which have used their tokens
+// before. Each run has its own process. The ordinary callers are measured alone, then during the attack. Exits with 1 if
+// an ordinary request fails or is too slow, an ordinary caller gets no subscription or loses its only one, readiness is
+// lost, the circuit opens or the memory exceeds that of the container.
 //
 // Too slow: the median or the p99 of the reads, or of the logins, is more than three times that of the same kind alone.
 // - The second around the end of the slowest request does not count, alone too: a garbage collection, or another
@@ -63,6 +63,7 @@ async function run(attack: Attack, callers: number) {
   }));
   const load = { hasLogins: !attack.isOfLogins, backend };
   await measure(client, WARM_UP_S, load);
+  for (const number of [KEEPS, SUBSCRIBES]) await introduce(client, number, backend);
   const kept = subscribe(client, KEEPS, backend, over.signal);
   const alone = await measure(client, ALONE_S, load);
   const known = attack.isAnonymous ? [READER] : [READER, ...attackers]; // the service accepts their tokens

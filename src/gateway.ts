@@ -52,6 +52,8 @@ import {
   type RestClientOptions,
 } from './upstream/http-client.ts';
 import { NO_TRACE } from './upstream/types.ts';
+import { createTurns } from './util/event-loop.ts';
+import type { Caller } from './util/fair-share.ts';
 import { createMemoryBudget } from './util/memory-budget.ts';
 import type { RequestClient } from './util/request-client.ts';
 
@@ -132,15 +134,6 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     clock,
   });
   const callers = createCallers(clock);
-  const client = createRestClient({
-    clock,
-    callers,
-    random: options.random,
-    observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
-    maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
-    ...options.upstream,
-    now: () => now().getTime(),
-  });
   const loadShedder = createLoadShedder({
     reporter,
     path,
@@ -148,6 +141,17 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     clock,
     maxInFlight: options.maxInFlight,
     maxLagMs: options.maxLagMs,
+  });
+  const turns = createTurns(clock, loadShedder.hasOthers);
+  const client = createRestClient({
+    clock,
+    callers,
+    turns,
+    random: options.random,
+    observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
+    maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
+    ...options.upstream,
+    now: () => now().getTime(),
   });
   const bodies = createBodyReader(options);
   const waitForTurn = createPipelining(options);
@@ -219,10 +223,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     },
     graphqlMaxBytes,
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
+    turns,
     send,
     headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
   });
-  const yoga = createYoga<{ client: RequestClient; report?: OngoingRequest }>({
+  const yoga = createYoga<{ client: RequestClient; caller: Caller; report?: OngoingRequest }>({
     schema,
     context: ({ request: { headers, signal }, client: requestClient, report }) =>
       contextOf({ headers, signal }, requestClient, report),
@@ -241,7 +246,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         () => shutdown.signal.aborted,
       ),
       useRoutes({ ...routes, playground, draining, isShedding: loadShedder.isShedding }),
-      useJsonRequests(shutdown.signal),
+      useJsonRequests(shutdown.signal, turns),
       useValidationRules(options),
       useVariableCheck(options),
       fastPath.plugin,
@@ -278,7 +283,10 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
             : new Request(url, { method, headers: sent });
         const headers = isOwn ? await authorize(sent, toGiven()) : sent;
         const members = { method, headers, signal, body: body ?? null };
-        return yoga.fetch(new yoga.fetchAPI.Request(url, members), { client: requestClient });
+        return yoga.fetch(new yoga.fetchAPI.Request(url, members), {
+          client: requestClient,
+          caller,
+        });
       });
       if (response !== null) return response;
       signal.throwIfAborted();
@@ -318,13 +326,15 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
             body: body ?? null,
             signal: watchDisconnect(response),
           }),
-          { client: requestClient },
+          { client: requestClient, caller },
         );
       });
       if (result === null) return;
       const head = { status: result.status, headers: Object.fromEntries(result.headers) };
       if (result.body !== null && head.headers['content-type'] === EVENT_STREAM)
         await sendStream(recipient, head, result.body);
+      else if (Number(head.headers['content-length']) > MAX_TEXT_BYTES)
+        send(recipient, head, [Buffer.from(await result.arrayBuffer())]);
       else send(recipient, head, await result.text());
     },
     abort: () => {
@@ -350,6 +360,9 @@ function orInstallationError<Result>(step: () => Result): Result {
 }
 
 const pauseByTimer: StreamTimers['pause'] = (ms, signal) => sleep(ms, undefined, { signal });
+
+/** A larger response is not converted to a text, which would take more than 10 ms. */
+const MAX_TEXT_BYTES = 2 ** 20;
 
 const NO_CACHE = { get: () => undefined, set: () => {} };
 

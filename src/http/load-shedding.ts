@@ -41,6 +41,8 @@ export type LoadShedder = AsyncDisposable & {
   ): Promise<Response | null>;
   /** Logs a request that is wrong at the HTTP level, and returns its response. */
   reject(error: GatewayError, status: number, endpoint: Endpoint): Response;
+  /** Whether callers other than this one have GraphQL requests in flight. */
+  hasOthers(caller: Caller): boolean;
   /** Whether GraphQL requests are currently rejected. */
   isShedding(): boolean;
   /** Lets a disposal complete immediately. */
@@ -96,6 +98,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
       }
     },
     reject,
+    hasOthers: inFlight.hasOthers,
     isShedding: () => inFlight.isFull() || isLagging(),
     abort: idle.resolve,
     [Symbol.asyncDispose]: async () => {

@@ -28,11 +28,11 @@ export type Recipient = {
 /** The status and the headers of a response. */
 export type ResponseHead = { readonly status: number; readonly headers: OutgoingHttpHeaders };
 
-/** Sends a whole response. Does nothing if the client has disconnected. */
+/** Sends a whole response, of a large one its parts. Does nothing if the client has disconnected. */
 export type Send = (
   recipient: Recipient,
   head: ResponseHead,
-  body: string | Buffer,
+  body: string | readonly Buffer[],
   encoding?: 'latin1' | 'utf8',
 ) => void;
 
@@ -93,24 +93,27 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }:
     });
     response.setTimeout(0);
   };
-  const sendPieces = async (recipient: Recipient, body: Buffer) => {
+  const sendPieces = async (recipient: Recipient, parts: readonly Buffer[]) => {
     const { response } = recipient;
-    for (let at = 0; !response.destroyed; at += PIECE_BYTES) {
-      const piece = body.subarray(at, at + PIECE_BYTES);
-      if (at + PIECE_BYTES >= body.length) {
-        response.end(piece);
-        return end(recipient);
+    let left = parts.reduce((sum, part) => sum + part.length, 0);
+    for (const part of parts) {
+      for (let at = 0; at < part.length && !response.destroyed; at += PIECE_BYTES) {
+        const piece = part.subarray(at, at + PIECE_BYTES);
+        if (!response.write(piece)) await untilSent(recipient, left);
+        left -= piece.length;
       }
-      if (!response.write(piece)) await untilSent(recipient, body.length - at);
     }
+    if (response.destroyed) return;
+    response.end();
+    end(recipient);
   };
   return {
     send: (recipient, head, body, encoding = 'utf8') => {
       const { response } = recipient;
       if (response.destroyed) return;
-      if (body.length > PIECE_BYTES) {
+      if (typeof body !== 'string' || body.length > PIECE_BYTES) {
         watch(response.writeHead(head.status, head.headers));
-        void sendPieces(recipient, typeof body === 'string' ? Buffer.from(body, encoding) : body);
+        void sendPieces(recipient, typeof body === 'string' ? [Buffer.from(body, encoding)] : body);
         return;
       }
       response.writeHead(head.status, head.headers).end(body, encoding);

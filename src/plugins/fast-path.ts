@@ -12,9 +12,11 @@ import type { Recipient, Send } from '../http/send-response.ts';
 import type { RequestOutcome } from '../observability/observer.ts';
 import type { OngoingRequest } from '../observability/reporter.ts';
 import type { Context } from '../schema/context.ts';
+import type { Turns } from '../util/event-loop.ts';
 import { lazy } from '../util/memoize.ts';
 import type { RequestClient } from '../util/request-client.ts';
 import { type CompiledOperation, compileOperation } from './compile-operation.ts';
+import { isLarge, serializeInPieces } from './serialize-result.ts';
 import { parseBody } from './use-json-requests.ts';
 import { limitResult, type ResultLimits } from './use-limits.ts';
 
@@ -27,6 +29,8 @@ export type FastPathOptions = ResultLimits & {
   readonly codeErrors: (result: ExecutionResult, requestId: string) => ExecutionResult;
   /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
+  /** For large results. */
+  readonly turns: Turns;
   readonly send: Send;
 };
 
@@ -77,6 +81,9 @@ type ServerContext = {
  */
 const MAX_CHARACTERS = 131_072;
 
+/** Results that cannot be longer, in characters, are serialized in one step. Measuring them takes 5 % of the CPU. */
+const MAX_UNMEASURED = 2 ** 22;
+
 /** Per document: names of operations times Accept headers. */
 const MAX_OPERATIONS = 16;
 
@@ -86,7 +93,15 @@ const MAX_OPERATIONS = 16;
  * Changes the resolvers of the schema, see {@link reuseResolvedRootFields}.
  */
 export function createFastPath(schema: GraphQLSchema, options: FastPathOptions) {
-  const { ownHeader, begin, graphqlMaxBytes, codeErrors, headers: ownHeaders, send } = options;
+  const {
+    ownHeader,
+    begin,
+    graphqlMaxBytes,
+    codeErrors,
+    headers: ownHeaders,
+    turns,
+    send,
+  } = options;
   reuseResolvedRootFields(schema);
   const cache = new LRUCache<string, CachedDocument>({
     maxSize: MAX_CHARACTERS,
@@ -154,24 +169,32 @@ export function createFastPath(schema: GraphQLSchema, options: FastPathOptions) 
       const executed = await execute(context);
       // Measuring the result takes 5 % of the CPU with 1,000 records, so it is left out if it must be small enough.
       const ofPageInfo = MAX_CURSORS * body.length;
-      const isSmall =
-        !prepared.hasOwnValues &&
-        context.limits.maxResultLength(prepared.longestKey) + ofPageInfo <= graphqlMaxBytes;
+      const maxLength = prepared.hasOwnValues
+        ? Number.POSITIVE_INFINITY
+        : context.limits.maxResultLength(prepared.longestKey) + ofPageInfo;
       const { outcome } = prepared;
-      const limited = isSmall
-        ? executed
-        : limitResult(executed, { graphqlMaxBytes }, outcome.operation);
+      const limited =
+        maxLength <= graphqlMaxBytes
+          ? executed
+          : limitResult(executed, { graphqlMaxBytes }, outcome.operation);
       const result = codeErrors(limited, requestId);
-      const text = JSON.stringify(result);
+      const json =
+        maxLength > MAX_UNMEASURED && isLarge(result.data)
+          ? await turns(recipient.caller, () => serializeInPieces(result))
+          : JSON.stringify(result);
       result.data = null; // settled promises would retain it, see `PageLoader.release`
       context.calls.release();
       // Outside of V8's heap, so that no GC has to copy a large response while the client downloads it.
-      const payload = text.length > 2 ** 16 ? Buffer.from(text) : text;
-      const length = Buffer.byteLength(payload);
+      const payload =
+        typeof json === 'string' && json.length > 2 ** 16 ? [Buffer.from(json)] : json;
+      const length =
+        typeof payload === 'string'
+          ? Buffer.byteLength(payload)
+          : payload.reduce((sum, piece) => sum + piece.length, 0);
       const own = { 'content-type': prepared.contentType, 'content-length': length };
       const head = { status: 200, headers: { ...ownHeaders, ...own, 'x-request-id': requestId } };
       // If each character is one byte, latin1 gives the same bytes as UTF-8 and is faster to write.
-      send(recipient, head, payload, length === text.length ? 'latin1' : 'utf8');
+      send(recipient, head, payload, length === json.length ? 'latin1' : 'utf8');
       report.end(signal.aborted ? { ...outcome, aborted: true } : outcome, result.errors);
       return true;
     },

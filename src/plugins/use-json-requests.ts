@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events';
-import { GraphQLError, getOperationAST } from 'graphql';
+import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import {
   type GraphQLParams,
   getSSEProcessor,
@@ -9,11 +9,14 @@ import {
 } from 'graphql-yoga';
 import { GatewayError } from '../errors.ts';
 import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../http/request-head.ts';
+import type { Turns } from '../util/event-loop.ts';
+import type { Caller } from '../util/fair-share.ts';
+import { isLarge, serializeInPieces } from './serialize-result.ts';
 import { toErrorResponse } from './use-error-codes.ts';
 import type { RequestLogContext } from './use-request-report.ts';
 
 /** What the plugin puts on the server context. */
-type EventsContext = RequestLogContext & { isSentAsEvents?: true };
+type EventsContext = RequestLogContext & { readonly caller: Caller; isSentAsEvents?: true };
 
 /**
  * Accepts GET, and POST of JSON, from clients that accept JSON or server-sent events. A client that accepts only events
@@ -22,7 +25,10 @@ type EventsContext = RequestLogContext & { isSentAsEvents?: true };
  * origins without a preflight. Any failure to read a request is BAD_REQUEST, and its message quotes no input. `shutdown`
  * ends the pings of streams.
  */
-export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, EventsContext> {
+export function useJsonRequests(
+  shutdown: AbortSignal,
+  turns: Turns,
+): Plugin<EventsContext, EventsContext> {
   const sendEvents = createEventSender(shutdown);
   return {
     onRequestParse(hook) {
@@ -60,7 +66,11 @@ export function useJsonRequests(shutdown: AbortSignal): Plugin<EventsContext, Ev
       const isSentAsEvents = serverContext.isSentAsEvents || acceptsEventsOnly(request);
       if (isAsyncIterable(result) || isSentAsEvents) {
         setResultProcessor(sendEvents, EVENT_STREAM);
-      } else setResultProcessor(processRegularResult, preferredType(request) ?? RESPONSE_TYPES[0]);
+      } else
+        setResultProcessor(
+          createJsonSender(turns, serverContext.caller),
+          preferredType(request) ?? RESPONSE_TYPES[0],
+        );
     },
   };
 }
@@ -99,6 +109,32 @@ function createEventSender(shutdown: AbortSignal): ReturnType<typeof getSSEProce
     const streams = { Response, ReadableStream: EventStream as typeof ReadableStream }; // no byte stream is created
     const iterable = { [Symbol.asyncIterator]: () => ({ next }) };
     return toEvents(iterable, { ...fetchAPI, ...streams }, mediaType);
+  };
+}
+
+/** Sends a result as Yoga does. A large one is serialized in pieces. */
+function createJsonSender(turns: Turns, caller: Caller): ReturnType<typeof getSSEProcessor> {
+  return (result, fetchAPI, mediaType) => {
+    if (isAsyncIterable(result) || Array.isArray(result) || !isLarge(result.data))
+      return processRegularResult(result, fetchAPI, mediaType);
+    return turns(caller, async () => {
+      const stringify = ({ errors, extensions }: ExecutionResult) =>
+        JSON.stringify({ errors, extensions });
+      const rest = { ...result, data: {}, stringify };
+      const response = processRegularResult(rest, fetchAPI, mediaType);
+      const members = (await response.text()).slice(1);
+      const body = Buffer.concat([
+        Buffer.from('{"data":'),
+        ...(await serializeInPieces(result.data)),
+        Buffer.from(members === '}' ? members : `,${members}`),
+      ]);
+      // Yoga's `Headers` of other headers lose those that are not set again.
+      const headers = {
+        ...Object.fromEntries(response.headers),
+        'content-length': String(body.length),
+      };
+      return new fetchAPI.Response(body, { status: response.status, headers });
+    });
   };
 }
 

@@ -219,7 +219,7 @@ const MIN_SIZE = 64;
 const NULL_SIZE = 4;
 
 /** The length of a value as JSON, without escapes. Stops above `limit`. */
-function sizeUpTo(limit: number, value: unknown): number {
+export function sizeUpTo(limit: number, value: unknown): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return NULL_SIZE;
   let size = 2;

@@ -1,4 +1,3 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
 import { cutJson, parsePieces } from './json-pieces.ts';
@@ -25,9 +24,6 @@ export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamR
   return { status, headers, body: decodeBody(response, kind) };
 }
 
-/** What is parsed in one step, which takes up to 100 ms. In pieces, reads of 7 MB took 1.25 times as long. */
-const WHOLE_BYTES = 2 ** 23;
-
 /**
  * Decodes a large response as {@link decodeResponse} does, in steps between which other work of the event loop comes first.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason TOO_LARGE, if a list has more than a million items.
@@ -38,13 +34,11 @@ export async function decodeLargeResponse(
 ): Promise<UpstreamResponse> {
   const { status, headers, body, partialBody } = response;
   if (kind === 'list' && partialBody === undefined) {
-    const pieces = cutJson(body);
+    const pieces = await cutJson(body);
     if (pieces === 'TOO_MANY_ITEMS')
       throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'TOO_LARGE', message: TOO_MANY });
-    await nextIteration();
     try {
-      if (pieces !== null && body.length > WHOLE_BYTES)
-        return { status, headers, body: await parsePieces(pieces) };
+      if (pieces !== null) return { status, headers, body: await parsePieces(pieces) };
     } catch {} // another charset, or an error that is reported below
   }
   return decodeResponse(response, kind);

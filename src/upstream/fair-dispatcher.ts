@@ -11,7 +11,7 @@ export type ExchangeHandler = Required<
 > & {
   /** It has a connection, and is sent once that is open. */
   onConnection(): void;
-  /** Too many calls wait: this one will not be sent, and nothing else is called. */
+  /** Too many calls wait: this one will not be sent, and nothing else is called. Or another caller needs its connection. */
   onOverload(): void;
 };
 
@@ -54,7 +54,8 @@ type Call = {
  * `createFairShare` says. Of the calls that wait, logins come first, then networks while they hold few, then tokens.
  * Within each kind, callers with fewer connections come first, and those with as many take turns. All logins together
  * take at most a quarter of the ordinary connections: they cannot keep out reads. If too many calls of one kind wait, one
- * of the caller with the most of them makes room for a caller with fewer.
+ * of the caller with the most of them makes room for a caller with fewer. If no connection is left for a caller that has
+ * none, a read of the caller with the most of them makes room.
  * @param pools have `connections` and LOGIN_CONNECTIONS connections. They report every error to the handler.
  */
 export function createFairDispatcher(pools: Pools, connections: number): FairDispatcher {
@@ -68,7 +69,7 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
   let onNoneWaiting = () => {};
 
   /** Takes a connection. Returns its pool and what gives it back; null if the caller may have none. */
-  const take = ({ caller, isLogin }: CallOrigin) => {
+  const take = ({ request, handler }: Call, { caller, isLogin }: CallOrigin) => {
     if (isLogin && logins < LOGIN_CONNECTIONS) {
       logins += 1;
       const giveBack = () => {
@@ -77,7 +78,9 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
       return { pool: pools.login, giveBack };
     }
     if (isLogin && loginsElsewhere >= connections / 4) return null;
-    const share = ordinary.take(caller);
+    // Any other call may have been carried out.
+    const evict = request.method === 'GET' ? handler.onOverload : undefined;
+    const share = ordinary.take(caller, evict);
     if (share === null) return null;
     const count = Number(isLogin);
     loginsElsewhere += count;
@@ -89,8 +92,9 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
   };
 
   /** Whether the call was sent. */
-  const send = ({ request, handler }: Call, origin: CallOrigin): boolean => {
-    const connection = take(origin);
+  const send = (call: Call, origin: CallOrigin): boolean => {
+    const { request, handler } = call;
+    const connection = take(call, origin);
     if (connection === null) return false;
     handler.onConnection();
     let isOver = false;
@@ -155,6 +159,7 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
         if (excess === undefined) return;
       }
       queue.add(caller, call);
+      if (!isLogin) ordinary.evictFor(caller);
       return () => {
         queue.remove(caller, call);
         if (waiting() === 0) onNoneWaiting();

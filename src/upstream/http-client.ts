@@ -1,5 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import { createTickBarrier, createTurns } from '../util/event-loop.ts';
+import { createTickBarrier, createTurns, type Turns } from '../util/event-loop.ts';
 import { NO_CLIENT, type RequestClient } from '../util/request-client.ts';
 import type { Bearer } from './bearer.ts';
 import { type Callers, createCallers } from './callers.ts';
@@ -21,7 +21,7 @@ import type { Read, Route, Trace } from './types.ts';
 
 /**
  * How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, nothing
- * observes, and the client has callers of its own.
+ * observes, and the client has callers and turns of its own.
  */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
   ConnectionOptions &
@@ -33,6 +33,8 @@ export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
     /** What the responses of all calls of one GraphQL request may have together, in bytes. Default: no bound. */
     readonly maxBytesPerRequest?: number;
     readonly callers?: Callers;
+    /** For large responses. */
+    readonly turns?: Turns;
     /** Headers of every call, such as the key of an API manager. None that calls have anyway. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
   };
@@ -123,7 +125,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
   const clock = options.clock ?? now;
-  const turns = createTurns(clock);
+  const turns = options.turns ?? createTurns(clock, dispatcher.hasOthers);
   const callers = options.callers ?? createCallers(clock);
   const call = <T>(
     path: Path,
@@ -140,15 +142,11 @@ export function createRestClient(options: RestClientOptions): RestClient {
       const failure = failureOf(response.status, response.headers);
       if (failure !== null) throw toGatewayError(response, failure, request, now);
       if (length <= LARGE_BYTES) return read(decodeResponse(response, kind));
-      return turns(
-        caller,
-        () => dispatcher.hasOthers(caller),
-        async () => {
-          const decoded = await decodeLargeResponse(response, kind);
-          await nextIteration(); // parsing took long enough
-          return read(decoded);
-        },
-      );
+      return turns(caller, async () => {
+        const decoded = await decodeLargeResponse(response, kind);
+        await nextIteration(); // parsing took long enough
+        return read(decoded);
+      });
     });
   };
 

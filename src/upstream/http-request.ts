@@ -113,7 +113,7 @@ const NOT_SENT: Partial<Record<NoResponseReason, string>> = {
 };
 
 const WAITED_TOO_LONG =
-  'Too many calls or large responses are in progress: this read waited too long for its turn. Try again shortly.';
+  'Too many calls or large responses are in progress: this read waited too long for its turn, or made room for another caller. Try again shortly.';
 
 /**
  * Has a content coding of IANA's registry, or another known one. Services also send what is none, such as `utf-8` or

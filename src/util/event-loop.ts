@@ -3,54 +3,49 @@ import { createCallerQueue } from './caller-queue.ts';
 import type { Caller } from './fair-share.ts';
 
 /** Does work when it is the caller's turn. */
-export type Turns = <Result>(
-  caller: Caller,
-  /** Whether others have requests in progress. */
-  hasOthers: () => boolean,
-  work: () => Promise<Result>,
-) => Promise<Result>;
+export type Turns = <Result>(caller: Caller, work: () => Promise<Result>) => Promise<Result>;
 
-/** The pause before a caller's next turn is three times as long as its last turn, at most 500 ms. */
-const PAUSE_FACTOR = 3;
+/** How many times as long as a turn the pause after it is: before the same caller's next turn, and before another's. */
+const [OWN_PAUSE, OTHER_PAUSE] = [3, 1];
 const MAX_PAUSE_MS = 500;
 
 /**
  * Creates turns for large pieces of work: one at a time, and the callers one after the other, whatever number of them one
- * caller has. Between two turns of the same caller is a pause if others have requests in progress. Without it, 100 large
- * responses of one caller cut the throughput of others to a quarter: each step of their requests waits for a turn.
+ * caller has. After a turn is a pause if others have requests in progress. Without it, large responses of one or twelve
+ * callers cut the throughput of others to a quarter: each step of their requests waits for a step of the turn.
  * @param clock monotonic time in milliseconds.
+ * @param hasOthers whether callers other than this one have requests in progress.
  */
-export function createTurns(clock: () => number): Turns {
+export function createTurns(clock: () => number, hasOthers: (caller: Caller) => boolean): Turns {
   const waiting = createCallerQueue<Turn>();
   let isRunning = false;
   let last: Caller | undefined;
-  let mayRepeatAt = 0; // the last caller
+  let [endedAt, lastMs] = [0, 0]; // of the last turn
   const run = async () => {
     isRunning = true;
     for (let turn = waiting.take(); turn !== undefined; turn = waiting.take()) {
-      const pauseMs = mayRepeatAt - clock();
-      if (turn.caller === last && pauseMs > 0 && turn.hasOthers())
-        await sleep(pauseMs, undefined, { ref: false });
+      const factor = turn.caller === last ? OWN_PAUSE : OTHER_PAUSE;
+      const pauseMs = endedAt + Math.min(factor * lastMs, MAX_PAUSE_MS) - clock();
+      if (pauseMs > 0 && hasOthers(turn.caller)) await sleep(pauseMs, undefined, { ref: false });
       await nextIteration();
       const begun = clock();
       await turn.work();
       await nextIteration(); // its result is used
-      const ended = clock();
+      endedAt = clock();
+      lastMs = endedAt - begun;
       last = turn.caller;
-      mayRepeatAt = ended + Math.min(PAUSE_FACTOR * (ended - begun), MAX_PAUSE_MS);
     }
     isRunning = false;
   };
-  return (caller, hasOthers, work) =>
+  return (caller, work) =>
     new Promise((resolve, reject) => {
-      waiting.add(caller, { caller, hasOthers, work: () => work().then(resolve, reject) });
+      waiting.add(caller, { caller, work: () => work().then(resolve, reject) });
       if (!isRunning) void run();
     });
 }
 
 type Turn = {
   readonly caller: Caller;
-  readonly hasOthers: () => boolean;
   readonly work: () => Promise<unknown>;
 };
 

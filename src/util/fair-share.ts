@@ -15,8 +15,13 @@ export function mayTake(held: number, free: number, max: number): boolean {
 
 /** What is in use of a maximum, by caller. */
 export type FairShare = {
-  /** Takes one for a caller; null if it may have none. */
-  take(caller: Caller): Share | null;
+  /** Takes one for a caller; null if it may have none. @param evict gives it back early, to another caller. */
+  take(caller: Caller, evict?: () => void): Share | null;
+  /**
+   * For a caller that holds none, if none is left: evicts one of the caller that holds the most, if that is more than an
+   * eighth, and never its only one. So those who came first do not keep all until they have finished.
+   */
+  evictFor(caller: Caller): void;
   /** Gives back what `take` returned. */
   release(share: Share): void;
   isFull(): boolean;
@@ -29,7 +34,7 @@ export type FairShare = {
 };
 
 /** One unit of the maximum, which a caller holds. */
-export type Share = { readonly caller: Caller };
+export type Share = { readonly caller: Caller; readonly evict?: (() => void) | undefined };
 
 /** Whether the service has accepted the token of a caller. Otherwise it is known by its network alone. */
 export function isAccepted(caller: Caller): boolean {
@@ -46,12 +51,17 @@ export function createFairShare(max: number): FairShare {
   return {
     ...all,
     areNetworksFew: () => networks.held() < max / 8,
-    take: (caller) => {
-      if (isAccepted(caller)) return all.take(caller);
+    take: (caller, evict) => {
+      if (isAccepted(caller)) return all.take(caller, evict);
       if (!networks.mayTake(caller)) return null;
-      const share = all.take(caller);
+      const share = all.take(caller, evict);
       if (share !== null) networks.add(share);
       return share;
+    },
+    evictFor: (caller) => {
+      if (all.heldBy(caller) > 0) return;
+      if (!isAccepted(caller) && networks.isFull()) networks.evict();
+      else if (all.isFull()) all.evict();
     },
     release: (share) => {
       all.release(share);
@@ -78,15 +88,26 @@ function createShare(max: number) {
     held: () => held.length,
     mayTake: mayHave,
     add: (share: Share) => void held.push(share),
-    take: (caller: Caller) => {
+    take: (caller: Caller, evict: (() => void) | undefined) => {
       if (!mayHave(caller)) return null;
-      const share = { caller };
+      const share = { caller, evict };
       held.push(share);
       return share;
     },
     release: (share: Share) => {
       const last = held.pop(); // takes its place: no other has to move
       if (last !== undefined && last !== share) held[held.indexOf(share)] = last;
+    },
+    evict: () => {
+      const counts = new Map<Caller, number>();
+      let most: Caller | undefined;
+      let count = Math.max(1, Math.floor(max / 8));
+      for (const { caller } of held) {
+        const own = (counts.get(caller) ?? 0) + 1;
+        counts.set(caller, own);
+        if (own > count) [most, count] = [caller, own];
+      }
+      held.findLast(({ caller, evict }) => caller === most && evict !== undefined)?.evict?.();
     },
     isFull: () => held.length >= max,
     hasOthers: (caller: Caller) => held.some((share) => share.caller !== caller),

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import type { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
 import { type CallOrigin, createFairDispatcher } from '../../src/upstream/fair-dispatcher.ts';
 import { mayTake } from '../../src/util/fair-share.ts';
 import { ask, codeOf, gatewayOver, type Overrides, type Result } from '../helpers/gateway.ts';
@@ -128,6 +132,39 @@ describe('the connections to the service', () => {
     bed.service.respondTo('a');
     await bed.holds({ a: 3, b: 2, c: 1 });
     expect(bed.service.arrived).toHaveLength(9);
+  });
+
+  it('are left by a read of the caller with the most of them, if there is none for a caller', async () => {
+    await using bed = await startBed(8);
+    const ended: Result<unknown>[] = [];
+    for (const read of bed.reads('slow', 6)) void read.then((result) => ended.push(result));
+    await bed.holds({ slow: 6 });
+    const first = [bed.read('a'), bed.read('b')];
+    await bed.holds({ slow: 6, a: 1, b: 1 });
+    void bed.reads('a', 2); // it has one: it evicts nothing
+    await soon();
+    const { length } = bed.service.arrived;
+    const others = [bed.read('c'), bed.read('d')];
+    await expect.poll(() => bed.service.arrived.slice(length)).toEqual(['c', 'd']);
+    expect(ended.map(codeOf)).toEqual(['OVERLOADED', 'OVERLOADED']);
+    for (const token of ['a', 'b', 'c', 'd']) bed.service.respondTo(token);
+    expect((await Promise.all([...first, ...others])).map(codeOf)).toEqual(['', '', '', '']);
+  });
+
+  it('are never left by a deletion, nor by the only read of a caller', async () => {
+    await using bed = await startBed(8);
+    const remove = (id: number) =>
+      ask(bed.gateway, DeleteApiKeyDocument, { clientId: String(id) }, { token: 'slow' });
+    const deletions = Array.from({ length: 6 }, (_, id) => remove(id));
+    await bed.holds({ slow: 6 });
+    void bed.read('a');
+    void bed.read('b');
+    await bed.holds({ slow: 6, a: 1, b: 1 });
+    void bed.read('c');
+    await soon();
+    await bed.holds({ slow: 6, a: 1, b: 1 });
+    for (let count = 0; count < 6; count += 1) bed.service.respondTo('slow', { status: 204 });
+    expect((await Promise.all(deletions)).map(codeOf)).toEqual(deletions.map(() => ''));
   });
 
   it('go to the callers that wait in turns, and in order of arrival within one', async () => {

@@ -6,19 +6,19 @@ const alone = () => false;
 
 /** Takes turns for these callers, and returns the order in which they had them. */
 async function takeTurns(callers: string, hasOthers = alone) {
-  const turns = createTurns(() => performance.now());
+  const turns = createTurns(() => performance.now(), hasOthers);
   const order: string[] = [];
   const taken = [...callers].map((caller) =>
-    turns(`token ${caller}`, hasOthers, async () => void order.push(caller)),
+    turns(`token ${caller}`, async () => void order.push(caller)),
   );
   return { taken: Promise.all(taken), order };
 }
 
 describe('turns', () => {
   it('reject with what the work throws, and go on', async () => {
-    const turns = createTurns(() => 0);
-    const failed = turns('token a', alone, () => Promise.reject(new TypeError()));
-    const next = turns('token a', alone, async () => 'next');
+    const turns = createTurns(() => 0, alone);
+    const failed = turns('token a', () => Promise.reject(new TypeError()));
+    const next = turns('token a', async () => 'next');
     await expect(failed).rejects.toThrow(TypeError);
     expect(await next).toBe('next');
   });
@@ -41,25 +41,32 @@ describe('turns', () => {
   });
 
   it('go on after a pause in which nobody waited', async () => {
-    const turns = createTurns(() => 0);
+    const turns = createTurns(() => 0, alone);
     const names = ['a', 'a', 'b'] as const;
     for (const name of names) {
-      expect(await turns(`token ${name}`, alone, async () => name)).toBe(name);
+      expect(await turns(`token ${name}`, async () => name)).toBe(name);
       await wait(10);
     }
   });
 
   it.each([
-    ['are apart by a pause if they are of one caller', 'token a', true],
-    ['follow one another without a pause if they are of several callers', 'token b', false],
-  ] as const)('%s, and others have requests', async (_, other, hasPause) => {
-    const turns = createTurns(() => performance.now());
+    ['are apart by a pause if others have requests', 'token a', true],
+    [
+      'are apart by a pause if others have requests, also those of several callers',
+      'token b',
+      true,
+    ],
+    ['follow one another without a pause if nobody else has requests', 'token b', false],
+  ] as const)('%s', async (_, other, hasPause) => {
+    const turns = createTurns(
+      () => performance.now(),
+      () => hasPause,
+    );
     let iterations = 0;
-    const hasOthers = () => true;
-    const first = turns('token a', hasOthers, async () => {
+    const first = turns('token a', async () => {
       for (const end = performance.now() + 20; performance.now() < end; ); // works for 20 ms
     });
-    const second = turns(other, hasOthers, async () => {});
+    const second = turns(other, async () => {});
     await first;
     let isOver = false;
     void second.then(() => {
@@ -69,7 +76,7 @@ describe('turns', () => {
       await nextIteration();
       iterations += 1;
     }
-    // In a pause of 60 ms are hundreds. Without one there are four.
+    // In a pause of 20 or 60 ms are hundreds. Without one there are four.
     expect(iterations > 50).toBe(hasPause);
   });
 });

@@ -98,6 +98,47 @@ describe('networks', () => {
   });
 });
 
+describe('a caller for whom none is left', () => {
+  const ones = (count: number) => Array<number>(count).fill(1);
+  it.each([
+    // maximum, what each caller takes in this order, whose is evicted
+    [64, [48, 8, ...ones(8)], 0],
+    [64, [9, 41, 6, ...ones(8)], 1],
+    [64, [48, 7, ...ones(8)], null], // one is left
+    [64, ones(64), null],
+    [8, [5, 1, 1, 1], 0],
+    [8, [2, 2, ...ones(4)], 0],
+    [8, ones(8), null],
+    [2, [1, 1], null],
+    [1, [1], null],
+  ])('of %i, held as %j, evicts one of caller %j', (max, held, evicted) => {
+    const shares = createFairShare(max);
+    const evictions: number[] = [];
+    for (const [number, count] of held.entries())
+      for (let taken = 0; taken < count; taken += 1)
+        expect(shares.take(`token ${number}`, () => evictions.push(number))).not.toBeNull();
+    shares.evictFor('token 0'); // it holds some
+    expect(evictions).toEqual([]);
+    shares.evictFor('token other');
+    expect(evictions).toEqual(evicted === null ? [] : [evicted]);
+  });
+
+  it('evicts what may be evicted, of networks if it is one and half is theirs', () => {
+    const shares = createFairShare(8);
+    const evictions: string[] = [];
+    shares.take('token a', () => evictions.push('a'));
+    shares.take('token a');
+    for (const each of ['x', 'x', 'y', 'z'] as const)
+      shares.take(`network ${each}`, () => evictions.push(each));
+    shares.evictFor('network new');
+    expect(evictions).toEqual(['x']);
+    shares.take('token b');
+    shares.take('token c');
+    shares.evictFor('token new');
+    expect(evictions).toEqual(['x', 'a']);
+  });
+});
+
 it('counts each caller as the rule does, in any history of taking and giving back', () => {
   const step = fc.record({ isTaking: fc.boolean(), pick: fc.nat() });
   fc.assert(
