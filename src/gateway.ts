@@ -270,9 +270,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
       const { address, ...client } = readClient(init?.remoteAddress, sent);
       const isOwn = hasOwnLogin(endpoint);
-      const { caller } = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      const identity = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      const { caller } = identity;
       using account = memory.open(caller);
-      const requestClient = { ...client, address, memory: account };
+      const ofToken = isOwn ? undefined : identity;
+      const requestClient = { ...client, address, memory: account, identity: ofToken };
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, caller) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
@@ -303,9 +305,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const { remoteAddress } = request.socket; // undefined once the client has disconnected
       const { address, ...client } = readClient(remoteAddress, sent);
       const isOwn = hasOwnLogin(endpoint);
-      const { caller } = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      const identity = callers.identify(isOwn ? null : sent.get('authorization'), address);
+      const { caller } = identity;
       using account = memory.open(caller); // until the sender has the response
-      const requestClient = { ...client, address, memory: account };
+      const ofToken = isOwn ? undefined : identity;
+      const requestClient = { ...client, address, memory: account, identity: ofToken };
       const recipient = { response, caller };
       const readBody = isWanted ? () => bodies.ofNode(request, caller) : undefined;
       const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {

@@ -1,13 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { digest } from '../util/digest.ts';
 import type { Caller } from '../util/fair-share.ts';
-
-/** Whose call it is. */
-export type Identity = {
-  readonly caller: Caller;
-  /** Remembers that the service has accepted the token, if there is one. Returns whose call it is from now on. */
-  accept(): Caller;
-};
+import type { Identity } from '../util/request-client.ts';
 
 /** Knows which tokens the service has accepted. */
 export type Callers = {
@@ -17,6 +11,9 @@ export type Callers = {
 
 /** Tokens of services live for an hour, as a rule. */
 const ACCEPTED_MS = 3_600_000;
+
+/** How old the time may be for which a token is remembered. */
+const RENEWED_MS = 60_000;
 
 /** Their digests take 20 MB. */
 const MAX_ACCEPTED = 100_000;
@@ -28,25 +25,26 @@ const MAX_ACCEPTED = 100_000;
  */
 export function createCallers(clock: () => number): Callers {
   // Not a Map: the first key of one that changes often is found only after all that were deleted before it.
-  const accepted = new LRUCache<Caller, true>({
+  const accepted = new LRUCache<Caller, number>({
     maxSize: MAX_ACCEPTED, // not `max`, which would allocate 4 MB at once
     sizeCalculation: () => 1,
-    ttl: ACCEPTED_MS,
-    ttlResolution: 0, // without a timer
-    perf: { now: clock }, // what is set at 0 ms never expires
   });
   return {
     identify: (authorization, network) => {
       const token = authorization ? nameToken(authorization) : null;
-      const caller: Caller =
-        token !== null && accepted.has(token) ? token : `network ${network() ?? 'unknown'}`;
-      return {
-        caller,
-        accept: () => {
-          if (token !== null) accepted.set(token, true);
-          return token ?? caller;
+      const acceptedAt = (token && accepted.get(token)) ?? Number.NEGATIVE_INFINITY;
+      const isKnown = token !== null && clock() - acceptedAt <= ACCEPTED_MS;
+      const identity = {
+        caller: isKnown ? token : (`network ${network() ?? 'unknown'}` as const),
+        accept: (): Caller => {
+          if (token === null) return identity.caller;
+          // Each time would take 3 % of the CPU of a deletion.
+          if (clock() - acceptedAt > RENEWED_MS) accepted.set(token, clock());
+          identity.caller = token;
+          return token;
         },
       };
+      return identity;
     },
   };
 }

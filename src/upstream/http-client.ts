@@ -178,9 +178,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
           },
         },
         authorized: (authorization) => {
-          const identity = callers.identify(authorization, client.address);
+          const identity = client.identity ?? callers.identify(authorization, client.address);
+          const { caller, accept } = identity;
           const headers = { ...fixed, ...client.headers(), authorization };
-          const ofCaller = { ...shared, ...identity, isLogin: false, headers };
+          const ofCaller = { ...shared, caller, accept, isLogin: false, headers };
           return {
             get: (route, path, read, { signal, prefix } = {}) =>
               call(path, { ...ofCaller, method: 'GET', route, signal, prefix }, 'list', read),

@@ -1,3 +1,4 @@
+import type { Caller } from './fair-share.ts';
 import { type MemoryAccount, UNLIMITED } from './memory-budget.ts';
 
 /** The client of a request. */
@@ -8,11 +9,21 @@ export type RequestClient = {
   readonly headers: () => ClientHeaders;
   /** Holds what the service responds to the request. */
   readonly memory: MemoryAccount;
+  /** Default: that of the token with which the service is called. */
+  readonly identity?: Identity | undefined;
 };
 
 /** Headers that name the client, and the gateway between it and the service. */
 export type ClientHeaders = {
   readonly [Name in 'user-agent' | 'x-forwarded-for' | 'via']?: string;
+};
+
+/** Whose calls they are. */
+export type Identity = {
+  /** A token from the moment on in which the service has accepted it. */
+  readonly caller: Caller;
+  /** Remembers that the service has accepted the token, if there is one. Returns whose call it is from now on. */
+  accept(): Caller;
 };
 
 /** A login that a client requests. */
