@@ -15,7 +15,10 @@ export type LoadSheddingOptions = {
   readonly clock: () => number;
   /** GraphQL requests in flight above which further ones get 503, shared as `createFairShare` says. */
   readonly maxInFlight: number;
-  /** Event-loop lag above which load is shed, in milliseconds. Reading the largest response can lag 1.5 s now and then. */
+  /**
+   * Event-loop lag above which load is shed while requests are in flight, in milliseconds. Reading the largest response
+   * can lag 1.5 s now and then.
+   */
   readonly maxLagMs?: number | undefined;
 };
 
@@ -79,7 +82,9 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         const read = request.readBody && (await request.readBody());
         if (read === null) return null;
         if (read !== undefined && 'error' in read) return reject(read.error, read.status, request);
-        share = isGraphql && !isLagging() ? inFlight.take(request.caller) : null;
+        // With none in flight, the event loop was blocked by something else, such as the start of the program.
+        const isOverloaded = isLagging() && !inFlight.isEmpty();
+        share = isGraphql && !isOverloaded ? inFlight.take(request.caller) : null;
         if (isGraphql && share === null)
           return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
         isAdmitted = true;

@@ -25,6 +25,7 @@ export type FairShare = {
   /** Gives back what `take` returned. */
   release(share: Share): void;
   isFull(): boolean;
+  isEmpty(): boolean;
   /** How many a caller holds. */
   heldBy(caller: Caller): number;
   /** Whether a caller other than this one holds any. */
@@ -110,6 +111,7 @@ function createShare(max: number) {
       held.findLast(({ caller, evict }) => caller === most && evict !== undefined)?.evict?.();
     },
     isFull: () => held.length >= max,
+    isEmpty: () => held.length === 0,
     hasOthers: (caller: Caller) => held.some((share) => share.caller !== caller),
   };
 }

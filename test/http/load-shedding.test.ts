@@ -198,14 +198,26 @@ describe('the requests in flight of one caller', () => {
 });
 
 describe('event-loop lag', () => {
-  it('sheds requests until the event loop has caught up', async () => {
-    await using service = await startService({ body: [] });
+  it.each([
+    ['sheds requests beside another one until the event loop has caught up', true],
+    ['sheds no request if there is no other', false],
+  ])('%s', async (_, isBusy) => {
+    const slow = Promise.withResolvers<void>();
+    await using service = await startService(async ({ headers }) => {
+      if (headers.authorization === 'Bearer slow') await slow.promise;
+      return { body: [] };
+    });
     let ahead = 0;
     const clock = () => performance.now() + ahead;
     await using gateway = gatewayOver(service.url, { clock, maxLagMs: undefined });
     expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('');
-    ahead = 60_000; // as if the event loop had been blocked for a minute
-    expect(codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('OVERLOADED');
+    const other = isBusy ? ask(gateway, AUDIT, {}, { token: 'slow' }) : null;
+    await expect.poll(() => service.seen.length).toBe(isBusy ? 2 : 1);
+    ahead = 5000; // as if the event loop had been blocked for five seconds
+    const code = codeOf(await ask(gateway, AUDIT, {}, { token: 't' }));
+    expect(code).toBe(isBusy ? 'OVERLOADED' : '');
     await expect.poll(async () => codeOf(await ask(gateway, AUDIT, {}, { token: 't' }))).toBe('');
+    slow.resolve();
+    if (other !== null) expect(codeOf(await other)).toBe('');
   });
 });
