@@ -436,7 +436,7 @@ describe('in any history of calls', () => {
           openings += Number(result === 'open');
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 2000 },
     );
     expect(openings).toBeGreaterThan(10);
     expect(kept).toBeGreaterThan(10);
