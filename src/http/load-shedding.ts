@@ -62,7 +62,8 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
   let isClosed = false;
   let open = 0; // requests that have no response yet, those without their bodies included
   const inFlight = createFairShare(maxInFlight); // GraphQL requests
-  const isLagging = () => eventLoop.lagMs() > maxLagMs;
+  // With none in flight, the event loop was blocked by something else, such as the start of the program.
+  const isLagging = () => !inFlight.isEmpty() && eventLoop.lagMs() > maxLagMs;
 
   const reject: LoadShedder['reject'] = (error, status, { method, route }) => {
     const requestId = createId();
@@ -82,9 +83,7 @@ export function createLoadShedder(options: LoadSheddingOptions): LoadShedder {
         const read = request.readBody && (await request.readBody());
         if (read === null) return null;
         if (read !== undefined && 'error' in read) return reject(read.error, read.status, request);
-        // With none in flight, the event loop was blocked by something else, such as the start of the program.
-        const isOverloaded = isLagging() && !inFlight.isEmpty();
-        share = isGraphql && !isOverloaded ? inFlight.take(request.caller) : null;
+        share = isGraphql && !isLagging() ? inFlight.take(request.caller) : null;
         if (isGraphql && share === null)
           return reject(new GatewayError('OVERLOADED', { retryAfterSeconds: 1 }), 503, request);
         isAdmitted = true;

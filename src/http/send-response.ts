@@ -99,13 +99,14 @@ export function createSender({ maxUnreadBytes, writeTimeoutMs = 30_000, clock }:
     for (const part of parts) {
       for (let at = 0; at < part.length && !response.destroyed; at += PIECE_BYTES) {
         const piece = part.subarray(at, at + PIECE_BYTES);
+        if (piece.length === left) {
+          response.end(piece);
+          return end(recipient);
+        }
         if (!response.write(piece)) await untilSent(recipient, left);
         left -= piece.length;
       }
     }
-    if (response.destroyed) return;
-    response.end();
-    end(recipient);
   };
   return {
     send: (recipient, head, body, encoding = 'utf8') => {

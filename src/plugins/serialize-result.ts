@@ -10,8 +10,8 @@ export function isLarge(value: unknown, pieceLength = PIECE_LENGTH): boolean {
 }
 
 /**
- * Serializes a value as JSON in UTF-8, piece by piece, 1 MB each. After each piece, other work of the event loop comes first: in one
- * step, 16 MB hold up all other requests by 0.3 s.
+ * Serializes a value as JSON in UTF-8, in pieces of 1 MB. After each piece, other work of the event loop comes first: in
+ * one step, 16 MB hold up all other requests by 0.3 s.
  */
 export async function serializeInPieces(
   value: unknown,

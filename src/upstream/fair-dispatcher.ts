@@ -32,8 +32,6 @@ export type FairDispatcher = {
     handler: ExchangeHandler,
     origin: CallOrigin,
   ): (() => void) | undefined;
-  /** Whether calls of other callers are in progress, or wait. */
-  hasOthers(caller: Caller): boolean;
   /** Resolves once no call waits. */
   whenSent(): Promise<void>;
 };
@@ -165,10 +163,6 @@ export function createFairDispatcher(pools: Pools, connections: number): FairDis
         if (waiting() === 0) onNoneWaiting();
       };
     },
-    hasOthers: (caller) =>
-      ordinary.hasOthers(caller) ||
-      queues.token.hasOthers(caller) ||
-      queues.network.hasOthers(caller),
     whenSent: () =>
       new Promise((resolve) => {
         onNoneWaiting = resolve;

@@ -21,7 +21,7 @@ import type { Read, Route, Trace } from './types.ts';
 
 /**
  * How to reach the service. Defaults: `clock` is `now`, `wait` uses a timer, `random` always returns 0.5, nothing
- * observes, and the client has callers and turns of its own.
+ * observes, and the client has callers and turns of its own, without pauses.
  */
 export type RestClientOptions = Pick<CallOptions, 'timeoutMs' | 'now'> &
   ConnectionOptions &
@@ -125,7 +125,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const send = createResilientCall(callOptions, dispatcher);
   const tickBarrier = createTickBarrier();
   const clock = options.clock ?? now;
-  const turns = options.turns ?? createTurns(clock, dispatcher.hasOthers);
+  const turns = options.turns ?? createTurns(clock, () => false);
   const callers = options.callers ?? createCallers(clock);
   const call = <T>(
     path: Path,

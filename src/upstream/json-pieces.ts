@@ -22,13 +22,13 @@ export type JsonPieces = {
   readonly json: Buffer;
   /** How deeply the list is nested: 1 for the whole JSON. */
   readonly depth: number;
-  /** Where the list begins, some of its commas, and where it ends. */
+  /** The positions of the list's opening bracket, of some of its commas, and of its closing bracket. */
   readonly cuts: readonly number[];
 };
 
 /**
- * Finds where JSON can be cut: at commas of the longest list that is in no other list. It reads each byte,
- * 2 ms per MB. After 4 MB, other work of the event loop comes first.
+ * Finds where JSON can be cut: at commas of the longest list that is in no other list. It reads each byte, 2 ms per
+ * MB. After every 4 MB, other work of the event loop comes first.
  * @param pieceBytes bytes from which a piece is cut at the next comma; what is not in the list may have as many.
  * @returns null if most of it is not in such a list. Invalid JSON may have pieces; not all of them can be parsed.
  */
@@ -86,8 +86,8 @@ export async function cutJson(
 const lengthOf = (cuts: readonly number[]) => (cuts.at(-1) ?? 0) - (cuts[0] ?? 0);
 
 /**
- * Parses JSON piece by piece, as {@link parseJson} does the whole. After each piece, other work of the event loop comes
- * first, and before the first one.
+ * Parses JSON piece by piece, as {@link parseJson} does the whole. Before each piece, other work of the event loop comes
+ * first.
  * @throws Error if it is not JSON in UTF-8, is nested too deeply, or has a key twice whose first value is the list.
  */
 export async function parsePieces({ json, depth, cuts }: JsonPieces): Promise<unknown> {

@@ -16,8 +16,6 @@ export type CallerQueue<Item> = {
   ): Item | undefined;
   /** The newest item of the caller with the most, if that caller has at least two more than this one. */
   findExcess(caller: Caller): { readonly caller: Caller; readonly item: Item } | undefined;
-  /** Whether items of a caller other than this one wait. */
-  hasOthers(caller: Caller): boolean;
 };
 
 /** Creates an empty queue. */
@@ -70,6 +68,5 @@ export function createCallerQueue<Item>(): CallerQueue<Item> {
       if (holder === undefined || item === undefined || items.length <= own + 1) return undefined;
       return { caller: holder, item };
     },
-    hasOthers: (caller) => queues.size > Number(queues.has(caller)),
   };
 }
