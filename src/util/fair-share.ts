@@ -35,7 +35,12 @@ export type FairShare = {
 };
 
 /** One unit of the maximum, which a caller holds. */
-export type Share = { readonly caller: Caller; readonly evict?: (() => void) | undefined };
+export type Share = {
+  readonly caller: Caller;
+  readonly evict: (() => void) | undefined;
+  /** It is evicted once: until it is given back, the next caller needs another. */
+  isEvicted: boolean;
+};
 
 /** Whether the service has accepted the token of a caller. Otherwise it is known by its network alone. */
 export function isAccepted(caller: Caller): boolean {
@@ -91,7 +96,7 @@ function createShare(max: number) {
     add: (share: Share) => void held.push(share),
     take: (caller: Caller, evict: (() => void) | undefined) => {
       if (!mayHave(caller)) return null;
-      const share = { caller, evict };
+      const share = { caller, evict, isEvicted: false };
       held.push(share);
       return share;
     },
@@ -103,12 +108,18 @@ function createShare(max: number) {
       const counts = new Map<Caller, number>();
       let most: Caller | undefined;
       let count = Math.max(1, Math.floor(max / 8));
-      for (const { caller } of held) {
+      for (const { caller, isEvicted } of held) {
+        if (isEvicted) continue;
         const own = (counts.get(caller) ?? 0) + 1;
         counts.set(caller, own);
         if (own > count) [most, count] = [caller, own];
       }
-      held.findLast(({ caller, evict }) => caller === most && evict !== undefined)?.evict?.();
+      const mayEvict = ({ caller, evict, isEvicted }: Share) =>
+        caller === most && evict !== undefined && !isEvicted;
+      const share = held.findLast(mayEvict);
+      if (share === undefined) return;
+      share.isEvicted = true;
+      share.evict?.();
     },
     isFull: () => held.length >= max,
     isEmpty: () => held.length === 0,

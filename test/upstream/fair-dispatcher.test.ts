@@ -379,6 +379,8 @@ type Tracked = {
   readonly origin: CallOrigin;
   state: 'waiting' | 'sent' | 'over' | 'cancelled' | 'overloaded';
   pool?: 'ordinary' | 'login';
+  /** Another caller needs its connection, which it holds until it ends. */
+  isEvicted?: boolean;
   /** Ends the exchange. */
   end?: (step: Step['do']) => void;
   cancel?: (() => void) | undefined;
@@ -402,8 +404,8 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9 }),
-        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1 }),
-        fc.array(step, { maxLength: 400 }),
+        fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 30, size: 'max' }),
+        fc.array(step, { maxLength: 400, size: 'large' }),
         (connections, favoured, steps) => {
           const calls: Tracked[] = [];
           const poolOf = (name: 'ordinary' | 'login') => ({
@@ -430,19 +432,31 @@ describe('in any history of calls that arrive, end, fail and are cancelled', () 
             calls.filter(
               (call) => call.state === state && [undefined, call.origin].includes(origin),
             );
+          const heldBy = (caller: string | undefined) =>
+            inState('sent').filter((call) => call.origin.caller === caller && call.pool !== 'login')
+              .length;
           const arrive = (origin: CallOrigin) => {
             const call: Tracked = { origin, state: 'waiting' };
             const path = String(calls.push(call) - 1);
             const none = () => {};
             const onOverload = () => {
-              expect(call.state).toBe('waiting');
-              call.state = 'overloaded';
+              if (call.state === 'waiting') {
+                call.state = 'overloaded';
+                return;
+              }
+              expect(call).toMatchObject({ state: 'sent', pool: 'ordinary' });
+              expect(call.isEvicted).toBeUndefined();
+              expect(call.origin.isLogin).toBe(false); // may have been carried out
+              expect(heldBy(calls.at(-1)?.origin.caller)).toBe(0);
+              expect(heldBy(call.origin.caller)).toBeGreaterThan(Math.max(1, connections >> 3));
+              call.isEvicted = true;
             };
             const handler = {
               ...{ onConnection: none, onRequestStart: none, onResponseStart: none },
               ...{ onResponseData: none, onResponseEnd: none, onResponseError: none, onOverload },
             };
-            call.cancel = dispatcher.dispatch({ path, method: 'GET' }, handler, origin);
+            const method = origin.isLogin ? 'POST' : 'GET';
+            call.cancel = dispatcher.dispatch({ path, method }, handler, origin);
           };
           const check = () => {
             const sent = inState('sent');

@@ -121,6 +121,13 @@ describe('a caller for whom none is left', () => {
     expect(evictions).toEqual([]);
     shares.evictFor('token other');
     expect(evictions).toEqual(evicted === null ? [] : [evicted]);
+    // Each is evicted once, though it is given back later.
+    for (let newcomer = 0; newcomer < 64; newcomer += 1) shares.evictFor(`token new ${newcomer}`);
+    const least = Math.max(1, Math.floor(max / 8));
+    const most = held.map((count) => (evicted === null ? 0 : Math.max(0, count - least)));
+    expect(held.map((_, caller) => evictions.filter((each) => each === caller).length)).toEqual(
+      most,
+    );
   });
 
   it('evicts what may be evicted, of networks if it is one and half is theirs', () => {
@@ -148,7 +155,7 @@ it('counts each caller as the rule does, in any history of taking and giving bac
       (max, steps) => {
         const shares = createFairShare(max);
         const held: Share[] = [];
-        const isNetwork = ({ caller }: Share) => caller.startsWith('network');
+        const isNetwork = ({ caller }: Pick<Share, 'caller'>) => caller.startsWith('network');
         for (const { isTaking, pick } of steps) {
           const caller = `${pick % 5 > 2 ? 'network' : 'token'} ${pick % 5}` as const;
           if (isTaking) {
