@@ -175,7 +175,7 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
       known.push(...records.slice(index, index + 1).map(({ digest }) => digest));
       if (left.length > 0) unmet.push(...leftAfter(index));
     }
-    return [...known, ...unmet].slice(0, MAX_KNOWN);
+    return [...known, ...unmet];
   };
   /** Where the next poll of a list with the oldest first begins. */
   const startAfter = (
@@ -197,9 +197,15 @@ function toPoll({ reading, startsWith }: Found, options: PollOptions, isTurned: 
     if (isEmpty) return checkpoint;
     const newest = newestAfter(count);
     const delivered = records.length - (found.length - count);
+    const all = isSearch ? checkpoint.known : toKnown(newest);
+    const known = all.slice(0, MAX_KNOWN);
+    // Known ones that were not met may leave no room for some that were read.
     const isWhole =
-      (checkpoint?.isWhole ?? true) && isEnd && isStart && delivered === newest.length;
-    const known = isSearch ? checkpoint.known : toKnown(newest);
+      (checkpoint?.isWhole ?? true) &&
+      isEnd &&
+      isStart &&
+      delivered === newest.length &&
+      known.length === all.length;
     const start = isReversed && !isWhole ? startAfter(count, newest) : { start: null };
     return { known, isWhole, order, ...start, selection };
   };

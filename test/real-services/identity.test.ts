@@ -599,6 +599,47 @@ describe('I5: a rate limit that a poll exceeds', () => {
       once(...range(501, 530)),
     );
   });
+
+  it.each([
+    ['before a known record is met', range(530, 1), 2, { status: 503 }],
+    ['before a known record is met, by a lost connection', range(530, 1), 1, null],
+  ])('or a failure %s: the same', async (_, all, pages, failure) => {
+    await using live = await startLiveTrail({ contract: { audit } });
+    await using client = await begin(live, paged(range(500, 1).map(numbered()), 10));
+    const whole = paged(all.map(numbered()), 10);
+    const fails: Handler = (...request) => {
+      const page = Number(queryOf(request[0].url)['page'] ?? 1);
+      if (page <= pages) return whole(...request);
+      if (failure !== null) return failure;
+      request[1].socket?.destroy();
+      return undefined;
+    };
+    expect(await client.poll(fails, whole)).toEqual(once(...range(501, 530)));
+  });
+
+  it('before filter.since is reached: the same', async () => {
+    await using live = await startLiveTrail({ contract: { audit } });
+    const whole = paged(range(200, 1).map(numbered()), 10);
+    const limited = shallow(range(200, 1), { status: 503, headers: { 'retry-after': '1' } }, 3);
+    live.respond(limited);
+    await using stream = await subscribe(live.gateway, { filter: { since: record(150).time } });
+    const first = stream.nextBatch();
+    await live.pauses.paused();
+    live.respond(whole);
+    live.pauses.resume();
+    const { nodes, missed } = await first;
+    expect(nodes.map(({ id }) => id)).toEqual(range(150, 200).map((number) => `r${number}`));
+    expect(missed).toBe(false);
+  });
+
+  it('a page that is no JSON ends the stream, though known records were met', async () => {
+    await using live = await startLiveTrail({ contract: { audit } });
+    await using client = await begin(live, paged(range(500, 1).map(numbered()), 10));
+    await live.pauses.paused();
+    live.respond(shallow(range(503, 1), { body: '<p>' }, 1));
+    live.pauses.resume();
+    expect(await client.ended).toBe('UPSTREAM_BAD_RESPONSE');
+  });
 });
 
 describe('P1: a tail that begins with the oldest goes through pages without records', () => {

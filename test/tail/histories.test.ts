@@ -7,7 +7,7 @@ import { createPromise, type Progress } from './promise.ts';
 import { createTrail, type Listing, REFUSALS } from './trail.ts';
 
 type Step =
-  | { readonly kind: 'push' | 'repeat' | 'late' | 'remove' | 'keep'; readonly n: number }
+  | { readonly kind: 'push' | 'repeat' | 'late' | 'remove' | 'keep' | 'trim'; readonly n: number }
   | { readonly kind: 'poll' }
   /** One poll reads what another replica has: what the list had before `n` changes, nothing, or a part. */
   | { readonly kind: 'stale' | 'empty' | 'part'; readonly n: number }
@@ -34,6 +34,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: upTo('late', 0, 32) },
   { weight: 2, arbitrary: upTo('remove', 0, 60) },
   { weight: 1, arbitrary: upTo('keep', 0, 150) },
+  { weight: 2, arbitrary: upTo('trim', 1, 3) },
   { weight: 1, arbitrary: upTo('repeat', 1, 3) },
   { weight: 5, arbitrary: fc.constant({ kind: 'poll' } as const) },
   { weight: 2, arbitrary: upTo('reconnect', 0, 5) },
@@ -47,10 +48,20 @@ const HISTORY: fc.Arbitrary<History> = fc.record({
   order: fc.constantFrom('newest-first', 'oldest-first'),
   isOrderGiven: fc.boolean(),
   style: fc.constantFrom('page', 'offset', 'cursor'),
-  size: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 6, max: 100 })),
+  // The last one: few trails have more than one page.
+  size: fc.oneof(
+    fc.integer({ min: 1, max: 5 }),
+    fc.integer({ min: 6, max: 100 }),
+    fc.constant(250),
+  ),
   hasIds: fc.boolean(),
   hasTotal: fc.boolean(),
-  initial: fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 200 })),
+  // The second one: about as many as a checkpoint knows.
+  initial: fc.oneof(
+    fc.integer({ min: 0, max: 5 }),
+    fc.integer({ min: 40, max: 80 }),
+    fc.integer({ min: 0, max: 200 }),
+  ),
   isSplit: fc.boolean(),
   isReordered: fc.boolean(),
   isConsistent: fc.boolean(),
@@ -208,7 +219,8 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       } else if (step.kind === 'late') {
         trail.addLate(step.n);
         seen.late += 1;
-      } else if (step.kind === 'remove' || step.kind === 'keep') trail[step.kind](step.n);
+      } else if (step.kind === 'trim') trail.keep(Math.max(0, trail.records.length - step.n));
+      else if (step.kind === 'remove' || step.kind === 'keep') trail[step.kind](step.n);
       else for (let count = 0; count < step.n; count += 1) trail[step.kind]();
     }
   };

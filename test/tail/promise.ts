@@ -18,12 +18,13 @@ export type Progress = {
     readonly known: readonly TrailRecord[];
     /** What the client had. */
     readonly had: ReadonlySet<TrailRecord>;
+    readonly isWhole: boolean;
   };
   /** Whether each poll so far has read what all replicas have. */
   readonly isFresh: boolean;
   /** With the oldest first: the index in the list at which the next poll begins. */
   readonly start: number;
-  /** Whether the list never had records that the checkpoint does not know. */
+  /** Whether the checkpoint knows every record that the list has had, but for removed ones. */
   readonly isWhole: boolean;
   /** Whether events may have been missed since the last pause. */
   readonly missed: boolean;
@@ -68,13 +69,29 @@ export function createPromise(trail: Trail, listing: Listing) {
     return meets(0, isReversed && !mayBeWhole ? Infinity : MAX_PAGES) ? 0 : null;
   };
 
-  /** The known records after a poll: in the order of the list, and those that it did not meet. */
+  /**
+   * How many of the newest records a poll reads at least, if the list is not whole: until it has met all known ones, or 33
+   * others after one of them.
+   */
+  const reachOf = ({ known, isWhole }: Pick<Progress, 'known' | 'isWhole'>): number => {
+    const list = trail.listed();
+    if (isWhole) return list.length;
+    let last = Number.NaN;
+    let met = 0;
+    const end = list.findIndex((one, index) => {
+      if (known.includes(one)) [last, met] = [index, met + 1];
+      return met === known.length || index - last > MAX_LATE;
+    });
+    return end < 0 ? list.length : end + 1;
+  };
+
+  /** The records to know after a poll: in the order of the list, and those that it did not meet. The first 64 are known. */
   const knownAfter = (
     read: readonly TrailRecord[],
     { known: before, had }: Progress['poll'],
   ): readonly TrailRecord[] => {
     const isMet = (one: TrailRecord) => before.includes(one) && read.includes(one);
-    if (!read.some(isMet)) return [...read, ...before.slice(0, MAX_LATE - 1)].slice(0, MAX_KNOWN);
+    if (!read.some(isMet)) return [...read, ...before.slice(0, MAX_LATE - 1)];
     const known: TrailRecord[] = [];
     const unmet = before.slice(0, before.findIndex(isMet));
     for (const one of read) {
@@ -86,7 +103,7 @@ export function createPromise(trail: Trail, listing: Listing) {
         unmet.push(next);
       }
     }
-    return [...known, ...unmet].slice(0, MAX_KNOWN);
+    return [...known, ...unmet];
   };
 
   const progress = (
@@ -97,22 +114,25 @@ export function createPromise(trail: Trail, listing: Listing) {
   ): Progress => {
     const list = trail.listed();
     maxLength = Math.max(maxLength, list.length);
-    const poll = previous?.poll ?? { start: 0, known: [], had };
-    const read = [
-      ...new Set(list.filter((one, index) => had.has(one) && isRead(index, poll.start))),
-    ];
-    const known = list.length === 0 ? poll.known : knownAfter(read, poll);
+    const poll = previous?.poll ?? { start: 0, known: [], had, isWhole: true };
+    const reach = reachOf(poll);
+    const isDelivered = (one: TrailRecord, index: number) =>
+      had.has(one) && isRead(index, poll.start) && index < reach;
+    const read = [...new Set(list.filter(isDelivered))];
+    const toKnow = list.length === 0 ? poll.known : knownAfter(read, poll);
     const newest = read.slice(0, MAX_KNOWN);
     const pageOf = (one: TrailRecord | undefined) =>
       one === undefined ? 0 : Math.floor(toListed(list.indexOf(one)) / size);
     const page = Math.max(pageOf(newest.at(-1)), pageOf(newest[0]) - OVERLAP_PAGES);
-    // Without a total, the end of the list is known by an empty page.
-    const isWhole = maxLength <= Math.min(MAX_KNOWN, (MAX_PAGES - 1) * size);
+    // Without a total, the end of the list is known by an empty page. The first poll does not request it after 64 records.
+    const max = isReversed || listing.hasTotal ? MAX_KNOWN : MAX_KNOWN - 1;
+    const isShort = maxLength <= Math.min(max, (MAX_PAGES - 1) * size);
+    const isWhole = poll.isWhole && isShort && toKnow.length <= MAX_KNOWN;
     return {
       checkpoint,
       had,
       passed: previous?.passed ?? new Set(),
-      known,
+      known: toKnow.slice(0, MAX_KNOWN),
       poll,
       isFresh: isFresh && (previous?.isFresh ?? true),
       start: isReversed && !isWhole && list.length > 0 ? Math.max(0, page * size) : poll.start,
@@ -123,24 +143,23 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   /** Whether ten pages hold what is new and what is known, and few of these were removed. */
-  const isOrdinary = ({ had, known, isFresh }: Progress): boolean => {
+  const isOrdinary = ({ had, known, isWhole, isFresh }: Progress): boolean => {
     const { records } = trail;
+    const left = known.filter((one) => records.includes(one)).length;
     // With the oldest first, any removal moves the records to earlier pages than those that are read.
-    const removed = isReversed
-      ? trail.removed()
-      : known.filter((one) => !records.includes(one)).length;
+    const removed = isReversed ? trail.removed() : known.length - left;
     if (removed >= MAX_LATE || !isFresh) return false;
     if (isReversed) return OVERLAP_PAGES * size > MAX_LATE + removed;
+    // If none of 64 was met, 31 of them are still known.
+    if (!isWhole && left <= MAX_LATE) return false;
     return MAX_PAGES * size >= MAX_KNOWN + records.filter((one) => !had.has(one)).length;
   };
 
   /** Records that are not known although older ones are: they come again. */
-  const forgottenOf = ({ had, known, isWhole }: Progress): readonly TrailRecord[] => {
+  const forgottenOf = ({ had, known }: Progress): readonly TrailRecord[] => {
     const list = trail.listed();
     const oldest = list.findLastIndex((one) => known.includes(one));
-    return list.filter(
-      (one, index) => had.has(one) && !known.includes(one) && (isWhole || index < oldest),
-    );
+    return list.filter((one, index) => had.has(one) && !known.includes(one) && index < oldest);
   };
 
   return {
@@ -154,6 +173,7 @@ export function createPromise(trail: Trail, listing: Listing) {
         known: at.known,
         start: trail.listed().length > 0 ? (startOf(at) ?? 0) : at.start,
         had: at.had,
+        isWhole: at.isWhole,
       },
       isFresh: at.isFresh && isFresh,
       mayRepeat: new Set([...at.mayRepeat, ...forgottenOf(at)]),
@@ -200,8 +220,9 @@ export function createPromise(trail: Trail, listing: Listing) {
       const list = trail.listed();
       const start = startOf(at);
       const isEachPromised = isOrdinary(at);
+      const reach = reachOf(at);
       const isKnown = (one: TrailRecord, index: number) =>
-        start !== null && known.includes(one) && isRead(index, start);
+        start !== null && known.includes(one) && isRead(index, start) && index < reach;
       const isUnread = (one: TrailRecord) =>
         !list.some((record, index) => record === one && isRead(index, start ?? at.start));
       const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
