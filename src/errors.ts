@@ -99,7 +99,7 @@ export type ErrorCode = keyof typeof FAILURES;
 /** Detail of an {@link ErrorCode}, given as its comment says. More may be added. */
 export type FailureReason =
   | 'TOKEN_MISSING' // UNAUTHENTICATED: the request has no Authorization header
-  | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token
+  | 'TOKEN_MALFORMED' // UNAUTHENTICATED: that header is not a bearer token. UPSTREAM_BAD_RESPONSE: no header can have the token of a login
   | 'REDIRECT' // UPSTREAM_BAD_RESPONSE, like those down to FIELD_UNREAD
   | 'TOO_LARGE' // this one, CONTENT_ENCODING, TRUNCATED, HEADERS_TOO_LARGE and NOT_HTTP: OUTCOME_UNKNOWN for a login or a deletion
   | 'CONTENT_ENCODING'

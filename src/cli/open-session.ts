@@ -39,7 +39,7 @@ export async function openSession(
 function hold(accessToken: string): TokenStore {
   if (!isBearer(`Bearer ${accessToken}`))
     throw new ConfigError([
-      'KEYTRAIL_TOKEN must be an access token, without Bearer before it, and without spaces and line breaks in it.',
+      'KEYTRAIL_TOKEN must be an access token, without Bearer before it, and without spaces, line breaks, commas and quotes in it.',
     ]);
   return { load: () => ({ accessToken, refreshToken: null, expiresAt: null }), save: () => {} };
 }

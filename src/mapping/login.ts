@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
+import { isBearerHeader } from '../util/bearer-token.ts';
 import type { ExpiryFormat, LoginContract, Source } from './contract.ts';
 import { isPointers } from './json-pointer.ts';
 import { readSource } from './read-source.ts';
@@ -24,7 +25,7 @@ export type LoginTokens = {
  * @param now when the response was received: a lifetime starts here.
  * @param explainMissing says why there is no access token: sentences without names or texts of the service.
  * @throws GatewayError without an access token: see `throwOnSoftFailure` if the body reports a failure, else
- * UPSTREAM_BAD_RESPONSE.
+ * UPSTREAM_BAD_RESPONSE. Also with a token that no request could send.
  */
 export function readLogin(
   contract: LoginContract,
@@ -39,6 +40,11 @@ export function readLogin(
     const message = `${explainMissing(response)} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }
+  if (!isBearerHeader(`Bearer ${accessToken}`))
+    throw new GatewayError('UPSTREAM_BAD_RESPONSE', {
+      reason: 'TOKEN_MALFORMED',
+      message: `${MALFORMED} ${CONTRACT_HINT}`,
+    });
   return {
     accessToken,
     tokenType: read(contract.tokenType) ?? 'Bearer',
@@ -49,6 +55,9 @@ export function readLogin(
     raw: response.body,
   };
 }
+
+const MALFORMED =
+  'The access token of the response cannot be sent in an Authorization header: it has more than 8 KB, or a space, a comma, a quote or a character that is not ASCII. If it is no access token, set `login.accessToken`.';
 
 /** Whether the access token can only be read from JSON: it is neither in a header, nor the whole body. */
 export function requiresJson(accessToken: Source = null): boolean {

@@ -57,7 +57,7 @@ export function respond(
 
   if (matchRoute('POST /api/v1/auth/login', request)) return login(store, request.body, client);
 
-  const [, accessToken = ''] = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const [, accessToken = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   const clientId = store.authenticate(accessToken);
   if (clientId === null) {
     return problem(401, 'The access token is missing, unknown or expired.', {

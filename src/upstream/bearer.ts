@@ -1,18 +1,14 @@
 import { GatewayError } from '../errors.ts';
+import { isBearerHeader } from '../util/bearer-token.ts';
 
 declare const bearer: unique symbol;
 
 /** The value of a well-formed `Authorization` header, forwarded byte for byte. Only {@link parseBearer} creates one. */
 export type Bearer = string & { readonly [bearer]: true };
 
-/** RFC 6750, section 2.1, with one space; the scheme in any case (RFC 9110, section 11.1). */
-const GRAMMAR = /^bearer [A-Za-z0-9._~+/-]+=*$/i;
-
-const MAX_LENGTH = 8192;
-
 /** Whether a header is a bearer token of at most 8 KB. */
 export function isBearer(header: string): header is Bearer {
-  return header.length <= MAX_LENGTH && GRAMMAR.test(header);
+  return isBearerHeader(header);
 }
 
 /**
