@@ -127,7 +127,10 @@ export function inferEnvelope(
   const offset = sourceOf('offset', isCount);
   const size = sourceOf('size', isCount);
   const remaining = sourceOf('remaining', isCount);
-  const more = find('more', (field) => flagOf(field) !== null);
+  // Of flags that contradict one another, the one that says that there are more.
+  const more =
+    find('more', (field) => flagOf(field) === true) ??
+    find('more', (field) => flagOf(field) === false);
   const range = readRange(headers);
   const counted =
     find('total', ({ value }) => isCount(value) || isBound(value)) ??
@@ -225,6 +228,8 @@ export function inferEnvelope(
       range,
       offset: offset === null ? null : numberAt(offset),
       size: size === null ? null : numberAt(size),
+      page: page === null ? null : numberAt(page),
+      pages: hasPages ? numberAt(pages) : null,
     },
   };
 }

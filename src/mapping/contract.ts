@@ -268,6 +268,9 @@ export type Announcements = {
   /** The offset of the page's first record, from 0 or 1 on, and the number of records of a full page, if they are stated. */
   readonly offset: number | null;
   readonly size: number | null;
+  /** The number of this page, and the number of pages, if they are stated. */
+  readonly page: number | null;
+  readonly pages: number | null;
 };
 
 /** A range of records: the first, the one after the last, and the number of all; null for an unknown number. */

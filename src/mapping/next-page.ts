@@ -10,9 +10,18 @@ import { SIZE_PARAMETER } from './vocabulary.ts';
  * How to request a page other than the first: the service's link, or a query parameter. `preceding` counts what precedes
  * the page, if that is known. It identifies the last page.
  */
-export type PageToken =
+export type PageToken = (
   | { readonly link: string; readonly preceding?: undefined }
-  | { readonly parameter: string; readonly value: string; readonly preceding?: PageCounts };
+  | { readonly parameter: string; readonly value: string; readonly preceding?: PageCounts }
+) & { readonly walk?: Walk };
+
+/** The pages before one that a link or a cursor leads to. */
+export type Walk = {
+  readonly pages: number;
+  readonly records: number;
+  /** Identifies one of them, to recognise a circle of pages. */
+  readonly print: string;
+};
 
 /** A next page that cannot be requested: the entry of the contract to set or to correct, and why. */
 export type MissingPage = {
@@ -220,7 +229,7 @@ function readByStyle(page: PageFacts, isMore: boolean): NextPage {
     case 'offset':
       return readCounted(page, isMore);
     case 'cursor':
-      return toToken(toText(readSource(next, response)), page);
+      return readCursor(toText(readSource(next, response)), page);
     case 'next-link':
       return toLink(toText(readSource(next, response)), page);
     case 'link-header':
@@ -233,6 +242,37 @@ function readByStyle(page: PageFacts, isMore: boolean): NextPage {
       return readLast(valueAt, `${entryNames.paging}.last`, page);
     }
   }
+}
+
+/**
+ * Reads a cursor. A number may say that there is no next page: 0 and -1 follow no page, unless offsets are counted down.
+ * A number that has become smaller may be the cursor of a list that is counted down, or lead back to its beginning.
+ */
+function readCursor(value: string | null, page: PageFacts): NextPage {
+  const next = value !== null && /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+  const { token } = page.request;
+  const current = token !== null && 'value' in token ? Number(token.value) : Number.NaN;
+  const isNone = next <= 0 && next !== current - page.length;
+  if (!isNone && !(next < current)) return toToken(value, page);
+  const isLast = isLastOfCounted(page);
+  if (isLast === true) return null;
+  if (!isNone) return toToken(value, page);
+  return isLast === false || readAnnouncement(page) === 'more'
+    ? { missing: `${page.entryNames.paging}.next`, reason: 'PAGING_REPEATS' }
+    : null;
+}
+
+/** Whether the number of pages or the total says that this page is the last one; null if neither does. */
+function isLastOfCounted(page: PageFacts): boolean | null {
+  const { request, read, length, total, announcements } = page;
+  const { page: number, pages } = announcements;
+  if (number !== null && pages !== null && number >= pages) return true;
+  const walk = request.token?.walk;
+  const walked = walk && { pages: walk.pages + 1, records: walk.records + length };
+  const counted = request.token === null ? read : walked;
+  if (counted == null) return null;
+  if (pages !== null) return counted.pages >= pages;
+  return total === null ? null : counted.records >= total;
 }
 
 function toToken(value: string | null, { paging, entryNames }: PageFacts): NextPage {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
+import { isObject } from '../mapping/values.ts';
 import { BEFORE_FIRST, fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
 
 /** What a cursor contains. */
@@ -82,6 +83,12 @@ export function decodeParts(encoded: string): readonly unknown[] | null {
 
 /** A token as a part of a JSON array. */
 export function toTokenParts(token: PageToken): readonly unknown[] {
+  const { walk } = token;
+  const parts = toRequestParts(token);
+  return walk === undefined ? parts : [...parts, { walk: [walk.pages, walk.records, walk.print] }];
+}
+
+function toRequestParts(token: PageToken): readonly unknown[] {
   if ('link' in token) return [token.link];
   const { parameter, value, preceding } = token;
   if (preceding === undefined) return [parameter, value];
@@ -92,6 +99,16 @@ export function toTokenParts(token: PageToken): readonly unknown[] {
 
 /** The token of these parts; null for none. Undefined if they are not those of a token. */
 export function fromTokenParts(parts: readonly unknown[]): PageToken | null | undefined {
+  const last = parts.at(-1);
+  if (!isObject(last)) return fromRequestParts(parts);
+  const token = fromRequestParts(parts.slice(0, -1));
+  const [pages, records, print, ...others]: readonly unknown[] = [last['walk']].flat();
+  if (!isIndex(pages) || !isIndex(records) || typeof print !== 'string' || others.length > 0)
+    return undefined;
+  return token && { ...token, walk: { pages, records, print } };
+}
+
+function fromRequestParts(parts: readonly unknown[]): PageToken | null | undefined {
   const [first, value, counts, records] = parts;
   if (parts.length === 0) return null;
   if (typeof first !== 'string' || parts.length > 4) return undefined;

@@ -2,10 +2,12 @@ import { GatewayError } from '../errors.ts';
 import type { Source } from '../mapping/contract.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
+import { digest } from '../util/digest.ts';
 import { lazy } from '../util/memoize.ts';
 import {
   BEFORE_FIRST,
   containsRecord,
+  DIGEST_LENGTH,
   findItem,
   fingerprint,
   type ItemPosition,
@@ -74,6 +76,8 @@ export async function fetchPages<Item extends ListItem>(
     const isOverlap = wanted === null && from > 0;
     if (wanted === null && (await isUnordered(previous?.page, page, from)))
       throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
+    if (isCircle(pages, page, token))
+      throw toPagingError({ missing: `${page.entryNames.paging}.next`, reason: 'PAGING_REPEATS' });
     if (page.isAfterHole(token))
       throw toPagingError({ missing: `${page.entryNames.paging}.start`, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
@@ -117,7 +121,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   if (last === undefined) return null;
   const previous = lastFilled(pages.slice(0, -1));
   const { page, token, repeats } = last;
-  const following = page.next(token);
+  const following = withWalk(page.next(token), last);
   if (page.length === 0 && page.announces(token) !== 'more' && isTotalReached(pages, page.total()))
     return null;
   const isRequested =
@@ -130,16 +134,54 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   if (repeats > 0 && !mayContinue) {
     const announced = [previous?.page.announces(previous.token), page.announces(token)];
     if (announced.includes('more')) throw toPagingError(problem);
-    if (announced.includes('end')) return null;
+    // Some services return the cursor of the last page on that page as well.
+    if (announced.includes('end') || isSameRequest(token, previous?.token ?? null)) return null;
     if (!isNumbered) throw toPagingError(problem); // a link or a cursor announced it
     const isShort = page.length < Math.max(...pages.map((one) => one.page.length));
     return isShort ? null : problem;
   }
   if (!isRequested) return following;
-  // Some services return a cursor on the last page as well.
-  if (!isNumbered && page.announces(token) !== 'more') return null;
-  if (page.length > 0) return problem;
+  if (isNumbered) return page.length > 0 ? problem : missingNext(last);
+  // The same request may lead to other records, as with the ID of a scroll.
+  if (page.length > 0 || !isSameRequest(token, following)) return following;
+  return page.announces(token) === 'more' ? missingNext(last) : null;
+}
+
+function missingNext({ page, token }: FetchedPage<ListItem>): MissingPage {
   return { missing: `${page.entryNames.paging}.next`, announcers: page.announcers(token) };
+}
+
+/** Identifies a page by its request and its first record. */
+function pagePrint(page: ListPage, token: PageToken | null): string {
+  const first = page.length === 0 ? '' : fingerprint(page, 0);
+  return digest(`${JSON.stringify(token, REQUEST_KEYS)} ${first}`, DIGEST_LENGTH);
+}
+
+/**
+ * Whether links or cursors have led to a page again. Of the pages that earlier requests have fetched, the token has one: the
+ * last whose number is a power of two. So a circle is found after at most three times its pages (Brent, BIT 20, 1980).
+ */
+function isCircle(
+  pages: readonly FetchedPage<ListItem>[],
+  page: ListPage,
+  token: PageToken | null,
+): boolean {
+  if (token?.walk === undefined) return false;
+  const print = pagePrint(page, token);
+  const [previous, ...others] = pages.map((one) => pagePrint(one.page, one.token)).toReversed();
+  // A cursor that leads to its own page is no circle: see `nextAfter`.
+  return previous !== print && (token.walk.print === print || others.includes(print));
+}
+
+/** Adds the page to those that were walked, if a link or a cursor leads to the next one. Numbers form no circle. */
+function withWalk(next: NextPage, { page, token }: FetchedPage<ListItem>): NextPage {
+  const isToken = next !== null && ('link' in next || 'parameter' in next);
+  if (!isToken || next.preceding !== undefined) return next;
+  const { pages = 0, records = 0, print } = token?.walk ?? {};
+  const walked = { pages: pages + 1, records: records + page.length };
+  const isPowerOfTwo = Number.isInteger(Math.log2(walked.pages));
+  const kept = print === undefined || isPowerOfTwo ? pagePrint(page, token) : print;
+  return { ...next, walk: { ...walked, print: kept } };
 }
 
 /** The last page with records. Pages without records, as filters and permissions leave them, may come between others. */

@@ -68,8 +68,11 @@ export function createPageLoader(
     (keys) => Promise.all(keys.map((key) => fetchOne(key).catch((error) => error as Error))),
     // Pages of one list follow one another, so there is nothing to wait for.
     {
-      cacheKeyFn: ({ list, path, recordsNeeded = '' }) =>
-        list.prefix === undefined ? path.value : `${recordsNeeded} ${path.value}`,
+      cacheKeyFn: ({ list, path, token, recordsNeeded }) => {
+        const needed = list.prefix === undefined ? '' : recordsNeeded;
+        // After other pages, the same request may lead to other records.
+        return `${needed} ${token?.walk?.pages} ${path.value}`;
+      },
       batchScheduleFn: queueMicrotask,
     },
   );

@@ -16,7 +16,8 @@ export type ServiceResponse = {
   readonly status?: number;
   /** Default: Node's text for the status. */
   readonly statusText?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Of a list, each is sent as a header of its own. */
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** A string is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 };

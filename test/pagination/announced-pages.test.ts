@@ -108,14 +108,22 @@ describe('a list ends', () => {
   });
 
   it('not with an unchanged cursor if a flag says that there are more', async () => {
+    const respond = ({ searchParams }: URL) => ({
+      body: { items: [record(searchParams.has('c') ? 2 : 1)], cursor: 'x', has_more: true },
+    });
+    const { reason } = await read(respond, { paging: { parameter: 'c' } });
+    expect(reason).toBe('PAGING_REPEATS');
+  });
+
+  it('not with an unchanged cursor that leads to other records, as the ID of a scroll does', async () => {
     let page = 0;
     const respond = () => {
       page += 1;
-      return { body: { items: [record(page)], cursor: 'x', has_more: true } };
+      return { body: { items: [record(page)], cursor: 'x', has_more: page < 5 } };
     };
-    const { hasNextPage, reason } = await read(respond, { paging: { parameter: 'c' } });
-    expect(hasNextPage).toBe(true);
-    expect(reason).toBe('PAGING_REPEATS');
+    const { ids, hasNextPage } = await read(respond, { paging: { parameter: 'c' } });
+    expect(ids).toEqual([1, 2, 3, 4, 5]);
+    expect(hasNextPage).toBe(false);
   });
 });
 
