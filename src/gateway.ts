@@ -4,12 +4,18 @@ import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
 import { InstallationError } from './errors.ts';
+import { respondToPreflight, toCorsHeaders } from './http/cors.ts';
 import { toRequest } from './http/fetch-input.ts';
 import type { Authorize, Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
 import { type ClientOptions, createClientReader } from './http/read-client.ts';
-import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
+import {
+  type Body,
+  type BodyLimits,
+  createBodyReader,
+  MAX_BODY_BYTES,
+} from './http/request-body.ts';
 import {
   createRoutes,
   type Endpoint,
@@ -206,7 +212,12 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     if (given != null) authorized.set('authorization', isBearer(given) ? given : 'malformed');
     return authorized;
   };
-  const hasCors = corsOrigins.length > 0;
+  const toPreflight = (method: string, headers: Pick<Headers, 'get'>) =>
+    respondToPreflight(corsOrigins, { method, headers }, createId);
+  const addCorsHeaders = ({ headers }: Response, origin: string | null) => {
+    for (const [name, value] of Object.entries(toCorsHeaders(corsOrigins, origin)))
+      headers.append(name, value); // a response may vary by other headers too
+  };
   const schema = orInstallationError(() => createSchema(openStream));
   const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
@@ -225,7 +236,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
     turns,
     send,
-    headers: hasCors ? { ...RESPONSE_HEADERS, vary: 'Origin' } : RESPONSE_HEADERS,
+    headers: { ...RESPONSE_HEADERS, ...toCorsHeaders(corsOrigins, null) },
   });
   const yoga = createYoga<{ client: RequestClient; caller: Caller; report?: OngoingRequest }>({
     schema,
@@ -234,7 +245,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     graphqlEndpoint: path,
     // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
-      useResponseHeaders(createId, { hasCors }), // first: the others read `requestId` from the server context
+      useResponseHeaders(createId), // first: the others read `requestId` from the server context
       useLimits({ graphqlMaxBytes }), // before useErrorCodes, which codes its error
       useErrorCodes(reporter.bug), // before useRequestReport, which logs the codes
       options.explain && useExplain(),
@@ -252,7 +263,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       fastPath.plugin,
     ],
     parserAndValidationCache: { documentCache: fastPath.documents, errorCache: NO_CACHE },
-    cors: hasCors && allowOrigins(corsOrigins),
+    cors: false, // see toCorsHeaders
     maxRequestBodySize: MAX_BODY_BYTES,
     maskedErrors: false, // see useErrorCodes
     logging: false, // see useRequestReport
@@ -278,7 +289,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const readBody =
         stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, caller) : undefined;
       const admission = { ...endpoint, caller, signal, readBody };
-      const response = await loadShedder.respond(admission, async (body) => {
+      const respond = async (body: Body | undefined) => {
         const toGiven = () =>
           typeof input === 'object' && 'headers' in input
             ? input
@@ -289,8 +300,12 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
           client: requestClient,
           caller,
         });
-      });
-      if (response !== null) return response;
+      };
+      const response = toPreflight(method, sent) ?? (await loadShedder.respond(admission, respond));
+      if (response !== null) {
+        addCorsHeaders(response, sent.get('origin'));
+        return response;
+      }
       signal.throwIfAborted();
       throw new TypeError('The body of the request could not be read.');
     },
@@ -312,7 +327,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
       const requestClient = { ...client, address, memory: account, identity: ofToken };
       const recipient = { response, caller };
       const readBody = isWanted ? () => bodies.ofNode(request, caller) : undefined;
-      const result = await loadShedder.respond({ ...endpoint, caller, readBody }, async (body) => {
+      const respond = async (body: Body | undefined) => {
         if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
         const authorized = isOwn ? await authorize(entriesOf(request), request) : null;
         const headers = authorized ?? sent;
@@ -332,8 +347,12 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
           }),
           { client: requestClient, caller },
         );
-      });
+      };
+      const preflight = invalid ? null : toPreflight(request.method ?? '', sent);
+      const result =
+        preflight ?? (await loadShedder.respond({ ...endpoint, caller, readBody }, respond));
       if (result === null) return;
+      addCorsHeaders(result, sent.get('origin'));
       const head = { status: result.status, headers: Object.fromEntries(result.headers) };
       if (result.body !== null && head.headers['content-type'] === EVENT_STREAM)
         await sendStream(recipient, head, result.body);
@@ -369,15 +388,6 @@ const pauseByTimer: StreamTimers['pause'] = (ms, signal) => sleep(ms, undefined,
 const MAX_TEXT_BYTES = 2 ** 20;
 
 const NO_CACHE = { get: () => undefined, set: () => {} };
-
-/** Yoga sends the only origin of a list to every other origin too, and `null` if none of several matches. */
-function allowOrigins(origins: readonly string[]) {
-  return (request: Request) => {
-    const origin = request.headers.get('origin');
-    const isAllowed = origin !== null && origins.includes(origin);
-    return isAllowed ? { origin: [origin], credentials: false, maxAge: 600 } : false;
-  };
-}
 
 function entriesOf({ headers }: IncomingMessage): [name: string, value: string][] {
   return Object.entries(headers).map(([name, value]) => [name, String(value)]);

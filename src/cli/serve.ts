@@ -75,6 +75,7 @@ export async function serve(runtime: Runtime, commandLine: CommandLine): Promise
     draining,
     drainMs: config.SHUTDOWN_DRAIN_MS,
     timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
+    corsOrigins: config.CORS_ORIGINS,
   });
   const url = `${server.url}${GRAPHQL_PATH}`;
   const banner = [

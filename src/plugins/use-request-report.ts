@@ -8,7 +8,7 @@ import type { RequestIdContext } from './use-response-headers.ts';
 
 /** What useRequestReport collects on the server context until the response. */
 export type RequestLogContext = RequestIdContext & {
-  /** Undefined for CORS preflights, to which Yoga responds before any onRequest. */
+  /** Set by onRequest. */
   report?: OngoingRequest;
   /** Undefined if no operation was executed. */
   executed?: Omit<RequestOutcome, 'status'> | undefined;

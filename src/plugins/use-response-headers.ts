@@ -15,19 +15,14 @@ export function takeRequestId(given: string | null, createId: () => string): str
 
 /**
  * Gives every request an ID, and sends it in the header `x-request-id`. Adds {@link RESPONSE_HEADERS} to every response of
- * Yoga; with CORS also `Vary: Origin`, as responses differ by it.
+ * Yoga.
  */
-export function useResponseHeaders(
-  createId: () => string,
-  { hasCors }: { readonly hasCors: boolean },
-): Plugin<object, RequestIdContext> {
+export function useResponseHeaders(createId: () => string): Plugin<object, RequestIdContext> {
   return {
     onRequest({ request, serverContext }) {
       serverContext.requestId = takeRequestId(request.headers.get('x-request-id'), createId);
     },
     onResponse({ response: { headers }, serverContext }) {
-      // Yoga responds to CORS preflights before any onRequest.
-      serverContext.requestId ??= createId();
       headers.set('x-request-id', serverContext.requestId);
       for (const [name, value] of Object.entries(RESPONSE_HEADERS)) headers.set(name, value);
       if (headers.get('content-type') === EVENT_STREAM) {
@@ -35,7 +30,6 @@ export function useResponseHeaders(
         for (const name of ['content-encoding', 'connection']) headers.delete(name);
         headers.set('x-accel-buffering', 'no'); // nginx would hold back events until its buffer is full
       }
-      if (hasCors) headers.append('vary', 'Origin');
     },
   };
 }

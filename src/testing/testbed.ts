@@ -195,7 +195,8 @@ async function startTestbed(
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
-  const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000 };
+  const { corsOrigins = [] } = options ?? {};
+  const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000, corsOrigins };
   const { url } = use(await listen(gateway, port));
   // The contract may map scripted logins, not the sandbox's.
   await using loginGateway =

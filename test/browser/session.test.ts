@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { launchChromium, newPage } from '../helpers/browser.ts';
+import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
 import { serve } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';
@@ -142,6 +143,29 @@ describe('a session in a page', () => {
     expect(behind.sent).toEqual([]);
     expect(await opened.logIn()).toEqual({ name: 'success' });
     expect(behind.sent).toEqual([LOGIN]);
+  });
+
+  it('gets the error of a gateway that is overloaded', async () => {
+    const held = Promise.withResolvers<void>();
+    await using service = await startService(async () => {
+      await held.promise;
+      return { body: [] };
+    });
+    await using behind = await startBehind();
+    await using opened = await openPage(behind.url);
+    const corsOrigins = [opened.origin];
+    await using gateway = gatewayOver(service.url, { corsOrigins, maxInFlight: 1 });
+    const port = Number(new URL(behind.url).port);
+    await using _server = await onPort(gateway, { port, corsOrigins });
+    using _ = { [Symbol.dispose]: held.resolve };
+    const inFlight = ask(gateway, '{ audit { totalCount } }', {}, { token: 't' });
+    await expect.poll(() => service.seen.length).toBe(1);
+    expect(await opened.logIn()).toMatchObject({
+      ...{ name: 'OperationError', isRetryable: true },
+      message: expect.stringContaining('The gateway is overloaded'),
+    });
+    held.resolve();
+    expect((await inFlight).status).toBe(200);
   });
 
   it('does not name CORS_ORIGINS if the gateway has its own origin', async () => {

@@ -67,7 +67,8 @@ function serveGateway(serviceUrl: string, port = 0, overrides: Overrides = {}) {
   const draining = new AbortController();
   const pause = (_ms: number, signal: AbortSignal) => sleep(10, undefined, { signal });
   const gateway = gatewayOver(serviceUrl, { pause, draining: draining.signal, ...overrides });
-  return listen(gateway, { host: '127.0.0.1', port, draining, drainMs: 0, timeoutMs: 1000 });
+  const own = { host: '127.0.0.1', port, draining, drainMs: 0, timeoutMs: 1000, corsOrigins: [] };
+  return listen(gateway, own);
 }
 
 /** A payload as a server-sent event. */

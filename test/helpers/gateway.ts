@@ -6,7 +6,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { byOption, SETTING_NAMES } from '../../src/config/settings.ts';
 import { assembleGateway, type GatewayDependencies } from '../../src/gateway.ts';
 import type { Gateway } from '../../src/http/gateway-type.ts';
-import { type ListeningServer, listen } from '../../src/http/http-server.ts';
+import { type ListeningServer, type ListenOptions, listen } from '../../src/http/http-server.ts';
 
 /** A gateway under test, with its log lines. */
 export type TestGateway = Gateway & { readonly logged: string[] };
@@ -134,7 +134,10 @@ export function codeOf({ errors = [] }: Pick<Result<unknown>, 'errors'>): string
 /** Serves a gateway on a free loopback port. */
 export function onPort(
   gateway: Pick<Gateway, 'handle'>,
-  { draining = new AbortController(), drainMs = 0, timeoutMs = 5000 } = {},
+  options: Partial<ListenOptions> = {},
 ): Promise<ListeningServer> {
-  return listen(gateway, { host: '127.0.0.1', port: 0, draining, drainMs, timeoutMs });
+  return listen(gateway, {
+    ...{ host: '127.0.0.1', port: 0, draining: new AbortController(), drainMs: 0 },
+    ...{ timeoutMs: 5000, corsOrigins: [], ...options },
+  });
 }

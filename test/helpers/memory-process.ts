@@ -14,6 +14,7 @@ const server = await listen(gateway, {
   draining,
   drainMs: 0,
   timeoutMs: 1000,
+  corsOrigins: [],
 });
 
 process.once('disconnect', () => process.exit()); // the test has ended
