@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { toCorsHeaders } from './cors.ts';
 import type { Gateway } from './gateway-type.ts';
@@ -78,13 +78,15 @@ export async function listen(
     const responses = pending.filter(({ req }) => req.socket === socket);
     // The client would take it for the response to an earlier request, or for a part of one.
     const isMisplaced = responses.some(({ req, headersSent }) => req.complete || headersSent);
+    // Browsers open connections ahead: the client would take it for the response to its next request.
+    const isUnused = socket instanceof Socket && socket.bytesRead === 0;
     const origin = responses.map(({ req }) => req.headers.origin ?? null)[0]; // none: the head could not be read
     const response = toRawResponse(STATUS_LINES[error.code ?? ''] ?? '400 Bad Request', {
       ...RESPONSE_HEADERS,
       ...toCorsHeaders(corsOrigins, origin),
     });
     // Destroyed explicitly: Node applies no timeout to this socket any more, and the client may never close it.
-    if (socket.writable && !isMisplaced) socket.end(response, () => socket.destroy());
+    if (socket.writable && !isMisplaced && !isUnused) socket.end(response, () => socket.destroy());
     else socket.destroy();
   });
   server.listen(port, host);

@@ -25,6 +25,38 @@ it('keeps an idle connection for longer than the 60 s of load balancers', async 
   expect(Number(seconds)).toBeGreaterThan(60);
 });
 
+describe('a connection on which no whole request arrives in time', () => {
+  /** Sends bytes, and returns what the server sends until it closes the connection. */
+  const send = async (bytes: string) => {
+    await using gateway = gatewayOver('http://127.0.0.1:9');
+    const timeouts = { headersTimeoutMs: 100, requestTimeoutMs: 200 };
+    await using server = await onPort(gateway, timeouts);
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    if (bytes !== '') socket.write(bytes);
+    return await text(socket);
+  };
+
+  it('is closed without a response if nothing was sent on it: browsers open some ahead', async () => {
+    expect(await send('')).toBe('');
+  });
+
+  it.each([
+    'P',
+    'POST /graphql HTTP/1.1\r\n',
+    DELETION.slice(0, -BODY.length),
+    DELETION.slice(0, -1),
+  ])('gets a 408 after a part of a request: %j', async (bytes) => {
+    expect(await send(bytes)).toMatch(/^HTTP\/1.1 408 Request Timeout\r\nconnection: close\r\n/);
+  });
+
+  it('gets the response to its first request, then a 408 to a part of the next', async () => {
+    const first = 'GET /health/live HTTP/1.1\r\nhost: a\r\n\r\n';
+    const responses = await send(`${first}GET /heal`);
+    expect(responses.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
+  });
+});
+
 describe('a server that shuts down', () => {
   it('responds to a request whose headers were incomplete, and closes its connection', async () => {
     await using gateway = gatewayOver('http://127.0.0.1:9');
