@@ -4,7 +4,7 @@ import { byOption } from '../config/settings.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { Gateway } from '../http/gateway-type.ts';
 import { listen } from '../http/http-server.ts';
-import { GRAPHQL_PATH, prefersPage } from '../http/request-head.ts';
+import { GRAPHQL_PATH, prefersPage, targetOf } from '../http/request-head.ts';
 import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
@@ -101,9 +101,9 @@ function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
   const redirect = { ...RESPONSE_HEADERS, location: GRAPHQL_PATH, 'content-length': 0 };
   return {
     handle: async (request, response) => {
-      const { method, url, headers } = request;
+      const { method, headers } = request;
       const isRead = method === 'GET' || method === 'HEAD';
-      if (url === '/' && isRead && prefersPage(headers.accept))
+      if (targetOf(request) === '/' && isRead && prefersPage(headers.accept))
         response.writeHead(302, redirect).end();
       else await handle(request, response);
     },

@@ -58,9 +58,28 @@ export function createRoutes(graphql: string, isCommand: boolean): Routes {
 
 const MOUNTED = 'If it is mounted at another path, pass the whole path to createGateway as `path`.';
 
-/** The path of a request, with its query, as the client sent it. */
-export function targetOf({ originalUrl, url = '' }: NodeRequest): string {
-  return typeof originalUrl === 'string' ? originalUrl : url;
+/** A host and an optional port (RFC 9110, section 7.2). */
+const AUTHORITY = /(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?/.source;
+
+const HOST = new RegExp(`^${AUTHORITY}$`, 'i');
+
+/** What an absolute form has before its path. */
+const BEFORE_PATH = new RegExp(`^https?://${AUTHORITY}(?=[/?]|$)`, 'i');
+
+/**
+ * The path of a request, with its query, as the client sent it. Of an absolute form, as clients send it to proxies, the
+ * authority is ignored: a gateway has no others (RFC 9112, section 3.2.2). Any other target is returned unchanged.
+ */
+export function targetOf({
+  originalUrl,
+  url = '',
+}: Pick<NodeRequest, 'originalUrl' | 'url'>): string {
+  const target = typeof originalUrl === 'string' ? originalUrl : url;
+  if (target.startsWith('/')) return target;
+  const [before] = BEFORE_PATH.exec(target) ?? [];
+  if (before === undefined) return target;
+  const path = target.slice(before.length);
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 /**
@@ -81,9 +100,6 @@ export function validateHead(
   if (toEndpoint(method, pathname).route === OTHER_ROUTE) return undefined;
   return { error: new GatewayError('BAD_REQUEST', { message: notFound }), status: 404 };
 }
-
-/** A host and an optional port (RFC 9110, section 7.2). */
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 function describeInvalidHead(request: NodeRequest): string | undefined {
   const { httpVersion, headers, rawHeaders } = request;

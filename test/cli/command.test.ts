@@ -402,6 +402,8 @@ describe('keytrail serve', () => {
       expect([response.status, response.headers.get('location')]).toEqual([302, '/graphql']);
       expect(Object.fromEntries(response.headers)).toMatchObject(RESPONSE_HEADERS);
     }
+    const absolute = `GET ${url}/ HTTP/1.1\r\nhost: a\r\naccept: text/html\r\nconnection: close\r\n\r\n`;
+    expect(await sendRaw(url, absolute)).toMatch(/^HTTP\/1.1 302 .*location: \/graphql\r$/ms);
     const page = await fetch(url, { headers: { accept: 'text/html' } });
     expect(await page.text()).toContain('GraphiQL');
   });
