@@ -136,21 +136,24 @@ export const EVENT_STREAM = 'text/event-stream';
 /** What a GET of the playground's path may respond with. */
 const PAGE_TYPES = [...RESPONSE_TYPES, 'text/html'];
 
-/** All responses are in UTF-8. A range that names another charset matches none of them. */
-const CHARSET = '; charset=utf-8';
+/** A parameter of a media type (RFC 9110, section 5.6.6): its name and its value, which may be quoted. */
+const PARAMETER = /;\s*([^\s;,="]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^\s;,"]*))?/g;
 
 /**
  * Chooses the media type that the client prefers by its Accept header (RFC 9110, section 12.5.1): the most specific range
  * decides on a type, `q=0` excludes it. Types of the same quality are taken as the client ordered them, then as given.
- * Without the header, every type is acceptable. Returns undefined if none is.
+ * Other parameters are ignored: JSON has no charset (RFC 8259, section 11) and no version. Without the header, every type
+ * is acceptable. Returns undefined if none is.
  */
 export function preferMediaType<Type extends string>(
   accept: string | null | undefined,
   types: readonly Type[],
 ): Type | undefined {
-  const negotiator = new Negotiator({ headers: { accept: accept || '*/*' } });
-  const preferred = negotiator.mediaType(types.map((type) => `${type}${CHARSET}`));
-  return types.find((type) => preferred === `${type}${CHARSET}`);
+  const ranges = (accept || '*/*').replace(PARAMETER, (_, name: string, value = '') =>
+    name.toLowerCase() === 'q' ? `;q=${value}` : '',
+  );
+  const preferred = new Negotiator({ headers: { accept: ranges } }).mediaType([...types]);
+  return types.find((type) => preferred === type);
 }
 
 /** Whether a client prefers a page over JSON, as browsers do. */

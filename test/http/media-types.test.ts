@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { preferMediaType, prefersPage, RESPONSE_TYPES } from '../../src/http/request-head.ts';
+import {
+  isUtf8,
+  preferMediaType,
+  prefersPage,
+  RESPONSE_TYPES,
+} from '../../src/http/request-head.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -21,8 +26,17 @@ const CASES: readonly (readonly [accept: string, type: string | undefined])[] = 
   [`*/*, ${JSON_TYPE};q=0`, GRAPHQL],
   [`application/*;q=0, ${JSON_TYPE};q=0.1`, JSON_TYPE],
   [`${JSON_TYPE};q=0.1, application/*;q=0.2`, GRAPHQL],
-  [`${JSON_TYPE}; charset=utf-8; q=0.1, ${JSON_TYPE}, ${GRAPHQL}; q=0.5`, GRAPHQL],
+  [`${JSON_TYPE}; charset=utf-8; q=0.1, ${GRAPHQL}; q=0.5`, GRAPHQL],
   [`${JSON_TYPE}; charset="UTF-8"`, JSON_TYPE],
+  [`${JSON_TYPE}; charset=utf8`, JSON_TYPE],
+  [`${JSON_TYPE}; charset=utf-16`, JSON_TYPE],
+  [`${JSON_TYPE}; version=1`, JSON_TYPE],
+  [`${JSON_TYPE};version="1, 2;q=0";q=0.5, text/html`, JSON_TYPE],
+  [`${JSON_TYPE};v="\\";q=0", ${GRAPHQL};q=0.9`, JSON_TYPE],
+  [`${JSON_TYPE};indent;q=0.5;ext=1, ${GRAPHQL}; version = 2`, GRAPHQL],
+  [`${GRAPHQL};version=1;q=0, ${JSON_TYPE};version=1`, JSON_TYPE],
+  ['*/*; version=1', JSON_TYPE],
+  ['application/*; charset=latin1', JSON_TYPE],
   ['text/html, */*;q=0.1', JSON_TYPE],
   [`multipart/mixed;deferSpec=20220824,${JSON_TYPE}`, JSON_TYPE],
   [`text/event-stream, ${JSON_TYPE};q=0.1`, JSON_TYPE],
@@ -30,8 +44,9 @@ const CASES: readonly (readonly [accept: string, type: string | undefined])[] = 
   [`${JSON_TYPE};q=0`, undefined],
   [`${JSON_TYPE};Q=0.000, text/html`, undefined],
   [`application/*;q=0, text/html`, undefined],
-  [`${JSON_TYPE}; charset=utf-16`, undefined],
+  [`${JSON_TYPE}; version=1; q=0`, undefined],
   [`${JSON_TYPE};q=high`, undefined],
+  ['text/html; type="application/json"', undefined],
 ];
 
 describe('the Accept header', () => {
@@ -80,7 +95,39 @@ describe('the Accept header', () => {
 
 const PARTS = ['application/json', GRAPHQL, 'text/html', 'application/*', 'text/*', '*/*'] as const;
 
+const TOKEN = fc.stringMatching(/^[a-z][\w.+-]{0,5}$/);
+const VALUE = fc.oneof(
+  TOKEN,
+  fc.string({ maxLength: 8 }).map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`),
+);
+
+/** A parameter that is no quality. */
+const PARAMETER = fc
+  .tuple(
+    fc.constantFrom(';', '; ', ' ;\t'),
+    fc.oneof(fc.constantFrom('charset', 'Charset', 'version'), TOKEN),
+    fc.option(VALUE),
+  )
+  .filter(([, name]) => name !== 'q')
+  .map(([before, name, value]) => `${before}${name}${value === null ? '' : `=${value}`}`);
+
 describe('preferMediaType', () => {
+  it('takes the same type whatever the parameters of a range are', () => {
+    const range = fc.record({
+      name: fc.constantFrom(...PARTS),
+      parameters: fc.array(PARAMETER, { maxLength: 3 }),
+      quality: fc.constantFrom('', ';q=1', '; Q=0.5', ';q=0'),
+    });
+    fc.assert(
+      fc.property(fc.array(range, { minLength: 1, maxLength: 4 }), (ranges) => {
+        const accept = ranges.map((each) => [each.name, ...each.parameters, each.quality].join(''));
+        const plain = ranges.map(({ name, quality }) => name + quality);
+        const types = [...RESPONSE_TYPES, 'text/html'];
+        expect(preferMediaType(accept.join(), types)).toBe(preferMediaType(plain.join(), types));
+      }),
+    );
+  });
+
   it('takes a type of the highest quality, by the most specific range for each', () => {
     const range = fc.record({
       name: fc.constantFrom(...PARTS),
