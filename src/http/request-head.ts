@@ -156,6 +156,14 @@ export function preferMediaType<Type extends string>(
   return types.find((type) => preferred === type);
 }
 
+/** Whether a Content-Type names no other charset than UTF-8. */
+export function isUtf8(contentType: string): boolean {
+  return [...contentType.matchAll(PARAMETER)].every(
+    ([, name = '', value = '']) =>
+      name.toLowerCase() !== 'charset' || /^"?utf-?8"?$/i.test(value.replaceAll('\\', '')), // a quoted value may have escapes
+  );
+}
+
 /** Whether a client prefers a page over JSON, as browsers do. */
 export function prefersPage(accept: string | null | undefined): boolean {
   return preferMediaType(accept, PAGE_TYPES) === 'text/html';

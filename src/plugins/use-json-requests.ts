@@ -8,7 +8,7 @@ import {
   processRegularResult,
 } from 'graphql-yoga';
 import { GatewayError } from '../errors.ts';
-import { EVENT_STREAM, preferMediaType, RESPONSE_TYPES } from '../http/request-head.ts';
+import { EVENT_STREAM, isUtf8, preferMediaType, RESPONSE_TYPES } from '../http/request-head.ts';
 import type { Turns } from '../util/event-loop.ts';
 import type { Caller } from '../util/fair-share.ts';
 import { isLarge, serializeInPieces } from './serialize-result.ts';
@@ -191,9 +191,12 @@ function checkContentType(headers: Pick<Headers, 'get'>): void {
   if (!/^(?:identity)?$/i.test(headers.get('content-encoding') ?? ''))
     throw badRequest('Send the body uncompressed, without `content-encoding`.', 415);
   const contentType = headers.get('content-type');
-  if (contentType !== null && REQUEST_TYPE.test(contentType)) return;
-  const status = contentType === null ? 400 : 415;
-  throw badRequest('POST a JSON body with `content-type: application/json`.', status);
+  if (contentType === null || !REQUEST_TYPE.test(contentType)) {
+    const status = contentType === null ? 400 : 415;
+    throw badRequest('POST a JSON body with `content-type: application/json`.', status);
+  }
+  if (!isUtf8(contentType))
+    throw badRequest('Send the body in UTF-8, and no other `charset` in `content-type`.', 415);
 }
 
 const REQUEST_TYPE = /^application\/(?:graphql\+)?json\s*(?:;|$)/i;

@@ -160,3 +160,72 @@ describe('preferMediaType', () => {
     );
   });
 });
+
+describe('the charset of a body', () => {
+  it.each([
+    ['', 200],
+    [';', 200],
+    ['; charset=utf-8', 200],
+    [';charset=UTF8', 200],
+    [' ; Charset = "UTF-8"', 200],
+    ['; charset="utf\\-8"', 200],
+    ['; version=1; charset=utf-8', 200],
+    ['; charset=utf-8; charset=utf-8', 200],
+    ['; x="; charset=utf-16"', 200],
+    ['; x="\\"; charset=utf-16"', 200],
+    ['; xcharset=utf-16', 200],
+    ['; charset=utf-16', 415],
+    ['; charset="utf-16le"', 415],
+    ['; CHARSET=ISO-8859-1', 415],
+    ['; version=1;charset=windows-1252', 415],
+    ['; x="1"; charset=utf-32', 415],
+    ['; charset=utf-8; charset=utf-16', 415],
+    ['; charset=utf-80', 415],
+    ['; charset=xutf-8', 415],
+    ['; charset=""', 415],
+    ['; charset=', 415],
+    ['; charset', 415],
+    ['; charset="utf-16', 415],
+  ])('%j gets %i, prepared or not', async (parameters, status) => {
+    await using service = await startService({ status: 204 });
+    await using gateway = gatewayOver(service.url);
+    await using server = await onPort(gateway);
+    const send = async (sender: typeof fetch, type: string) => {
+      const response = await sender(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': type, authorization: 'Bearer t' },
+        body: JSON.stringify({
+          query: 'mutation ($id: ID!) { deleteApiKey(clientId: $id) { outcome } }',
+          variables: { id: 'k' },
+        }),
+      });
+      return [response.status, (await response.json()).errors?.[0]?.message];
+    };
+    for (const _ of [1, 2]) expect(await send(fetch, JSON_TYPE)).toEqual([200, undefined]);
+    const expected = [status, status === 200 ? undefined : expect.stringContaining('UTF-8')];
+    for (const sender of [gateway.fetch, fetch, fetch])
+      expect(await send(sender, JSON_TYPE + parameters)).toEqual(expected);
+    expect(service.seen).toHaveLength(status === 200 ? 5 : 2);
+  });
+
+  it('is UTF-8 unless a parameter names another', () => {
+    const named = fc.constantFrom(
+      ...(['utf-8', 'UTF8', '"utf-8"', 'utf-16', '"UTF-16"', 'latin1', '""'] as const),
+    );
+    const others = fc.array(
+      PARAMETER.filter((text) => !/charset/i.test(text)),
+      { maxLength: 3 },
+    );
+    fc.assert(
+      fc.property(others, fc.option(named), others, (before, charset, after) => {
+        const own = charset === null ? [] : [`;charset=${charset}`];
+        const type = [JSON_TYPE, ...before, ...own, ...after].join('');
+        expect(isUtf8(type)).toBe(charset === null || /^"?utf-?8"?$/i.test(charset));
+      }),
+    );
+  });
+
+  it('is read from any text', () => {
+    fc.assert(fc.property(fc.string(), (type) => void isUtf8(type)));
+  });
+});
