@@ -1,4 +1,5 @@
 import { type Circuit, type CircuitState, NO_TRACE } from '../upstream/types.ts';
+import { failureOf } from './failure.ts';
 import type { CompletedRequest, GatewayLog, GatewayObserver, RequestOutcome } from './observer.ts';
 import type { IncomingRequest, OperationSpan } from './tracing.ts';
 
@@ -59,7 +60,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   const outages = new Set<Circuit>();
   const request = (record: CompletedRequest) => {
     observer.onRequest?.(record);
-    write(levelOf(record), record, 'request');
+    write(failureOf(record) === undefined ? 'info' : 'warn', record, 'request');
   };
   return {
     begin: ({ requestId, headers, isGraphql }) => {
@@ -125,15 +126,6 @@ const CIRCUIT_CLOSED: Readonly<Record<Circuit, string>> = {
   reads: 'circuit breaker closed: the service responds again',
   logins: 'circuit breaker of logins closed: the service accepts them again',
 };
-
-/** Codes of failures of the service or the gateway. The others are mistakes of the client. */
-const FAILURE = /UPSTREAM_|OVERLOADED|OUTCOME_UNKNOWN|INTERNAL_SERVER_ERROR/;
-
-function levelOf({ codes, operation, aborted }: CompletedRequest): 'info' | 'warn' {
-  if (codes === undefined || !FAILURE.test(codes)) return 'info';
-  // The gateway cancels a query when its client disconnects: the service did not fail. A mutation runs to completion.
-  return aborted && operation === 'query' ? 'info' : 'warn';
-}
 
 function describeErrors(errors: readonly ReportedError[]) {
   const list = (words: readonly unknown[]) => [...new Set(words)].filter(Boolean).join();

@@ -12,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Attempt, Trace, TraceHeaders } from '../upstream/types.ts';
+import { failureOf } from './failure.ts';
 import type { CompletedRequest } from './observer.ts';
 
 /** The span of one operation. */
@@ -80,17 +81,20 @@ export function createTracing(
     }
     return {
       trace: traceIn(own, requestId),
-      end: ({ operation, fields, codes, status, payloads, ended }) => {
+      end: (request) => {
+        const { operation, fields, codes, status, payloads, ended } = request;
         span.setAttributes({
           'keytrail.request_id': requestId,
           'http.response.status_code': status,
           ...(operation !== undefined && { 'graphql.operation.type': operation }),
           ...(fields !== undefined && { 'keytrail.fields': fields }),
+          ...(codes !== undefined && { 'keytrail.codes': codes }),
           ...(payloads !== undefined && { 'keytrail.payloads': payloads }),
           ...(ended !== undefined && { 'keytrail.ended': ended }),
         });
         if (operation !== undefined) span.updateName(`${operation} ${fields ?? ''}`.trimEnd());
-        setError(span, codes);
+        // A mistake of the caller is no error of a server's span, as a 4xx is none (OpenTelemetry's conventions for HTTP spans).
+        setError(span, failureOf(request));
         span.end();
       },
     };

@@ -89,20 +89,24 @@ describe('a stream', () => {
     expect(trace.size).toBe(1);
   });
 
-  it('that fails is logged with its code, as a failed span', async () => {
+  it.each([
+    ['UNAUTHENTICATED', 30, { status: 401 }, false],
+    ['UPSTREAM_BAD_RESPONSE', 40, { body: '<p>' }, true],
+  ])('that fails with %s is logged at level %i, and traced', async (...of) => {
+    const [codes, level, response, isError] = of;
     await using live = await startObserved();
-    live.respond({ status: 401 });
+    live.respond(response);
     await using stream = await subscribe(live.gateway);
     await stream.rest();
     expect(parse(live.gateway.logged).at(-1)).toMatchObject({
-      level: 30,
-      codes: 'UNAUTHENTICATED',
+      level,
+      codes,
       payloads: 1,
       ended: 'error',
     });
-    expect(live.spans().at(-1)).toEqual(['subscription auditEvents', 1, 'error', true]);
+    expect(live.spans().at(-1)).toEqual(['subscription auditEvents', 1, 'error', isError]);
     expect(await live.telemetry.text()).toContain(
-      'keytrail_requests_total{operation="auditEvents",code="UNAUTHENTICATED"} 1',
+      `keytrail_requests_total{operation="auditEvents",code="${codes}"} 1`,
     );
     expect(await live.metric('subscriptions')).toBe('0');
   });

@@ -2,12 +2,17 @@ import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AuditDocument, DeleteApiKeyDocument } from '../../src/client/operations.generated.ts';
-import { ask, gatewayOver } from '../helpers/gateway.ts';
+import {
+  AuditDocument,
+  DeleteApiKeyDocument,
+  LoginDocument,
+} from '../../src/client/operations.generated.ts';
+import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 import { createTelemetry, type Telemetry } from '../helpers/telemetry.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const GRAPHQL_TYPE = 'application/graphql-response+json';
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
 /** The spans in the order of their ends: attempts before their operation. */
@@ -96,12 +101,120 @@ describe('a trace', () => {
       },
       {
         name: 'mutation deleteApiKey',
-        attributes: { 'error.type': 'OUTCOME_UNKNOWN', 'http.response.status_code': 200 },
+        attributes: {
+          'error.type': 'OUTCOME_UNKNOWN',
+          'keytrail.codes': 'OUTCOME_UNKNOWN',
+          'http.response.status_code': 200,
+        },
         isError: true,
       },
-      { name: 'graphql', attributes: { 'error.type': 'GRAPHQL_VALIDATION_FAILED' }, isError: true },
+      {
+        name: 'graphql',
+        attributes: { 'keytrail.codes': 'GRAPHQL_VALIDATION_FAILED' },
+        isError: false,
+      },
     ]);
     expect(await telemetry.text()).not.toContain('c4n4ry');
+  });
+
+  it.each<[string, string, number, Readonly<Record<string, string>>?]>([
+    ['{ nope }', 'GRAPHQL_VALIDATION_FAILED', 200],
+    ['{ nope }', 'GRAPHQL_VALIDATION_FAILED', 400, { accept: GRAPHQL_TYPE }],
+    ['{', 'GRAPHQL_PARSE_FAILED', 200],
+    ['{ audit(first: 0) { totalCount } }', 'BAD_USER_INPUT', 200],
+    ['query A { __typename } query B { __typename }', 'BAD_REQUEST', 400],
+    ['{ __typename }', 'BAD_REQUEST', 415, { 'content-type': 'text/plain' }],
+    ['{ __typename }', 'BAD_REQUEST', 406, { accept: 'text/css' }],
+    [`{ ${'__typename '.repeat(3000)} }`, 'OPERATION_TOO_COMPLEX', 200],
+    ['{ audit { totalCount } }', 'UNAUTHENTICATED', 200, { authorization: 'malformed' }],
+  ])(
+    'with a mistake of the caller is no error: %s, %s, %i',
+    async (query, code, status, headers) => {
+      await using service = await startService({ body: [] });
+      const telemetry = createTelemetry();
+      await using gateway = gatewayOver(service.url, telemetry.parts);
+      await ask(gateway, query, {}, { token: 't', headers: headers ?? {} });
+      const [span, ...others] = telemetry.spans();
+      expect(others).toEqual([]);
+      expect(span?.status).toEqual({ code: SpanStatusCode.UNSET });
+      expect(span?.attributes).toMatchObject({
+        'keytrail.codes': code,
+        'http.response.status_code': status,
+      });
+      expect(span?.attributes).not.toHaveProperty('error.type');
+    },
+  );
+
+  it.each([
+    [400, 'BAD_USER_INPUT'],
+    [401, 'UNAUTHENTICATED'],
+    [403, 'FORBIDDEN'],
+    [404, 'NOT_FOUND'],
+    [409, 'CONFLICT'],
+    [429, 'RATE_LIMITED'],
+  ])('with a %i of the service is an error of that request alone: %s', async (status, code) => {
+    await using service = await startService({ status });
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(spansOf(telemetry)).toMatchObject([
+      { kind: SpanKind.CLIENT, attributes: { 'error.type': `${status}` }, isError: true },
+      { kind: SpanKind.SERVER, attributes: { 'keytrail.codes': code }, isError: false },
+    ]);
+    expect(telemetry.spans()[1]?.attributes).not.toHaveProperty('error.type');
+  });
+
+  it.each([
+    ['{ a: audit(first: 0) { totalCount } b: audit { totalCount } }', 'UPSTREAM_BAD_RESPONSE'],
+    ['{ b: audit { totalCount } a: audit(first: 0) { totalCount } }', 'UPSTREAM_BAD_RESPONSE'],
+  ])('has one error type, that of a failure, if there is a mistake too: %s', async (...of) => {
+    const [query, type] = of;
+    await using service = await startService({ body: '<p>' });
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    const { errors } = await ask(gateway, query, {}, { token: 't' });
+    const codes = errors?.map(({ extensions }) => extensions.code);
+    expect(codes?.toSorted()).toEqual(['BAD_USER_INPUT', type]);
+    expect(spansOf(telemetry).at(-1)).toMatchObject({
+      attributes: { 'error.type': type, 'keytrail.codes': codes?.join() },
+      isError: true,
+    });
+  });
+
+  it('with a bug is an error', async () => {
+    await using service = await startService({ body: { access_token: 'a', expires_in: 1 } });
+    const telemetry = createTelemetry();
+    const now = () => {
+      throw new Error('broken');
+    };
+    await using gateway = gatewayOver(service.url, { ...telemetry.parts, now });
+    await ask(gateway, LoginDocument, { clientId: 'c', credential: { clientSecret: 's' } });
+    expect(spansOf(telemetry).at(-1)).toMatchObject({
+      attributes: { 'error.type': 'INTERNAL_SERVER_ERROR' },
+      isError: true,
+    });
+  });
+
+  it('of a query whose client disconnects is no error, as in the log', async () => {
+    const disconnect = new AbortController();
+    await using service = await startService((_, response) => {
+      disconnect.abort();
+      response.destroy();
+      return undefined;
+    });
+    const telemetry = createTelemetry();
+    await using gateway = gatewayOver(service.url, telemetry.parts);
+    await using server = await onPort(gateway);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer t' },
+      body: '{"query": "{ audit { totalCount } }"}',
+      signal: disconnect.signal,
+    };
+    await expect(fetch(`${server.url}/graphql`, init)).rejects.toThrow();
+    await expect.poll(() => gateway.logged.length).toBe(1);
+    expect(JSON.parse(gateway.logged[0] ?? '')).toMatchObject({ level: 30, aborted: true });
+    expect(spansOf(telemetry).at(-1)).toMatchObject({ kind: SpanKind.SERVER, isError: false });
   });
 
   it('starts in the gateway if the client sends none, and continues in the service', async () => {
