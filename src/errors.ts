@@ -40,6 +40,8 @@ export const MESSAGES: Readonly<
     UNAUTHENTICATED:
       'The service did not accept the client ID with this credential: check both. Use the client secret for the first login of a client, and the latest refresh token for every later one.',
     BAD_USER_INPUT: 'The service rejected the login: check the client ID and the credential.',
+    FORBIDDEN:
+      'The service does not permit this login: check the credential, or ask for the permission to log in.',
     NOT_FOUND:
       'The service responded with status 404 or 410: it has no client with that client ID, or UPSTREAM_URL is not its base URL.',
   },

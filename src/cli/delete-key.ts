@@ -10,7 +10,7 @@ import { type OpenSession, openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
 import { readActivity } from './read-activity.ts';
 import { read } from './read-responses.ts';
-import { reportClientFailure } from './report-client-failure.ts';
+import { LOG_IN, reportClientFailure } from './report-client-failure.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
 
 /** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. */
@@ -140,7 +140,8 @@ async function sendDeletion(session: OpenSession, clientId: string): Promise<Lin
 
 function toLine(error: ResultError): Line {
   const { message, extensions: { code } = {} } = error;
-  if (code !== undefined && deletedNothing(error)) return [code, message];
+  if (code !== undefined && deletedNothing(error))
+    return [code, code === 'UNAUTHENTICATED' ? `${message} ${LOG_IN}` : message];
   const isOther = code !== undefined && code !== 'OUTCOME_UNKNOWN';
   return ['OUTCOME_UNKNOWN', isOther ? `${code}: ${message}` : message];
 }

@@ -214,8 +214,11 @@ const MISSED =
 
 /** A position that the service or the gateway does not accept any more cannot be passed by the user of this command. */
 function toLost(error: unknown): unknown {
-  if (!(error instanceof OperationError) || error.extensions.code !== 'BAD_USER_INPUT')
-    return error;
+  const isOfPosition =
+    error instanceof OperationError &&
+    error.extensions.code === 'BAD_USER_INPUT' &&
+    !error.needsSecret; // then a login was refused
+  if (!isOfPosition) return error;
   return new OperationError(
     {
       message:

@@ -1,4 +1,4 @@
-import { isUnauthenticated } from '../client/errors.ts';
+import { OperationError } from '../client/errors.ts';
 import { createSession, type TokenStore, type Tokens } from '../client/session.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { CommandLine } from './command-line.ts';
@@ -8,7 +8,8 @@ import type { Runtime } from './runtime.ts';
 import { openSessionFile } from './session-file.ts';
 
 /**
- * Runs `keytrail login`: renews the login that is saved, or else logs in with a secret from a prompt or standard input.
+ * Runs `keytrail login`: renews the login that is saved. Without one, and if its refresh token is refused, it logs in with
+ * a secret from a prompt or standard input.
  * Prints to stderr until when it lasts, and no token.
  * @throws ConfigError for invalid settings, OperationError if the login is refused, SessionLost if its outcome is unknown.
  */
@@ -28,9 +29,10 @@ export async function login(runtime: Runtime, commandLine: CommandLine): Promise
       tokens: { ...tokens, save, load },
       onWarning: (message) => void stderr.write(`keytrail: ${message}\n`),
     });
-  const logIn = async () => {
+  const logIn = async (refusal?: OperationError) => {
     const secret = await readSecret(stdin, stderr);
-    if (secret === '') throw new ConfigError(['The client secret is empty: nothing was sent.']);
+    if (secret === '')
+      throw refusal ?? new ConfigError(['The client secret is empty: nothing was sent.']);
     await open(secret, { load: () => null }).token();
     return '';
   };
@@ -42,10 +44,14 @@ export async function login(runtime: Runtime, commandLine: CommandLine): Promise
     current?.refreshToken == null
       ? await logIn()
       : await renew().catch((error) => {
-          if (isUnauthenticated(error)) return logIn();
-          throw error;
+          if (!(error instanceof OperationError && error.needsSecret)) throw error;
+          const { code } = error.extensions;
+          stderr.write(`keytrail: The saved refresh token is not accepted (${code}): ${SECRET}\n`);
+          return logIn(error);
         });
   const until = current?.expiresAt ? ` until ${current.expiresAt}` : '';
   stderr.write(`Logged in as ${clientId}${until}${how}. The tokens are in ${path}.\n`);
   return 0;
 }
+
+const SECRET = 'this login needs the client secret.';

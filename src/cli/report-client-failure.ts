@@ -29,7 +29,7 @@ export function reportClientFailure(
   }
   const failure = describe(error);
   if (failure === undefined) return undefined;
-  report(failure);
+  report(command !== 'login' && needsLogin(error) ? `${failure} ${LOG_IN}` : failure);
   const isUnknown =
     error instanceof SessionLost ||
     (error instanceof OperationError && error.extensions.code === 'OUTCOME_UNKNOWN');
@@ -41,8 +41,7 @@ export function describe(error: unknown): string | undefined {
   if (error instanceof SessionLost) return error.message;
   if (error instanceof OperationError) {
     const { code = '' } = error.extensions;
-    const message = error.message.includes(code) ? error.message : `${code}: ${error.message}`;
-    return isUnauthenticated(error) ? `${message} ${LOG_IN}` : message;
+    return error.message.includes(code) ? error.message : `${code}: ${error.message}`;
   }
   if (error instanceof ConfigError) return error.problems.join(' ');
   const { cause, message, name } = Object(error);
@@ -53,4 +52,9 @@ export function describe(error: unknown): string | undefined {
   return undefined;
 }
 
-const LOG_IN = 'Run keytrail login, or set another KEYTRAIL_TOKEN.';
+/** Whether no request will succeed before someone has logged in. */
+const needsLogin = (error: unknown) =>
+  isUnauthenticated(error) || (error instanceof OperationError && error.needsSecret);
+
+/** What to do if no token is accepted. */
+export const LOG_IN = 'Run keytrail login, or set another KEYTRAIL_TOKEN.';

@@ -1,14 +1,26 @@
 import { RETRYABLE } from '../errors.ts';
 import type { ResultError } from './request.ts';
 
+/** The options of an {@link OperationError}. */
+type OperationErrorOptions = ErrorOptions & { readonly needsSecret?: boolean };
+
 /** A login, a mutation or a stream that failed. Decide by `extensions.code`. Neither message nor cause has a secret. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
   readonly extensions: NonNullable<ResultError['extensions']>;
+  /**
+   * Of a login: whether it needs the client secret, because the refresh token was refused, or there is none. If the client
+   * secret itself was refused, it needs another one.
+   */
+  readonly needsSecret: boolean;
 
-  constructor({ message, extensions = {} }: ResultError, options?: ErrorOptions) {
+  constructor(
+    { message, extensions = {} }: ResultError,
+    { needsSecret = false, ...options }: OperationErrorOptions = {},
+  ) {
     super(message, options);
     this.extensions = extensions;
+    this.needsSecret = needsSecret;
   }
 
   /** Whether a repetition is safe, and may succeed. A federation router may forward only the code. */

@@ -151,11 +151,14 @@ function warn(message: string): void {
 function toCredential(refreshToken: string | null, clientSecret?: string): LoginCredential {
   if (refreshToken !== null) return { refreshToken };
   if (clientSecret !== undefined) return { clientSecret };
-  throw new OperationError({
-    message:
-      'No access token is accepted, and no refresh token is saved: the login needs `clientSecret`.',
-    extensions: { code: 'UNAUTHENTICATED' },
-  });
+  throw new OperationError(
+    {
+      message:
+        'No access token is accepted, and no refresh token is saved: the login needs `clientSecret`.',
+      extensions: { code: 'UNAUTHENTICATED' },
+    },
+    { needsSecret: true },
+  );
 }
 
 function rethrow(error: unknown): never {

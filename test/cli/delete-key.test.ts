@@ -133,7 +133,7 @@ describe('delete-key', () => {
     expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(1);
     expect(lines[6]).toBe('SKIPPED_ACTIVE\tkey-7\tkey-7 acted at 2024-05-03T02:00:00.000Z.');
     expect(lines[96]).toBe(
-      'UNAUTHENTICATED\tkey-96\tNo access token is accepted, and no refresh token is saved: the login needs `clientSecret`.',
+      'UNAUTHENTICATED\tkey-96\tNo access token is accepted, and no refresh token is saved: the login needs `clientSecret`. Run keytrail login, or set another KEYTRAIL_TOKEN.',
     );
     expect(status).toBe(4);
   });

@@ -219,6 +219,7 @@ describe('a session', () => {
     await using testbed = await createTestbed();
     const session = sessionOf(testbed, { clientSecret: undefined });
     await expect(session.token()).rejects.toThrow('the login needs `clientSecret`');
+    await expect(session.token()).rejects.toMatchObject({ needsSecret: true });
     expect(testbed.requests).toEqual([]);
   });
 });
@@ -378,6 +379,31 @@ describe('a login', () => {
     for (let count = 0; count < 3; count += 1)
       expect(await failureOf(session.token())).toBeInstanceOf(SessionLost);
     expect(proxy.seen).toHaveLength(1);
+  });
+
+  it.each<[object, boolean]>([
+    [{ status: 400, body: { error: 'invalid_grant' } }, true],
+    [{ status: 401 }, true],
+    [{ status: 403 }, true],
+    [{ status: 404 }, true],
+    [{ status: 422 }, true],
+    [{ status: 498 }, true],
+    [{ body: { error: 'bad_refresh_token' } }, true],
+    [{ status: 425 }, false],
+    [{ status: 429 }, false],
+    [{ status: 400, headers: { 'retry-after': '7' } }, false],
+    [{ status: 503, headers: { 'retry-after': '7' } }, false],
+  ])('that gets %j: whether it needs the secret is %s', async (response, expected) => {
+    await using testbed = await createTestbed();
+    const { accessToken, refreshToken } = testbed;
+    const store = storeOf({ accessToken, refreshToken, expiresAt: null });
+    const session = sessionOf(testbed, { tokens: store, clientId: testbed.clientId });
+    testbed.respondNext(response);
+    const failure = await failureOf(session.token(accessToken));
+    expect(failure).toBeInstanceOf(OperationError);
+    expect(failure).toHaveProperty('needsSecret', expected);
+    await session.token(accessToken); // with the same refresh token
+    expect(sentTo(testbed)).toEqual(['refresh_token', 'refresh_token']);
   });
 
   it('that was not sent is repeated by the next request', async () => {
