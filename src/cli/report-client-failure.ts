@@ -9,22 +9,25 @@ import type { Runtime } from './runtime.ts';
 
 /**
  * Reports an expected failure of a command that sends operations to a gateway.
+ * @param hasCheckpoint whether a reader of the output must get all of it: what it has got is not written again.
  * @returns its exit status; undefined for a bug.
  */
 export function reportClientFailure(
   { stderr }: Pick<Runtime, 'stderr'>,
   command: ClientCommand,
   error: unknown,
+  hasCheckpoint = false,
 ): number | undefined {
   if (error instanceof PromptClosed) return 130;
   const { code, syscall } = Object(error);
-  if (code === 'EPIPE') return 0; // the reader needs no more, as `head` does
+  if (code === 'EPIPE' && !hasCheckpoint) return 0; // the reader needs no more, as `head` does
   const report = (message: string) => {
     const lines = wrap(`keytrail ${command}: ${escapeUnprintable(message)}`, '  ');
     stderr.write(`${lines.join('\n')}\n`);
   };
   if (syscall === 'write' || code === 'ENOSPC') {
-    report(`The output could not be written (${code}): what was written is a part.`);
+    const next = hasCheckpoint ? ' The next run with this checkpoint writes the rest.' : '';
+    report(`The output could not be written (${code}): what was written is a part.${next}`);
     return 1;
   }
   const failure = describe(error);

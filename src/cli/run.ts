@@ -94,7 +94,8 @@ async function reportFailure(
   }
   if (command === 'login' || command === 'audit' || command === 'delete-key') {
     const { reportClientFailure } = await import('./report-client-failure.ts');
-    const status = reportClientFailure(runtime, command, error);
+    const hasCheckpoint = commandLine.checkpoint !== undefined;
+    const status = reportClientFailure(runtime, command, error, hasCheckpoint);
     if (status !== undefined) return status;
   }
   const problem = describeStartFailure(error, commandLine);

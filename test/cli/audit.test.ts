@@ -253,6 +253,74 @@ describe('a process', () => {
     expect(trail.seen.length).toBeLessThan(200);
   });
 
+  it.each(['ndjson', 'csv', 'ecs', 'ndjson --follow', 'ndjson --raw'])(
+    'ends with 1 and a message if the reader of an export has gone, and the next run writes the rest: %s',
+    async (output) => {
+      // A page is larger than what a pipe holds.
+      const toEvent = (number: number) => ({ ...trailEvent(number), action: 'x'.repeat(1000) });
+      await using trail = await startPagedTrail('newest-first', 2500, toEvent);
+      const checkpoint = newPath();
+      const child = start(trail.url, `--checkpoint ${checkpoint} --output ${output}`);
+      const closed = once(child, 'close');
+      const stderr = text(child.stderr);
+      await once(child.stdout, 'data');
+      child.stdout.destroy();
+      expect(await closed).toEqual([1, null]);
+      expect((await stderr).replaceAll(/\n +/g, ' ')).toBe(
+        'keytrail audit: The output could not be written (EPIPE): what was written is a part. The next run with this checkpoint writes the rest.\n',
+      );
+      const rest = await readWith(trail.url, '--checkpoint', checkpoint);
+      expect(idsOf(rest.stdout)).toEqual(trail.ids().toReversed());
+    },
+  );
+
+  it('ends with 1 if the reader of an export ends after a page, which the next run does not write', async () => {
+    await using trail = await startPagedTrail('newest-first', 3000);
+    const held = Promise.withResolvers<void>();
+    trail.intercept(async ({ url }) => {
+      if (/page=15$/.test(url)) await held.promise;
+      return undefined;
+    });
+    const checkpoint = newPath();
+    const child = start(trail.url, `--checkpoint ${checkpoint}`);
+    const closed = once(child, 'close');
+    const stderr = text(child.stderr);
+    let stdout = '';
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    await expect.poll(() => stdout.split('\n').length).toBe(1001);
+    await expect.poll(() => trail.seen.at(-1)?.url).toContain('page=15');
+    child.stdout.destroy();
+    held.resolve();
+    expect(await closed).toEqual([1, null]);
+    expect(await stderr).toContain('EPIPE');
+    const rest = await readWith(trail.url, '--checkpoint', checkpoint);
+    expect(idsOf(stdout + rest.stdout)).toEqual(trail.ids().toReversed());
+  });
+
+  it.each([
+    ['--limit all', 0],
+    ['--limit all --output csv', 0],
+    ['--since 2026-01-01 --follow', 0],
+    ['--checkpoint FILE', 1],
+    ['--checkpoint FILE --output csv', 1],
+  ])('%s in a pipe to head ends with %i', async (args, status) => {
+    const toEvent = (number: number) => ({ ...trailEvent(number), action: 'x'.repeat(1000) });
+    await using trail = await startPagedTrail('newest-first', 2500, toEvent);
+    const file = newPath('status');
+    const command = `"$0" src/main.ts audit ${args.replace('FILE', newPath())}; echo $? > ${file}`;
+    const child = spawn('sh', ['-c', `{ ${command}; } | head -n 1`, process.execPath], {
+      cwd: ROOT,
+      env: { ...COMPILE_CACHE, UPSTREAM_URL: trail.url, KEYTRAIL_TOKEN: TOKEN },
+    });
+    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+    await once(child, 'close');
+    expect((await stdout).split('\n')).toHaveLength(2);
+    expect(await readFile(file, 'utf8')).toBe(`${status}\n`);
+    expect((await stderr) === '').toBe(status === 0);
+  });
+
   it('ends with 130 after Ctrl-C, and the next run goes on after what was written', async () => {
     await using trail = await startPagedTrail('newest-first', 3000);
     let release = () => {};
