@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AuditFilter } from '../client/operations.generated.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { toFileText, UTF_16 } from '../config/load.ts';
 import { type PointInTime, quote } from '../config/value-types.ts';
 import { digest } from '../util/digest.ts';
 import type { CommandLine } from './command-line.ts';
@@ -205,17 +206,24 @@ const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
 /** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
 function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint | null {
   const name = `--checkpoint ${quote(file)}`;
+  let text: string | null;
+  try {
+    text = toFileText(runtime.readFile(file));
+  } catch (error) {
+    if (Object(error).code === 'ENOENT') return null;
+    throw new ConfigError([`${name} cannot be read: name a new file.`]);
+  }
+  if (text === null) throw new ConfigError([`${name} ${UTF_16}`]);
+  if (text.trim() === '') {
+    // As `mktemp` creates it. It may also have been a checkpoint, which someone has emptied.
+    runtime.stderr.write(`keytrail audit: ${name} is empty: this run is the first with it.\n`);
+    return null;
+  }
   let content: Checkpoint;
   try {
-    const text = runtime.readFile(file);
-    if (text === '') return null; // as `mktemp` creates it
     content = Object(JSON.parse(text));
-  } catch (error) {
-    const { code } = Object(error);
-    if (code === 'ENOENT') return null;
-    throw new ConfigError([
-      `${name} ${code ? 'cannot be read' : 'is no checkpoint'}: name a new file.`,
-    ]);
+  } catch {
+    throw new ConfigError([`${name} is no checkpoint: name a new file.`]);
   }
   if (content.version !== VERSION)
     throw new ConfigError([`${name} is no checkpoint of this version: name a new file.`]);

@@ -4,7 +4,7 @@ import { OperationError, SessionLost } from '../client/errors.ts';
 import { fileTokens } from '../client/file-tokens.ts';
 import type { TokenStore, Tokens } from '../client/session.ts';
 import { ConfigError } from '../config/config-error.ts';
-import type { Environment } from '../config/load.ts';
+import { type Environment, toFileText, UTF_16 } from '../config/load.ts';
 import { digest } from '../util/digest.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import type { CommandLine } from './command-line.ts';
@@ -41,9 +41,11 @@ export async function openSessionFile(
       : join(folderOf(environment), `${toFileName(client)}-${owner}.json`));
   if (path === undefined)
     throw new ConfigError([`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`]);
-  const text = await readFile(path, 'utf8').catch(() => null);
-  const isNew = client !== undefined && text === null;
-  const saved = isNew ? { clientId: client, owner } : parse(text ?? '');
+  const read = await readFile(path, 'utf8').catch(() => null);
+  const isNew = client !== undefined && read === null;
+  const text = toFileText(read ?? '');
+  if (text === null) throw new ConfigError([`${path} ${UTF_16}`]);
+  const saved = isNew ? { clientId: client, owner } : parse(text);
   const { clientId } = saved;
   if (typeof clientId !== 'string')
     throw new ConfigError([`${path} is no session: run ${login} --session with a new file.`]);

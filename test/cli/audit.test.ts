@@ -527,6 +527,59 @@ describe('what is wrong', () => {
     expect((await readWith(trail.url, '--checkpoint', file)).status).toBe(0);
   });
 
+  it('is no byte order mark at the start of a checkpoint: the export goes on', async () => {
+    await using trail = await startPagedTrail('newest-first', 5);
+    const file = newPath('checkpoint');
+    await readWith(trail.url, '--checkpoint', file);
+    await writeFile(file, `\ufeff${(await readFile(file, 'utf8')).replace('\n', '\r\n')}`);
+    trail.add(2);
+    const { status, stdout, stderr } = await readWith(trail.url, '--checkpoint', file);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(idsOf(stdout).toSorted()).toEqual(['e6', 'e7']);
+    expect((await readFile(file, 'utf8')).startsWith('{')).toBe(true);
+  });
+
+  it.each(['audit --checkpoint FILE', 'audit --session FILE', 'login ann --session FILE'])(
+    'is UTF-16 in the file of %s: nothing is sent',
+    async (line) => {
+      await using service = await startService({ body: [] });
+      const file = newPath();
+      await writeFile(file, Buffer.from('\ufeff{}', 'utf16le'));
+      const environment = {
+        UPSTREAM_URL: service.url,
+        ...(line.includes('checkpoint') && { KEYTRAIL_TOKEN: TOKEN }),
+      };
+      const { status, stderr } = await runCommand(
+        line.replace('FILE', file).split(' '),
+        environment,
+      );
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/is in UTF-16.*save the file/)]);
+      expect(service.seen).toEqual([]);
+    },
+  );
+
+  it.each(['', '\ufeff', '\n', '\ufeff\r\n', ' \t\n'])(
+    'is nothing in a checkpoint file that is %j: the run is the first, and says so in one line',
+    async (content) => {
+      await using trail = await startPagedTrail('newest-first', 5);
+      const file = newPath('checkpoint');
+      await writeFile(file, content);
+      const first = await readWith(trail.url, '--checkpoint', file);
+      expect([first.status, idsOf(first.stdout).length]).toEqual([0, 5]);
+      expect(first.stderr).toMatch(
+        /^keytrail audit: --checkpoint ".+" is empty: this run is the first with it\.\n$/,
+      );
+      const second = await readWith(trail.url, '--checkpoint', file);
+      expect(second).toEqual({ status: 0, stdout: '', stderr: '' });
+    },
+  );
+
+  it('is no checkpoint file: the first run says nothing', async () => {
+    await using trail = await startPagedTrail('newest-first', 5);
+    const { status, stderr } = await readWith(trail.url, '--checkpoint', newPath('none'));
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
   const EVENT = { id: 'a', occurredAt: null, action: 'a', outcome: null, raw: {} };
   const PAGE = {
     nodes: [EVENT],
@@ -717,6 +770,25 @@ describe('a session', () => {
     const sent = service.seen.map(({ body }) => body.includes('refresh_token'));
     expect(sent).toEqual([false, true, true, false]);
   });
+
+  it.each(['audit', 'delete-key --yes a', 'login demo-reports'])(
+    'with a byte order mark at its start is read by %s, and renewed',
+    async (line) => {
+      await using sandbox = await createSandbox({ strictLogin: true });
+      const session = newPath('session');
+      const environment = { UPSTREAM_URL: sandbox.url };
+      const login = ['login', clientId, '--session', session];
+      await runCommand(login, environment, secret);
+      await endToken(session);
+      const saved = await readFile(session, 'utf8');
+      await writeFile(session, `\ufeff${saved}\r\n`);
+      const args = [...line.replace('demo-reports', clientId).split(' '), '--session', session];
+      expect((await runCommand(args, environment)).status).toBe(0);
+      const renewed = JSON.parse(await readFile(session, 'utf8'));
+      expect(renewed).toMatchObject({ clientId, owner: JSON.parse(saved).owner });
+      expect(renewed.refreshToken).not.toBe(JSON.parse(saved).refreshToken);
+    },
+  );
 
   it('of two processes whose token has ended logs in once', async () => {
     await using sandbox = await createSandbox({ strictLogin: true });
