@@ -78,7 +78,7 @@ export const RETRYABLE: ReadonlySet<string> = new Set<ErrorCode>([
  * - `BAD_USER_INPUT`: a wrong variable or argument, or the service's 400 or 422.
  * - `OPERATION_TOO_COMPLEX`: the operation exceeds a limit, of its document, its response or what it reads of the service;
  *   split it, or request smaller pages.
- * - `UNAUTHENTICATED`: no well-formed bearer token (nothing is sent), or the service's 401; log in.
+ * - `UNAUTHENTICATED`: no well-formed bearer token (nothing is sent), or the service's 401 or 498; log in.
  * - `FORBIDDEN`: the service's 403, unless it is due to a rate limit.
  * - `NOT_FOUND`: the service's 404 or 410.
  * - `CONFLICT`: the service's 409.

@@ -10,6 +10,7 @@ import {
   NOT_EXECUTED,
   RESOURCE_STATE,
   RESPONSE_NAMES,
+  TOKEN_REFUSAL,
 } from './vocabulary.ts';
 
 /** Tells the operator what to do about a field that was not found. The end of an error message. */
@@ -32,7 +33,9 @@ export function throwOnSoftFailure(
 ) {
   const members = listMembers(body);
   if (body !== false && !members.some((member) => reportsFailure(member, errorMembers))) return;
-  throw toSoftFailure(status, members.flatMap(failureStatusesOf), operation);
+  const statuses = members.flatMap(failureStatusesOf);
+  const isOfToken = statuses.length === 0 && members.some((member) => refusesToken(member));
+  throw toSoftFailure(status, isOfToken ? [401] : statuses, operation);
 }
 
 /**
@@ -101,6 +104,12 @@ export function isRefusal(value: unknown): boolean {
   return (
     parseOutcome(value) === 'FAILURE' || (typeof value === 'string' && NOT_EXECUTED.test(value))
   );
+}
+
+/** Whether the code of an error says that the token is refused. */
+function refusesToken({ words, value }: Member): boolean {
+  const isCode = RESPONSE_NAMES.error.test(words) || RESPONSE_NAMES.status.test(words);
+  return isCode && typeof value === 'string' && TOKEN_REFUSAL.test(splitMemberName(value).words);
 }
 
 /** The status of a failure that a member holds, if any. */

@@ -42,6 +42,9 @@ export const RESOURCE_STATE = /^(?:blocked|(?:in|not[ _-]?)valid)$/i;
 /** An HTTP status of a failure, or a code that begins with one: `404`, `40401`, `404 Not Found`, `HTTP/1.1 404 Not Found`. */
 export const HTTP_FAILURE = /^(?:HTTP\/\d(?:\.\d)? )?[45]\d\d(?:\d\d| [A-Za-z][\w '-]*)?$/;
 
+/** Codes of a refused token: `invalid_token` (RFC 6750, section 3.1), `invalid_grant` (RFC 6749, section 5.2), `bad_refresh_token` (GitHub). */
+export const TOKEN_REFUSAL = /^(?:invalid|bad|expired) (?:(?:access|refresh) )?(?:token|grant)$/;
+
 /** Names of query parameters for the page size. */
 export const SIZE_PARAMETER = /\b(?:limit|size|per page|top|take|first|row|count|max result)$/;
 

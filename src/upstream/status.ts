@@ -49,6 +49,7 @@ const FAILURE_BY_STATUS: Readonly<Record<number, FailureStatus>> = {
   422: { ...REJECTED, code: 'BAD_USER_INPUT' },
   425: { ...REJECTED, retryable: 'reads' }, // Too Early (RFC 8470)
   429: { ...REJECTED, code: 'RATE_LIMITED', retryable: 'all' },
+  498: { ...REJECTED, code: 'UNAUTHENTICATED' }, // ArcGIS: Invalid Token
   502: TEMPORARY,
   503: TEMPORARY,
   504: { ...TEMPORARY, code: 'UPSTREAM_TIMEOUT' },

@@ -78,10 +78,10 @@ const REFUSALS: readonly (readonly [what: string, reply: ServiceResponse, code: 
   ['409', { status: 409 }, 'CONFLICT'],
   ['410', { status: 410 }, 'NOT_FOUND'],
   ['422', { status: 422, body: { errors: { refresh_token: ['invalid'] } } }, 'BAD_USER_INPUT'],
-  ...[402, 405, 413, 418, 423, 451, 499].map(
+  ...[402, 405, 413, 418, 419, 423, 440, 451, 499].map(
     (status) => [`${status}`, { status }, 'UPSTREAM_ERROR'] as const,
   ),
-  ...[419, 440, 498].map((status) => [`${status}`, { status }, 'UNAUTHENTICATED'] as const),
+  ['498', { status: 498 }, 'UNAUTHENTICATED'],
   ['a 200 that says 400', { body: { code: 400, message: 'x' } }, 'BAD_USER_INPUT'],
   ['a 200 that says 498', { body: { error: { code: 498 } } }, 'UNAUTHENTICATED'],
   [
@@ -152,7 +152,7 @@ describe('keytrail login, whose refresh token gets', () => {
       await using bed = await startRefused({ status, headers });
       await bed.login(SECRET);
       const isRefusal = status < 500 && ![408, 425, 429].includes(status);
-      const isOfToken = [401, 419, 440, 498].includes(status);
+      const isOfToken = [401, 498].includes(status);
       expect(sentTo(bed.service)).toEqual(isRefusal && (!isLater || isOfToken) ? ASKED : ONCE);
     });
     await fc.assert(property, { numRuns: 40 });

@@ -10,6 +10,7 @@ const CODES: Readonly<Record<number, FailureStatus['code']>> = {
   410: 'NOT_FOUND',
   422: 'BAD_USER_INPUT',
   429: 'RATE_LIMITED',
+  498: 'UNAUTHENTICATED',
   504: 'UPSTREAM_TIMEOUT',
 };
 const RETRYABLE: Readonly<Record<number, FailureStatus['retryable']>> = {
