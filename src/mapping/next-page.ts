@@ -245,15 +245,16 @@ function readByStyle(page: PageFacts, isMore: boolean): NextPage {
 }
 
 /**
- * Reads a cursor. A number may say that there is no next page: 0 and -1 follow no page, unless offsets are counted down.
- * A number that has become smaller may be the cursor of a list that is counted down, or lead back to its beginning.
+ * Reads a cursor. A number may say that there is no next page: -1 follows no page, and 0 none but the first, unless offsets
+ * are counted down. A number that has become smaller may be the cursor of a list that is counted down, or lead back to its
+ * beginning.
  */
 function readCursor(value: string | null, page: PageFacts): NextPage {
   const next = value !== null && /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
   const { token } = page.request;
   const current = token !== null && 'value' in token ? Number(token.value) : Number.NaN;
-  const isNone = next <= 0 && next !== current - page.length;
-  if (!isNone && !(next < current)) return toToken(value, page);
+  const isNone = next < 0 || (next === 0 && token !== null && next !== current - page.length);
+  if (!isNone && next !== 0 && !(next < current)) return toToken(value, page);
   const isLast = isLastOfCounted(page);
   if (isLast === true) return null;
   if (!isNone) return toToken(value, page);

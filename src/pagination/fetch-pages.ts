@@ -143,7 +143,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   if (!isRequested) return following;
   if (isNumbered) return page.length > 0 ? problem : missingNext(last);
   // The same request may lead to other records, as with the ID of a scroll.
-  if (page.length > 0 || !isSameRequest(token, following)) return following;
+  if (page.length > 0) return following;
   return page.announces(token) === 'more' ? missingNext(last) : null;
 }
 

@@ -116,6 +116,25 @@ describe('a number that says that there is no next page', () => {
     },
   );
 
+  it('ends a list of one page, if a total or the number of pages says so', async () => {
+    for (const none of NOTHING)
+      for (const more of [{ count: 3 }, { total_pages: 1 }, { current: 1, total_pages: 1 }]) {
+        const respond = () => ({
+          body: { results: pageOf(0), pagination: { next: none, ...more } },
+        });
+        const { ids, end, requests } = await walk(respond, 50, 60, { parameter: 'page' });
+        expect({ ids, end, requests }).toEqual({ ids: range(3), end: 'end', requests: 1 });
+      }
+  });
+
+  it('is followed as the first cursor, which may be 0', async () => {
+    const respond: Respond = (query) => ({
+      body: query.has('cursor') ? { items: pageOf(1) } : { items: pageOf(0), next_cursor: 0 },
+    });
+    const { ids, end } = await walk(respond, 50, 60, { parameter: 'cursor' });
+    expect({ ids, end }).toEqual({ ids: range(6), end: 'end' });
+  });
+
   it('is followed if offsets are counted down to it', async () => {
     const respond: Respond = (query) => {
       const start = Number(query.get('cursor') ?? 6);

@@ -237,7 +237,7 @@ describe('the bearer token', () => {
       'Bearer',
       'Bearer ',
       'Bearer a b',
-      'Bearer a=b',
+      "Bearer 'a'",
       'Bearer "a"',
       'Bearer a,Bearer b',
       'Bearer ä',
