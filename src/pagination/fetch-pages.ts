@@ -135,7 +135,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
     const announced = [previous?.page.announces(previous.token), page.announces(token)];
     if (announced.includes('more')) throw toPagingError(problem);
     // Some services return the cursor of the last page on that page as well.
-    if (announced.includes('end') || isSameRequest(token, previous?.token ?? null)) return null;
+    if (announced.includes('end') || isOwnPage(token, previous?.token ?? null)) return null;
     if (!isNumbered) throw toPagingError(problem); // a link or a cursor announced it
     const isShort = page.length < Math.max(...pages.map((one) => one.page.length));
     return isShort ? null : problem;
@@ -145,6 +145,12 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   // The same request may lead to other records, as with the ID of a scroll.
   if (page.length > 0) return following;
   return page.announces(token) === 'more' ? missingNext(last) : null;
+}
+
+/** Whether a token that led to the same records is that of their page. 0 is the first page, if it leads there. */
+function isOwnPage(token: PageToken | null, previous: PageToken | null): boolean {
+  const isFirst = previous === null && token !== null && 'value' in token && token.value === '0';
+  return isFirst || isSameRequest(token, previous);
 }
 
 function missingNext({ page, token }: FetchedPage<ListItem>): MissingPage {

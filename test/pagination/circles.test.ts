@@ -116,14 +116,16 @@ describe('a number that says that there is no next page', () => {
     },
   );
 
-  it('ends a list of one page, if a total or the number of pages says so', async () => {
+  it('ends a list of one page', async () => {
     for (const none of NOTHING)
-      for (const more of [{ count: 3 }, { total_pages: 1 }, { current: 1, total_pages: 1 }]) {
+      for (const more of [{ count: 3 }, { total_pages: 1 }, { current: 1, total_pages: 1 }, {}]) {
         const respond = () => ({
           body: { results: pageOf(0), pagination: { next: none, ...more } },
         });
         const { ids, end, requests } = await walk(respond, 50, 60, { parameter: 'page' });
-        expect({ ids, end, requests }).toEqual({ ids: range(3), end: 'end', requests: 1 });
+        expect({ ids, end }).toEqual({ ids: range(3), end: 'end' });
+        // Without the number of pages, 0 may be a cursor.
+        expect(requests).toBe(String(none) === '0' && !('total_pages' in more) ? 2 : 1);
       }
   });
 
