@@ -74,20 +74,32 @@ export function toGatewayError(
   const operation = request.method === 'GET' ? 'read' : 'deletion';
   return toStatusError(failure, 'authorization' in request.headers ? operation : 'login', {
     upstreamStatus: status,
-    retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers['retry-after'], now),
+    retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers, now),
   });
 }
 
-/** Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. */
+/**
+ * Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. Some
+ * services send a fraction of a second. A date is that of the service's clock, which the header Date shows.
+ */
 export function readRetryAfter(
-  header: string | string[] | undefined,
+  { 'retry-after': header, date }: RawResponse['headers'],
   now: () => number,
 ): number | undefined {
   const text = String(header);
-  const isDate = text.endsWith('GMT');
-  if (!isDate && !/^\d+$/.test(text)) return undefined;
-  const seconds = isDate ? Math.ceil((Date.parse(text) - now()) / 1000) : Number(text);
-  return seconds < 2 ** 31 ? Math.max(0, seconds) : undefined; // false for NaN, an invalid date
+  const time = parseHttpDate(text);
+  if (Number.isNaN(time) && !/^\d+(?:\.\d+)?$/.test(text)) return undefined;
+  const sent = parseHttpDate(String(date));
+  const exact = Number.isNaN(time)
+    ? Number(text)
+    : (time - (Number.isNaN(sent) ? now() : sent)) / 1000;
+  const seconds = Math.max(0, Math.ceil(exact));
+  return seconds < 2 ** 31 ? seconds : undefined;
+}
+
+/** Milliseconds since the epoch; NaN for anything but a date in GMT. */
+function parseHttpDate(text: string): number {
+  return text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
 }
 
 /**

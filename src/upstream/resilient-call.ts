@@ -18,7 +18,7 @@ import type { Attempt, CallTrace, Circuit, Route, UpstreamObserver } from './typ
 export type CallOptions = {
   /** Deadline of a call in milliseconds: both attempts and all waiting. */
   readonly timeoutMs: number;
-  /** Milliseconds since the epoch, for a Retry-After that is a date. */
+  /** Milliseconds since the epoch, for a Retry-After that is a date, in a response without Date. */
   readonly now: () => number;
   /** Monotonic time in milliseconds, for deadlines and delays. */
   readonly clock: () => number;
@@ -152,7 +152,7 @@ export function createResilientCall(
     }
     const { status, headers } = result.response;
     if (!isRead || !failureOf(status)?.repeat) return null;
-    return Math.max(backoff, 1000 * (readRetryAfter(headers['retry-after'], now) ?? 0));
+    return Math.max(backoff, 1000 * (readRetryAfter(headers, now) ?? 0));
   };
 
   const makeAttempts = async (call: UpstreamCall): Promise<LastAttempt> => {

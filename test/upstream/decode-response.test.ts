@@ -6,12 +6,15 @@ import {
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { readRetryAfter } from '../../src/upstream/decode-response.ts';
 import { parseJson } from '../../src/upstream/parse-json.ts';
 import { ask, codeOf, gatewayOver, type Result } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 
 /** Part of every body that the service sends; it must never be returned or logged. */
 const CANARY = 'internal-host-7f3a';
+
+const NOON = Date.UTC(2026, 10, 21, 12);
 
 type Operation = (gateway: ReturnType<typeof gatewayOver>) => Promise<Result<unknown>>;
 
@@ -99,15 +102,43 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
   it.each([
     ['7', 7],
     ['0', 0],
-    [new Date(Date.UTC(2026, 10, 21, 12, 0, 30)).toUTCString(), 30],
-    [new Date(Date.UTC(2026, 10, 21, 11)).toUTCString(), 0],
+    ['1.5', 2],
+    ['0.001', 1],
+    ['3.0', 3],
+    ['2147483646.5', 2 ** 31 - 1],
+    ['2147483647.5', undefined],
     ['soon', undefined],
     ['-1', undefined],
-    ['1.5', undefined],
+    ['1.', undefined],
+    ['.5', undefined],
+    ['1,5', undefined],
+    ['1e3', undefined],
+    ['1.5.0', undefined],
   ])('forwards Retry-After: %s as %s seconds', async (header, seconds) => {
     await using service = await startService({ status: 429, headers: { 'retry-after': header } });
-    const now = () => new Date(Date.UTC(2026, 10, 21, 12));
-    await using gateway = gatewayOver(service.url, { now });
+    await using gateway = gatewayOver(service.url);
+    const { errors } = await send(gateway);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+    expect(errors?.[0]?.extensions.retryAfterSeconds).toBe(seconds);
+  });
+
+  it.each([
+    ['30 s later', NOON, NOON + 30_000, 30],
+    ['of the same second', NOON, NOON, 0],
+    ['before that', NOON, NOON - 3_600_000, 0],
+    ['of a clock that is an hour behind', NOON - 3_600_000, NOON - 3_600_000 + 30_000, 30],
+    ['of a clock that is a day ahead', NOON + 86_400_000, NOON + 86_400_000 + 7000, 7],
+    ['without a Date', null, NOON + 30_000, 30],
+    ['of the past, without a Date', null, NOON - 3_600_000, 0],
+    ['with a Date that is none', 'yesterday', NOON + 30_000, 30],
+  ])('measures a Retry-After %s', async (_, date, time, seconds) => {
+    await using service = await startService((_, response) => {
+      response.sendDate = false;
+      const sent = typeof date === 'number' ? new Date(date).toUTCString() : date;
+      const headers = { 'retry-after': new Date(time).toUTCString() };
+      return { status: 429, headers: { ...headers, ...(sent !== null && { date: sent }) } };
+    });
+    await using gateway = gatewayOver(service.url, { now: () => new Date(NOON) });
     const { errors } = await send(gateway);
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
     expect(errors?.[0]?.extensions.retryAfterSeconds).toBe(seconds);
@@ -360,5 +391,47 @@ describe('parseJson', () => {
         expect(() => parseJson(nest(depth, core))).toThrow(GatewayError);
       }
     }
+  });
+});
+
+describe('Retry-After', () => {
+  const now = () => NOON;
+
+  it('is the least whole number of seconds that is not too early', () => {
+    fc.assert(
+      fc.property(fc.nat(2 ** 31 - 2), fc.stringMatching(/^\d{0,9}$/), (whole, digits) => {
+        const text = digits === '' ? String(whole) : `${whole}.${digits}`;
+        const seconds = readRetryAfter({ 'retry-after': text }, now);
+        expect(seconds).toBe(whole + Number(/[1-9]/.test(digits)));
+      }),
+    );
+  });
+
+  it('as a date is the time after that of Date, whatever the clock of the gateway is', () => {
+    const second = fc.nat(4_000_000_000);
+    fc.assert(
+      fc.property(second, fc.nat(2 ** 31 - 1), fc.nat(), (sent, delay, clock) => {
+        const [date, later] = [sent, sent + delay].map((each) =>
+          new Date(1000 * each).toUTCString(),
+        );
+        const headers = { 'retry-after': later, date };
+        expect(readRetryAfter(headers, () => 1000 * clock)).toBe(delay);
+      }),
+    );
+  });
+
+  it('of any text is undefined or a whole number from 0 to 2^31 - 1', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.string({ unit: fc.constantFrom(...'0123456789.-+e, ') }),
+      fc.string().map((start) => `${start}GMT`),
+    );
+    fc.assert(
+      fc.property(text, fc.option(text, { nil: undefined }), (header, date) => {
+        const seconds = readRetryAfter({ 'retry-after': header, date }, now);
+        if (seconds === undefined) return;
+        expect(Number.isSafeInteger(seconds) && seconds >= 0 && seconds < 2 ** 31).toBe(true);
+      }),
+    );
   });
 });

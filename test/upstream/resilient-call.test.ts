@@ -191,8 +191,10 @@ describe('a retry', () => {
     ['2147483647', 2_147_483_647],
     ['Sat, 21 Nov 2026 12:01:00 GMT', 60],
   ])('is left to the client if Retry-After: %s exceeds the deadline', async (header, seconds) => {
-    await using service = await startService({ status: 503, headers: { 'retry-after': header } });
-    const now = () => new Date(Date.UTC(2026, 10, 21, 12));
+    const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
+    const headers = { 'retry-after': header, date };
+    await using service = await startService({ status: 503, headers });
+    const now = () => new Date(Date.UTC(2026, 10, 21, 13)); // its clock is an hour ahead
     await using gateway = gatewayOver(service.url, { now });
     const { errors } = await READ(gateway);
     expect(errors?.[0]?.extensions).toMatchObject({ retryable: true, retryAfterSeconds: seconds });
