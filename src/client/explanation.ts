@@ -30,7 +30,9 @@ export type Explanation = {
       Record<'attempts' | 'ms', number> &
       Partial<Record<'status' | 'bytes', number> & Record<'why' | 'curl', string>>
   >)[];
-  readonly mapping?: Partial<Entries<'records' | 'total'>> & {
+  readonly mapping?: Partial<Entries<'total'>> & {
+    /** `nulls`: the nulls in the lists that were read, which are no records. */
+    readonly records?: ExplainedEntry & { readonly nulls?: number };
     readonly paging?: ExplainedEntry & { readonly style: string };
     readonly login?: Entries<'accessToken' | 'refreshToken' | 'tokenType' | 'expires'>;
     readonly event?: Entries<Exclude<keyof Event, Role | 'raw'>> & {

@@ -10,7 +10,7 @@ import {
   type ListContract,
   type PagingContract,
 } from '../mapping/contract.ts';
-import { recordsAt, SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { recordsAt, SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { memberAt } from '../mapping/read-entry.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
@@ -87,7 +87,7 @@ export function completeList(
   });
   return {
     records: pointer,
-    sample: list.slice(0, SAMPLE_SIZE),
+    sample: withoutNulls(list).slice(0, SAMPLE_SIZE),
     total: () => envelope().total,
     paging: () => fillGaps<PagingContract>(paging, envelope().paging),
     announcements: () => envelope().announcements,

@@ -1,5 +1,5 @@
 import { parentOf } from '../mapping/json-pointer.ts';
-import { SAMPLE_SIZE } from '../mapping/list-page.ts';
+import { SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
@@ -107,7 +107,7 @@ function hasList(object: Readonly<Record<string, unknown>>, depth: number): bool
     const value = object[key];
     if (
       Array.isArray(value)
-        ? isObject(value[0])
+        ? isObject(value.find((one) => one !== null))
         : depth > 1 && isObject(value) && hasList(value, depth - 1)
     )
       return true;
@@ -168,12 +168,15 @@ function listNodes(body: unknown): readonly BodyNode[] {
   return nodes;
 }
 
-/** Whether a node is an array of objects. With a strong name, or a weak plural one, null counts as an empty array. */
+/**
+ * Whether a node is an array of objects, with nulls between them or without. With a strong name, or a weak plural one, null
+ * counts as an empty array.
+ */
 function isList({ value, words, pointer }: BodyNode): boolean {
   if (pointer === '') return Array.isArray(value);
   const names = namesOf(words);
   if (names.has('excluded')) return false;
-  if (Array.isArray(value)) return value.slice(0, SAMPLE_SIZE).every(isObject);
+  if (Array.isArray(value)) return value.slice(0, SAMPLE_SIZE).every(isObjectOrNull);
   return value === null && (names.has('strong') || (names.has('weak') && /s$/i.test(pointer)));
 }
 
@@ -187,11 +190,18 @@ function isOfRecords(words: string): boolean {
 function isNumberedRecords({ value }: BodyNode): boolean {
   if (!isObject(value) || !Object.keys(value).every((key) => /\d/.test(key))) return false;
   const items = Object.values(value);
-  return items.every(isObject) && containTime(items);
+  return items.every(isObjectOrNull) && containTime(withoutNulls(items));
 }
 
+function isObjectOrNull(value: unknown): boolean {
+  return value === null || isObject(value);
+}
+
+/** The first items of a list that are no nulls. */
 function itemsOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  if (!Array.isArray(value)) return [];
+  const first = value.findIndex((item) => item !== null);
+  return first < 0 ? [] : withoutNulls(value.slice(first, first + SAMPLE_SIZE));
 }
 
 /** Whether one of the first records has a time. Times without a zone count, although mapping them needs a contract. */

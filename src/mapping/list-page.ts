@@ -43,6 +43,8 @@ export type ListPage<Item extends ListItem = ListItem> = {
   readonly entryNames: EntryNames;
   /** Number of records that were read. */
   readonly length: number;
+  /** Number of nulls in the list. They are no records, but the service has counted them. */
+  readonly nulls: number;
   /** Number of records on all pages according to the service; null if it does not say. */
   total(): number | null;
   /** The item at an index from 0 to length - 1, in the service's order. The same object at every call. */
@@ -83,12 +85,12 @@ export function readListPage<Item extends ListItem>(
   const found = recordsAt(contract.records, body);
   const isAbsent = found === null || body === null;
   if (isAbsent) throwOnSoftFailure(response, 'read');
-  const records = isAbsent
+  const list = isAbsent
     ? isEmptyPage(contract, response, request.token === null)
       ? []
       : null
     : found;
-  if (records === null) {
+  if (list === null) {
     const problem =
       contract.records === null
         ? "Keytrail finds no list of records in the service's response. For records in groups, set `audit.records` to a pattern such as `/data/*/logs`."
@@ -96,9 +98,11 @@ export function readListPage<Item extends ListItem>(
     const message = `${problem} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
-  // An empty list with a `message` is normal; with an `error` it is not.
-  if (records.length === 0) throwOnSoftFailure(response, 'read', /^error$/);
+  const records = withoutNulls(list);
   const { length } = records;
+  const nulls = list.length - length;
+  // An empty list with a `message` is normal; with an `error` it is not.
+  if (length === 0) throwOnSoftFailure(response, 'read', /^error$/);
   const { entryNames } = reader;
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
   const { total: totalSource, paging, announcements } = contract;
@@ -118,7 +122,8 @@ export function readListPage<Item extends ListItem>(
       paging: paging(),
       request,
       announcements: announcements(),
-      length,
+      length: length + nulls,
+      records: length,
       total: toCount(readSource(totalSource(), response)),
       idAt: (index) => item(index).id,
       recordAt: (index) => item(index).raw,
@@ -138,7 +143,7 @@ export function readListPage<Item extends ListItem>(
     raw: isPartial ? null : body,
     isPartial,
     entryNames,
-    length,
+    ...{ length, nulls },
     total: lazy(() => (isPartial ? null : readTotal())),
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(factsFor(token))),
@@ -154,6 +159,7 @@ export function readListPage<Item extends ListItem>(
     isAfterLast: () => /^last-/.test(facts().paging.style),
     isInclusive: () => facts().paging.inclusive === true,
     release: () => {
+      list.splice(0);
       records.splice(0);
       items.splice(0);
       toItem = undefined;
@@ -195,7 +201,7 @@ function isEmptyPage(
 
 /**
  * The records at a pointer: the items of an array, or the members of an object; null if neither is there. With a token
- * `*`, those of every group, in order.
+ * `*`, those of every group, in order. A null among them is no record.
  */
 export function recordsAt(pointer: string | null, body: unknown): unknown[] | null {
   const wildcard = pointer === null ? null : splitAtWildcard(pointer);
@@ -211,6 +217,11 @@ export function recordsAt(pointer: string | null, body: unknown): unknown[] | nu
     return lists.every((list) => list !== null) ? lists.flat() : null;
   }
   return pointer === null ? null : toRecords(compilePointer(pointer)(body));
+}
+
+/** The records of a list. The same list if it has no null, as usual. */
+export function withoutNulls<Items extends readonly unknown[]>(items: Items): Items | unknown[] {
+  return items.includes(null) ? items.filter((item) => item !== null) : items;
 }
 
 function toRecords(found: unknown): unknown[] | null {

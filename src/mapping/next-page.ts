@@ -66,7 +66,10 @@ export type UncountedPage = {
   readonly paging: PagingContract;
   readonly request: PageRequest;
   readonly announcements: Announcements;
+  /** Number of items in the list, with the nulls: the service has counted them, too. */
   readonly length: number;
+  /** Number of records in it. */
+  readonly records: number;
   /** Number of all records, as the service states it. */
   readonly total: number | null;
   readonly idAt: (index: number) => string | null;
@@ -298,12 +301,15 @@ function readLast(
   entry: string,
   page: PageFacts,
 ): NextPage {
-  const { paging, entryNames, length, read } = page;
-  if (length === 0) return null;
-  const value = valueAt(length - 1);
+  const { paging, entryNames, length, records, read, request } = page;
+  // Nulls alone end the list where they are fewer than the items of a page before.
+  const { preceding } = request.token ?? {};
+  const isEnd = records === 0 && preceding !== undefined && length < usualSize(preceding);
+  if (length === 0 || isEnd) return null;
+  const value = records === 0 ? null : valueAt(records - 1);
   if (value === null) return { missing: entry };
   // The next page would begin after all records with this value, also those that are on no page.
-  const isShared = length > 1 && valueAt(length - 2) === value;
+  const isShared = records > 1 && valueAt(records - 2) === value;
   if (paging.style === 'last-value' && !paging.inclusive && isShared)
     return { missing: `${entryNames.paging}.inclusive`, reason: 'PAGING_REPEATS' };
   const token = toToken(value, page);

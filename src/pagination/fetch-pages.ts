@@ -184,7 +184,7 @@ function withWalk(next: NextPage, { page, token }: FetchedPage<ListItem>): NextP
   const isToken = next !== null && ('link' in next || 'parameter' in next);
   if (!isToken || next.preceding !== undefined) return next;
   const { pages = 0, records = 0, print } = token?.walk ?? {};
-  const walked = { pages: pages + 1, records: records + page.length };
+  const walked = { pages: pages + 1, records: records + page.length + page.nulls };
   const isPowerOfTwo = Number.isInteger(Math.log2(walked.pages));
   const kept = print === undefined || isPowerOfTwo ? pagePrint(page, token) : print;
   return { ...next, walk: { ...walked, print: kept } };
@@ -199,7 +199,7 @@ export function lastFilled<Item extends ListItem>(
 
 /** Whether as many records as the list has were read from its start on. A total of 0 may be that of the page. */
 function isTotalReached(pages: readonly FetchedPage<ListItem>[], total: number | null): boolean {
-  const read = pages.reduce((sum, { page, from }) => sum + page.length - from, 0);
+  const read = pages.reduce((sum, { page, from }) => sum + page.length + page.nulls - from, 0);
   return pages[0]?.token === null && total !== null && total > 0 && read >= total;
 }
 

@@ -123,7 +123,9 @@ function countSelected<Item extends ListItem>(
   const { page } = filled[0] ?? first;
   const isOnly = first.token === null && filled.length < 2 && next() === null;
   const stated = page.total();
-  const total = isOnly ? Math.max(stated ?? 0, page.length) : stated;
+  const { length, nulls } = page;
+  // The total may count the nulls of the list.
+  const total = isOnly ? Math.max((stated ?? 0) - nulls, length) : stated;
   // A total of 0 next to a next page is that of an empty page.
   if (total === null || total > MAX_INT || (total === 0 && !isOnly)) return null;
   if (where === selectAllItems) return total;

@@ -120,10 +120,15 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
     if (completed === undefined) return undefined;
     const { records, event, total, paging } = completed;
     const events = read.flatMap((page) => page.events);
-    const mapping = describeMapping({ records, event, total, paging }, audit, events, sample);
+    const described = describeMapping({ records, event, total, paging }, audit, events, sample);
+    const parts: Readonly<Record<string, unknown>> = { ...described };
+    const nulls = read.reduce((sum, page) => sum + page.nulls, 0);
     const why = read.flatMap(({ foreignLink }) => foreignLink ?? [])[0];
-    if (why === undefined || !('paging' in mapping)) return mapping;
-    return { ...mapping, paging: { ...Object(mapping.paging), why } };
+    return {
+      ...parts,
+      ...(nulls > 0 && { records: { ...Object(parts['records']), nulls } }),
+      ...(why !== undefined && { paging: { ...Object(parts['paging']), why } }),
+    };
   };
 
   return {
@@ -177,9 +182,9 @@ function readPage(
     const next = withoutPath(service, page.next(), page, path);
     const isForeign = next !== null && 'missing' in next && next.linkAt != null;
     const foreignLink = isForeign ? describeForeignLink(next.linkAt, next.missing) : undefined;
-    return { completed, events, foreignLink };
+    return { completed, events, nulls: page.nulls, foreignLink };
   } catch {
-    return { completed, events: [], foreignLink: undefined }; // the field has failed for the same reason
+    return { completed, events: [], nulls: 0, foreignLink: undefined }; // the field has failed for the same reason
   }
 }
 

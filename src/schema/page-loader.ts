@@ -8,6 +8,7 @@ import {
   recordsAt,
   SAMPLE_SIZE,
   splitAtWildcard,
+  withoutNulls,
 } from '../mapping/list-page.ts';
 import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts';
 import type { FetchPage } from '../pagination/fetch-pages.ts';
@@ -140,7 +141,7 @@ export function sufficientPrefix(
     depths: depthsOf(configured),
     suffices: (body: unknown) => {
       const pointer = configured === undefined ? inferCertainRecords(body) : configured;
-      return (recordsAt(pointer, body)?.length ?? 0) >= items;
+      return withoutNulls(recordsAt(pointer, body) ?? []).length >= items;
     },
   };
 }

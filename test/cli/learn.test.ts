@@ -487,6 +487,43 @@ describe('keytrail learn', () => {
     expect(second.output.stderr).toContain('Records: 3 at /days/*/logs.');
   });
 
+  it.each([
+    ['one', [1, null, 2], 'Records: 2 at /data, besides 1 null.'],
+    ['several', [null, 1, 2, null, null], 'Records: 2 at /data, besides 3 nulls.'],
+    ['none', [1, 2], 'Records: 2 at /data.'],
+  ])('counts the nulls of a list: %s', async (name, ids, expected) => {
+    const data = ids.map((id) => id && { id, time: '2026-11-21T00:00:00Z', action: 'x' });
+    const file = await save(`nulls-${name}.json`, { data });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toContain(expected);
+  });
+
+  it('suggests lists with nulls, and does not count them', async () => {
+    const log = (id: number) => ({ id, time: '2026-11-21T00:00:00Z', action: 'x' });
+    const file = await save('null-groups.json', {
+      days: [{ logs: [log(1), null] }, { logs: [null, log(2), log(3)] }],
+    });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(2);
+    const [first] = readyLines(learning.output.stderr);
+    expect(first).toEqual({ audit: { records: '/days/*/logs' } });
+    expect(learning.output.stderr).toContain('3 objects');
+    const contract = await save('null-groups.contract.json', first);
+    await using second = keytrailInProcess(['learn', '--contract', contract, '--from', file]);
+    expect(await second.status).toBe(0);
+    expect(second.output.stderr).toContain('Records: 3 at /days/*/logs, besides 2 nulls.');
+  });
+
+  it('shows times as the graph has them, with three digits', async () => {
+    const time = '2026-11-21T00:00:00.12345';
+    const records = [1, 2].map((id) => ({ id, time: `${time}${id}Z`, action: 'key.create' }));
+    const file = await save('digits.json', records);
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    expect(learning.output.stderr).toMatch(/occurredAt .*2026-11-21T00:00:00\.123Z( |$)/m);
+  });
+
   it('says that rows of values are not supported', async () => {
     const file = await save('columns.json', { columns: ['id'], rows: [[1], [2]] });
     await using learning = keytrailInProcess(['learn', '--from', file]);

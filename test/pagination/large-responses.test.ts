@@ -177,7 +177,7 @@ describe('of a large response', () => {
     ['has a usual name', { page: 1, links: [{ a: [{}] }], events: MANY }, {}],
     [
       'has something else far behind',
-      { events: [...MANY.slice(0, 1500), null, ...MANY.slice(1501)], items: IDS },
+      { events: [...MANY.slice(0, 1500), 'x', ...MANY.slice(1501)], items: IDS },
       {},
     ],
     ['comes after another one', { columns: IDS, events: MANY }, {}],

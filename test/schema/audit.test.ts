@@ -123,7 +123,6 @@ describe('an event', () => {
     [{ at: '2026-11-21T10:00:00Z', a: { type: 'b' } }, { occurredAt: '2026-11-21T10:00:00.000Z' }],
     [{}, {}],
     ['text', {}],
-    [null, {}],
     [[1, 2], {}],
   ])('%j is read by its usual names, and null if in doubt', async (record, expected) => {
     const { data } = await read([record]);

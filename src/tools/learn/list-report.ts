@@ -35,10 +35,12 @@ function reportRecords(
   { records, total, paging }: AuditContract,
 ): readonly string[] {
   const length = pages.reduce((sum, page) => sum + page.length, 0);
+  const nulls = pages.reduce((sum, page) => sum + page.nulls, 0);
+  const skipped = nulls === 0 ? '' : `, besides ${nulls} ${nulls === 1 ? 'null' : 'nulls'}`;
   const count = pages.map((page) => page.total()).find((one) => one !== null) ?? 'unknown';
   const at = (source: Source) => (source === null ? '' : ` (${formatSource(source)})`);
   return formatSentence(
-    `  Records: ${length} at ${records === '' ? 'the top' : records}. Total: ${count}${at(total)}. Paging: ${paging.style}${at(paging.next)}.`,
+    `  Records: ${length} at ${records === '' ? 'the top' : records}${skipped}. Total: ${count}${at(total)}. Paging: ${paging.style}${at(paging.next)}.`,
   );
 }
 

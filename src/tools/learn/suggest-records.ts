@@ -1,4 +1,5 @@
 import { containTime } from '../../inference/records.ts';
+import { withoutNulls } from '../../mapping/list-page.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import type { ReadyLine } from './format.ts';
@@ -30,7 +31,7 @@ export function suggestRecords(body: unknown): readonly ReadyLine[] {
 function findLists(value: unknown, pointer: string, depth: number): readonly RecordList[] {
   if (depth === MAX_DEPTH) return [];
   const members = membersOf(value);
-  const own = isListOf(isObject, value) ? [{ pointer, items: value }] : [];
+  const own = isListOf(isObject, value) ? [{ pointer, items: withoutNulls(value) }] : [];
   const nested = Array.isArray(value)
     ? []
     : members.flatMap(([key, member]) =>
@@ -44,13 +45,13 @@ function findLists(value: unknown, pointer: string, depth: number): readonly Rec
 function findGroups(values: readonly unknown[], pointer: string): readonly RecordList[] {
   if (values.length === 0) return [];
   if (values.every((value) => isListOf(isObject, value)))
-    return [{ pointer, items: values.flat() }];
+    return [{ pointer, items: withoutNulls(values.flat()) }];
   if (!values.every(isObject)) return [];
   return membersOf(values[0])
     .filter(([key]) => values.some((value) => isListOf(isObject, value[key])))
     .map(([key]) => ({
       pointer: `${pointer}/${tokenOf(key)}`,
-      items: values.flatMap((value) => (Array.isArray(value[key]) ? value[key] : [])),
+      items: withoutNulls(values.flatMap((value) => (Array.isArray(value[key]) ? value[key] : []))),
     }));
 }
 
@@ -64,11 +65,13 @@ function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
     : [];
 }
 
+/** Nulls do not count. */
 function isListOf(
   isItem: (value: unknown) => boolean,
   value: unknown,
 ): value is readonly unknown[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isItem);
+  const items = Array.isArray(value) ? withoutNulls(value) : [];
+  return items.length > 0 && items.every(isItem);
 }
 
 /** Whether a body has rows of values, whose names are elsewhere, instead of objects. */
