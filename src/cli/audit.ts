@@ -3,6 +3,7 @@ import type { AuditFilter } from '../client/operations.generated.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { toFileText, UTF_16 } from '../config/load.ts';
 import { type PointInTime, quote } from '../config/value-types.ts';
+import { formatInstant, type Instant, toInstant, ZERO_TIME } from '../mapping/time.ts';
 import { digest } from '../util/digest.ts';
 import type { CommandLine } from './command-line.ts';
 import type { AuditEvent } from './event-fields.ts';
@@ -28,15 +29,13 @@ const LIMIT = 50;
 export async function audit(runtime: Runtime, commandLine: CommandLine): Promise<number> {
   const { checkpoint: file, follow, limit, since, until } = commandLine;
   const isExport = follow || file !== undefined;
-  const instant = toInstant(since, runtime.now());
-  const end = toInstant(until, runtime.now());
+  const begin = instantOf(since, runtime.now());
+  const end = instantOf(until, runtime.now());
   const hasEnd =
     until !== undefined || (limit ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY;
   const problems = [
     ...(isExport && hasEnd ? ['--follow and --checkpoint have no --limit and no --until.'] : []),
-    ...(instant !== null && end !== null && instant >= end
-      ? ['--since must be before --until.']
-      : []),
+    ...(begin !== null && end !== null && begin >= end ? ['--since must be before --until.'] : []),
   ];
   await using session = await openSession(
     runtime,
@@ -44,6 +43,7 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
     'audit',
   );
   const conditions = toConditions(commandLine);
+  const [from, to] = [begin && formatInstant(begin), end && formatInstant(end)];
   const of = digest(JSON.stringify([session.of, conditions]));
   const saved = file === undefined ? null : readCheckpoint(runtime, file, of);
   const output = runtime.openOutput();
@@ -55,7 +55,7 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
       isMissed = await exportTrail(session, runtime, {
         filter: conditions,
         progress: saved,
-        since: file === undefined && since === undefined ? undefined : instant,
+        since: file === undefined && since === undefined ? undefined : from,
         ...{ follow, digestOf: printed.digestOf, write: printed.write },
         save: (progress) => {
           if (file === undefined) return;
@@ -72,7 +72,7 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
         session,
         runtime,
         { limit: limit ?? (since === undefined ? LIMIT : Number.POSITIVE_INFINITY) },
-        { ...conditions, since: instant, until: end },
+        { ...conditions, since: from, until: to },
         printed,
       );
   } catch (error) {
@@ -114,10 +114,11 @@ function toConditions({ actor, target, action, outcome }: CommandLine): AuditFil
   };
 }
 
-/** The instant of an option; null without one. */
-export function toInstant(given: PointInTime | undefined, now: Date): string | null {
+/** The instant of an option; null without one. Before the year 2, it is the zero time. */
+export function instantOf(given: PointInTime | undefined, now: Date): Instant | null {
   if (given === undefined) return null;
-  return 'instant' in given ? given.instant : new Date(now.getTime() - given.agoMs).toISOString();
+  if ('instant' in given) return given.instant;
+  return toInstant(now.getTime() - given.agoMs) ?? ZERO_TIME;
 }
 
 type Printer = Awaited<ReturnType<typeof createPrinter>>;

@@ -3,8 +3,9 @@ import { OperationError } from '../client/errors.ts';
 import { wasNotDone } from '../client/login-failure.ts';
 import { DeleteApiKeyDocument } from '../client/operations.generated.ts';
 import type { ResultError } from '../client/request.ts';
+import { formatInstant } from '../mapping/time.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
-import { toInstant } from './audit.ts';
+import { instantOf } from './audit.ts';
 import type { CommandLine } from './command-line.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
@@ -44,7 +45,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
   const files = from.map((file) => read(runtime, '--from', file));
   const ids = [...new Set([...operands, ...files.flatMap(parseIds)])];
   const now = runtime.now();
-  const since = toInstant(commandLine['unless-active-since'], now);
+  const since = instantOf(commandLine['unless-active-since'], now);
   const mayAsk = runtime.stdin.isTTY === true;
   const problems = [
     ...(ids.length === 0 ? ['delete-key needs an ID, or --from FILE with one per line.'] : []),
@@ -67,7 +68,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
     since === null
       ? () => undefined
       : await Promise.race([
-          readActivity(session, since, stopping),
+          readActivity(session, formatInstant(since), stopping),
           untilStopped(runtime).then(() => () => undefined), // then no key is tried
         ]);
   let status = 0;

@@ -111,7 +111,8 @@ async function isPast(session: OpenSession, after: string | null, since: string)
   };
   const [newest] = await read({ first: 1 });
   const next = await read({ first: MAX_LATE, after });
-  const isOld = (time: string | null) => time !== null && time < since;
+  const millis = since.slice(0, 23); // times of events are cut to milliseconds
+  const isOld = (time: string | null) => time !== null && time < millis;
   const last = next.at(-1) ?? null;
   if (newest == null || last === null || newest <= last) return false;
   return next.length === MAX_LATE && next.every(isOld);

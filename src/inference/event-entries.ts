@@ -3,6 +3,7 @@ import type { AuditEvent } from '../mapping/event.ts';
 import { AUDIT_EVENT } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
 import { memberAt } from '../mapping/read-entry.ts';
+import { cutToMillis } from '../mapping/time.ts';
 import { isObject, toText } from '../mapping/values.ts';
 
 /** A field of an event that a contract maps by an entry of its own. */
@@ -10,6 +11,7 @@ export type EventEntry = {
   /** The name of its entry in `audit.event`, such as `actor.name`. */
   readonly name: string;
   readonly privacy: 'kept' | 'replaced';
+  /** The value as the graph has it. */
   readonly read: (event: AuditEvent) => string | null;
   readonly entryOf: (contract: EventContract) => unknown;
 };
@@ -27,9 +29,12 @@ export const EVENT_ENTRIES: readonly EventEntry[] = Object.entries({
 });
 
 function toField(name: string, { privacy }: Pick<EventEntry, 'privacy'>): EventEntry {
+  const read =
+    name === 'occurredAt'
+      ? (event: AuditEvent) => event.occurredAt && cutToMillis(event.occurredAt)
+      : (event: AuditEvent) => toText(memberAt(event, name));
   return {
-    ...{ name, privacy },
-    read: (event) => toText(memberAt(event, name)),
+    ...{ name, privacy, read },
     entryOf: (contract) => memberAt(contract, name),
   };
 }

@@ -5,7 +5,10 @@ import { toText } from './values.ts';
 
 declare const instant: unique symbol;
 
-/** An instant in UTC with milliseconds (RFC 3339), always 24 characters long, so that instants sort as texts. */
+/**
+ * An instant in UTC: RFC 3339 with milliseconds, and after its `Z` the further digits of the second without the zeros at
+ * their end, as in `2026-11-21T09:30:00.123Z4567`. So instants sort as texts, whatever number of digits they have.
+ */
 export type Instant = string & { readonly [instant]: true };
 
 /** Every format of an instant, apart from patterns. */
@@ -69,6 +72,12 @@ const UNITS_PER_SECOND: Readonly<Record<string, number>> = {
   'epoch-nanoseconds': 1e9,
 };
 
+/** The length of an instant without further digits. */
+const MILLIS_LENGTH = 24;
+
+/** Digits of a second after the third. */
+const FURTHER = /\.\d{3}(\d+)/;
+
 /**
  * Parses an instant. Without a format: a text with a zone (ISO 8601, RFC 3339, RFC 2822), or an epoch in this century,
  * whose unit is detected from its magnitude. Null for anything else, and for ambiguous dates: a time is never guessed.
@@ -76,28 +85,44 @@ const UNITS_PER_SECOND: Readonly<Record<string, number>> = {
 export function parseTime(value: unknown, format?: InstantFormat): Instant | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null;
   const text = String(value);
-  // 24 characters that end in Z already have the format of an `Instant`.
-  if (RFC_3339.test(text) && (format ?? 'iso8601') === 'iso8601')
-    return text[23] === 'Z' ? (text as Instant) : toInstant(Date.parse(text));
+  if (RFC_3339.test(text) && (format ?? 'iso8601') === 'iso8601') {
+    const next = text[23] ?? ''; // after the third digit
+    // 24 characters that end in Z already have the format of an `Instant`.
+    if (next === 'Z') return text as Instant;
+    const hasFurther = text[19] === '.' && next >= '0' && next <= '9';
+    return toInstant(Date.parse(text), hasFurther ? FURTHER.exec(text)?.[1] : '');
+  }
   if (!START.test(text)) return null;
   const epoch = /^(?:\/Date\()?(-?\d+(?:\.\d+)?)(?:[+-]\d{4}\)\/|\)\/)?$/.exec(text)?.[1];
-  if (epoch !== undefined) return parseEpoch(Number(epoch), UNITS_PER_SECOND[format ?? '']);
+  if (epoch !== undefined)
+    return parseEpoch(epoch, UNITS_PER_SECOND[format ?? ''], typeof value === 'number');
   return parseIso(text) ?? parseNamed(text);
 }
 
 const START_OF_2000 = Date.UTC(2000) / 1000;
 const START_OF_2100 = Date.UTC(2100) / 1000;
 
-function parseEpoch(value: number, unitsPerSecond: number | undefined): Instant | null {
+function parseEpoch(
+  text: string,
+  unitsPerSecond: number | undefined,
+  isDouble: boolean,
+): Instant | null {
+  const value = Number(text);
   // Only instants of this century: numbers such as 20261121100000, a date in digits, must not match another unit.
   const isUnit = (units: number) => value >= START_OF_2000 * units && value < START_OF_2100 * units;
   const scale = unitsPerSecond ?? Object.values(UNITS_PER_SECOND).find(isUnit);
   if (scale === undefined) return null;
-  // Fractions of a second are rounded, because a double is inexact. Smaller units are truncated, after adding what the
-  // double may lack.
-  return toInstant(
-    scale === 1 ? Math.round(value * 1000) : Math.floor(value / (scale / 1000) + 0.0005),
-  );
+  if (scale <= 1000 && !text.includes('.')) return toInstant(value * (1000 / scale));
+  // Before 1970 further digits would count backwards.
+  if (value < 0) return toInstant(Math.round(value / (scale / 1000)));
+  const digits = String(scale).length - 1; // of a second in this unit
+  // In this century, a double is exact to the microsecond.
+  const exact = isDouble && text.includes('.') ? value.toFixed(Math.max(0, 6 - digits)) : text;
+  const [whole = '', fraction = ''] = exact.split('.');
+  const end = Math.max(0, whole.length - digits);
+  const ofSecond = whole.slice(end).padStart(digits, '0') + fraction;
+  const millis = Number(ofSecond.slice(0, 3).padEnd(3, '0'));
+  return toInstant(1000 * Number(whole.slice(0, end)) + millis, ofSecond.slice(3));
 }
 
 /** Detects the format in which `parseTime` reads a value; null for a value that it does not read. */
@@ -122,10 +147,11 @@ export function parseIso(text: string): Instant | null {
   // `Date` turns 30 February into a day in March.
   if (new Date(`${day}T00:00:00Z`).getUTCDate() !== Number(date)) return null;
   const zone = zulu === undefined ? `${hours}:${minutes}` : 'Z';
-  const millis = fraction.slice(0, 3).padEnd(3, '0');
-  // `Date` has no leap seconds: use the last millisecond before it.
-  const clock = second === '60' ? '59.999' : `${second}.${millis}`;
-  return toInstant(Date.parse(`${day}T${minute.padStart(5, '0')}:${clock}${zone}`));
+  // `Date` has no leap seconds: use the last nanosecond before it.
+  const [clock, digits] = second === '60' ? ['59', '999999999'] : [second, fraction];
+  const millis = digits.slice(0, 3).padEnd(3, '0');
+  const time = Date.parse(`${day}T${minute.padStart(5, '0')}:${clock}.${millis}${zone}`);
+  return toInstant(time, digits.slice(3));
 }
 
 /** Parses a text with the name of a month and a zone; null for anything else. */
@@ -150,8 +176,8 @@ export const compileTime = memoizeByObject(({ as, zone }: TimeNotation) => {
   const toUtc = zone === undefined ? () => null : compileTimeZone(zone);
   const parseLocal = (iso: string | null, isDate = false) => {
     const asUtc = parseAsUtc(iso ?? '');
-    const millis = asUtc === null ? null : toUtc(Date.parse(asUtc), isDate);
-    return millis === null ? null : toInstant(millis);
+    const millis = asUtc === null ? null : toUtc(Date.parse(cutToMillis(asUtc)), isDate);
+    return millis === null ? null : toInstant(millis, asUtc?.slice(MILLIS_LENGTH));
   };
   if (typeof as === 'string')
     return (value: unknown) => parseTime(value, as) ?? parseLocal(toText(value));
@@ -173,11 +199,80 @@ export function isLocalTime(text: string): boolean {
 }
 
 /**
- * Converts milliseconds since the epoch. Null after the year 9999, the last one of RFC 3339, and before the year 2: the
- * first day of the year 1 is the zero time of Go and .NET, which means "not set".
+ * Converts milliseconds since the epoch, and the digits of the second after them. Null after the year 9999, the last one of
+ * RFC 3339, and before the year 2: the first day of the year 1 is the zero time of Go and .NET, which means "not set".
  */
-export function toInstant(millis: number): Instant | null {
+export function toInstant(millis: number, further = ''): Instant | null {
   const date = new Date(millis);
   const year = date.getUTCFullYear();
-  return year >= 2 && year <= 9999 ? (date.toISOString() as Instant) : null; // has this format in these years
+  if (!(year >= 2 && year <= 9999)) return null;
+  const iso = date.toISOString(); // has 24 characters in these years
+  return (further === '' ? iso : iso + further.replace(/(?<!0)0+$/, '')) as Instant;
 }
+
+/** The zero time of Go and .NET: before every instant that is read. */
+export const ZERO_TIME = '0001-01-01T00:00:00.000Z' as Instant;
+
+/** The instant with milliseconds, as `DateTime` has it. Further digits are cut. */
+export function cutToMillis(instant: Instant): Instant {
+  return instant.slice(0, MILLIS_LENGTH) as Instant; // still the format of an instant
+}
+
+/** The instant in RFC 3339, with all its digits. */
+export function formatInstant(instant: Instant): string {
+  const end = MILLIS_LENGTH - 1;
+  return `${instant.slice(0, end)}${instant.slice(MILLIS_LENGTH)}Z`;
+}
+
+/**
+ * Rounds an instant to the unit of a format. A service that compares times in this unit may cut or round what it gets: then
+ * nothing changes any more. Up, a date is one day later: the service may take it in any zone. Null after the year 9999.
+ * @param format Default: milliseconds, also for texts of ISO 8601, which may have any number of digits.
+ */
+export function roundInstant(
+  instant: Instant,
+  direction: 'down' | 'up',
+  format?: TimeFormat,
+): Instant | null {
+  const { ms, further: places, margin } = unitOf(format);
+  const [millis, further] = [Date.parse(cutToMillis(instant)), instant.slice(MILLIS_LENGTH)];
+  const start = Math.floor(millis / ms) * ms;
+  const kept = further.slice(0, places);
+  const isExact = start === millis && kept === further;
+  if (direction === 'down') return toInstant(start, kept);
+  if (isExact) return toInstant(start + margin, kept);
+  const next = Number(kept.padEnd(places, '0')) + 1;
+  return next === 10 ** places
+    ? toInstant(start + ms + margin)
+    : toInstant(start, String(next).padStart(places, '0'));
+}
+
+/** The digits of a second in each format. */
+const DIGITS: Readonly<Record<InstantFormat, number>> = {
+  iso8601: 3,
+  rfc2822: 0,
+  'epoch-seconds': 0,
+  'epoch-milliseconds': 3,
+  'epoch-microseconds': 6,
+  'epoch-nanoseconds': 9,
+};
+
+const MINUTE = 60_000;
+const DAY = 1440 * MINUTE;
+
+/** Milliseconds, digits after them, and what is added when a time is rounded up. */
+type Unit = Readonly<Record<'ms' | 'further' | 'margin', number>>;
+
+function unitOf(format: TimeFormat = 'iso8601'): Unit {
+  return typeof format === 'string' ? unitOfDigits(DIGITS[format]) : unitOfPattern(format);
+}
+
+function unitOfDigits(digits: number): Unit {
+  return { ms: 10 ** Math.max(0, 3 - digits), further: Math.max(0, digits - 3), margin: 0 };
+}
+
+const unitOfPattern = memoizeByObject(({ pattern }: { readonly pattern: string }): Unit => {
+  const precision = compileTimePattern(pattern)?.precision ?? DIGITS.iso8601;
+  if (precision === 'day') return { ms: DAY, further: 0, margin: DAY };
+  return precision === 'minute' ? { ms: MINUTE, further: 0, margin: 0 } : unitOfDigits(precision);
+});

@@ -1,7 +1,8 @@
 import type { AuditContract, DeepPartial } from '../mapping/contract.ts';
 import type { AuditEvent, Party } from '../mapping/event.ts';
+import { isPointers } from '../mapping/json-pointer.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { Instant } from '../mapping/time.ts';
+import { formatInstant, type Instant, roundInstant } from '../mapping/time.ts';
 import type { EventOutcome } from '../mapping/values.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 
@@ -79,16 +80,23 @@ export function selectEventsOfParty(identifierOrName: string): ItemSelector<Audi
 
 /**
  * The conditions that the service itself can check, as its query parameters. Every event is checked here too, so the
- * service may return too many events but never too few: several actions are not forwarded.
+ * service may return too many events but never too few: several actions are not forwarded, and times are rounded to the
+ * unit of the contract's format, since the service may compare them in that unit.
  */
 export function filterParameters(
   { since, until, actions, actor }: EventFilter,
-  names: DeepPartial<AuditContract['parameters']> = {},
+  { parameters: names = {}, event = {} }: DeepPartial<AuditContract> = {},
 ): readonly FilterParameter[] {
+  const { occurredAt = null } = event;
+  const format = isPointers(occurredAt) ? undefined : occurredAt.as;
+  const round = (time: Instant | null | undefined, direction: 'down' | 'up') => {
+    const rounded = time == null ? null : roundInstant(time, direction, format);
+    return rounded && formatInstant(rounded);
+  };
   const action = actions?.length === 1 ? actions[0] : null;
   const parameters = [
-    { condition: 'since', name: names.since, value: since },
-    { condition: 'until', name: names.until, value: until },
+    { condition: 'since', name: names.since, value: round(since, 'down') },
+    { condition: 'until', name: names.until, value: round(until, 'up') },
     { condition: 'actor', name: names.actor, value: actor },
     { condition: 'actions', name: names.action, value: action },
   ] as const;

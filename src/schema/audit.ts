@@ -4,6 +4,7 @@ import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
 import { type Party, readAuditPage } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
+import { cutToMillis } from '../mapping/time.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {
@@ -150,8 +151,8 @@ export type TrailArguments = {
 };
 
 /**
- * Reads arguments: the conditions, the query parameters that the client gave, those that forward conditions, and all
- * query parameters of a request. One that the client gave replaces those of the same name.
+ * Reads arguments: the conditions, the query parameters that forward some of them, all query parameters of a request, and
+ * those that identify what the service lists. One that the client gave replaces those of the same name.
  * @throws GatewayError BAD_USER_INPUT for a list that is too long.
  */
 export function readTrailArguments(
@@ -170,10 +171,21 @@ export function readTrailArguments(
     throw new GatewayError('BAD_USER_INPUT', { message });
   }
   const isOther = ({ name }: QueryParameter) => given.every((one) => one.name !== name);
-  const forwarded = filterParameters(conditions, audit?.parameters).filter(isOther);
+  const forwarded = filterParameters(conditions, audit).filter(isOther);
   onFilter?.(conditions, forwarded);
   const size = pageSizeParameter(audit?.paging).filter(isOther);
-  return { conditions, given, forwarded, parameters: [...given, ...size, ...forwarded] };
+  /** Times are cut to milliseconds, as in the digests of checkpoints of earlier versions. */
+  const listSelected = () => {
+    const { since, until } = conditions;
+    const cut = { since: since && cutToMillis(since), until: until && cutToMillis(until) };
+    const parameters = filterParameters(
+      { ...conditions, ...cut },
+      { parameters: audit?.parameters },
+    );
+    return [...given, ...parameters.filter(isOther)];
+  };
+  const parameters = [...given, ...size, ...forwarded];
+  return { conditions, forwarded, parameters, listSelected };
 }
 
 /** Lists the audit trail. With `prefix`, a large response is read only as far as the page needs. */

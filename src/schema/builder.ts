@@ -1,6 +1,6 @@
 import SchemaBuilder from '@pothos/core';
 import type { AuditEvent } from '../mapping/event.ts';
-import { type Instant, parseIso } from '../mapping/time.ts';
+import { cutToMillis, type Instant, parseIso } from '../mapping/time.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
 import type { EventFilter } from '../pagination/select-events.ts';
 import type { QueryParameter } from '../upstream/path.ts';
@@ -54,9 +54,9 @@ export function createBuilder() {
 
   builder.scalarType('DateTime', {
     description:
-      'An instant (RFC 3339) of the years 2 to 9999. Output is in UTC with milliseconds, such as `2026-11-21T09:30:00.000Z`; input may have any offset.',
+      'An instant (RFC 3339) of the years 2 to 9999. Output is in UTC with milliseconds, such as `2026-11-21T09:30:00.000Z`, and further digits are cut. Input may have any offset and any number of digits.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
-    serialize: (instant) => instant,
+    serialize: cutToMillis,
     parseValue: (value) => {
       const instant = typeof value === 'string' ? parseIso(value) : null;
       // Clients see this message: it must not repeat the value.

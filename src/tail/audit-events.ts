@@ -118,13 +118,13 @@ function subscribe(
 ): AsyncIterableIterator<StreamItem<AuditEventBatch>> {
   const { calls, contract } = context;
   const { order = null, parameters: names } = contract.configured.audit ?? {};
-  const { conditions, given, forwarded, parameters } = readTrailArguments(args, context);
+  const { conditions, forwarded, parameters, listSelected } = readTrailArguments(args, context);
   const seconds = every ?? EVERY.default;
   if (seconds < EVERY.min || seconds > EVERY.max) {
     const message = `\`every\` must be between ${EVERY.min} and ${EVERY.max} seconds.`;
     throw new GatewayError('BAD_USER_INPUT', { message });
   }
-  const selection = digestOf([...given, ...forwarded]);
+  const selection = digestOf(listSelected());
   let checkpoint = after == null ? null : requireSelection(decodeCheckpoint(after), selection);
   let previous = after ?? null;
 

@@ -3,6 +3,8 @@ export type TimePattern = {
   readonly hasZone: boolean;
   /** Whether it has no time of day: the time is then 00:00. */
   readonly isDate: boolean;
+  /** Its smallest part: a number is that of the digits of a second after the point. */
+  readonly precision: 'day' | 'minute' | number;
   /** Converts a text to ISO 8601, with a zone if the pattern has one. Null for a text in another format. */
   readonly toIso: (text: string) => string | null;
 };
@@ -86,8 +88,10 @@ export function compileTimePattern(pattern: string): TimePattern | null {
     parts.includes('half') === letters.some((token) => token.startsWith('h'));
   if (!isValid || isAmbiguous) return null;
   const matches = new RegExp(`^${tokens.map(toSource).join('')}$`);
+  const fraction = letters.find((token) => token.startsWith('S')) ?? '';
   return {
     ...{ hasZone: parts.includes('zone'), isDate },
+    precision: isDate ? 'day' : parts.includes('second') ? fraction.length : 'minute',
     toIso: (text) => toIso(matches.exec(text)?.groups),
   };
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type Order, startPagedTrail, trailEvent } from '../helpers/paged-trail.ts';
 import { COMPILE_CACHE, keytrailInProcess, startInTerminal } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -71,6 +72,42 @@ describe('keytrail audit', () => {
     },
   );
 
+  it('compares all digits of --since and --until, also at a running gateway', async () => {
+    const ends = ['00.000499Z', '00.0005Z', '00.000500001Z', '00.001Z', '01Z'];
+    const body = ends.map((end, index) => ({ id: `e${index}`, at: `2026-01-01T00:00:${end}` }));
+    await using service = await startService({ body });
+    await using server = await onPort(gatewayOver(service.url));
+    const since = ['--since', '2026-01-01T01:00:00.000500+01:00'];
+    const until = ['--until', '2026-01-01T00:00:00.0009999Z'];
+    for (const [args, expected] of [
+      [since, ['e1', 'e2', 'e3', 'e4']],
+      [until, ['e0', 'e1', 'e2']],
+      [
+        [...since, ...until],
+        ['e1', 'e2'],
+      ],
+      [['--since', '2026-01-01T00:00:00.00050000001Z', ...until], ['e2']],
+    ] as const) {
+      expect(idsOf((await readWith(service.url, ...args)).stdout)).toEqual(expected);
+      const command = ['audit', '--gateway', server.url, ...args];
+      const { stdout } = await runCommand(command, { KEYTRAIL_TOKEN: TOKEN });
+      expect(idsOf(stdout)).toEqual(expected);
+    }
+  });
+
+  it('finds the last event since an instant with six digits', async () => {
+    const toEvent = (number: number) => {
+      const digits = `999${String(number % 1000).padStart(3, '0')}`;
+      const at = `2026-01-01T00:00:0${Math.floor(number / 1000)}.${digits}Z`;
+      return { ...trailEvent(number), at };
+    };
+    await using trail = await startPagedTrail('newest-first', 1500, toEvent);
+    const args = ['--since', toEvent(301).at];
+    const { status, stdout } = await readWith(trail.url, ...args);
+    expect(status).toBe(0);
+    expect(new Set(idsOf(stdout))).toEqual(new Set(trail.ids().slice(300)));
+  });
+
   it('sends its filters to the graph', async () => {
     await using trail = await startPagedTrail('newest-first', 300);
     const args = ['--actor', 'user-7', '--outcome', 'success', '--action', 'key.rotate,key.x'];
@@ -115,6 +152,10 @@ describe('the exit status', () => {
     ['--until with --follow', ['--follow', '--until', '1h']],
     ['--limit with --checkpoint', ['--checkpoint', 'x', '--limit', '5']],
     ['a beginning after the end', ['--since', '1h', '--until', '2h']],
+    [
+      'a beginning less than a millisecond after the end',
+      ['--since', '2026-01-01T00:00:00.0009Z', '--until', '2026-01-01T00:00:00.000Z'],
+    ],
     ['a field that there is not', ['--fields', 'time,nobody']],
     ['a word', ['today']],
     ['a URL of the service beside a gateway', ['--gateway', 'http://127.0.0.1:1']],

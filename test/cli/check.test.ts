@@ -6,7 +6,7 @@ import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { recordsAt } from '../../src/mapping/list-page.ts';
-import { parseTime } from '../../src/mapping/time.ts';
+import { cutToMillis, parseTime } from '../../src/mapping/time.ts';
 import { createFolder, runFor, TOKEN, withoutLogin } from '../helpers/recording.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 import { samplesOf } from '../shapes/shapes.ts';
@@ -64,7 +64,7 @@ function holderOf(value: unknown, pointer: string): readonly [Mutable | undefine
 function toOtherFormat(value: unknown): unknown {
   const time = parseTime(value);
   if (typeof value === 'string' && time !== null && !/^\d+$/.test(value))
-    return Date.parse(time) / 1000;
+    return Date.parse(cutToMillis(time)) / 1000;
   return time ?? '20.11.2026 16:07';
 }
 

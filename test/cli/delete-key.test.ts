@@ -260,6 +260,25 @@ describe('delete-key', () => {
     expect({ status, stdout, sent: service.seen }).toEqual({ status: 2, stdout: '', sent: [] });
   });
 
+  it('deletes no key unless it was active since before the year 1: no trail reaches back', async () => {
+    await using service = await startKeys({}, [event(1), event(-1)]);
+    const since = ['--unless-active-since', '999999w'];
+    const { outcomes } = await deleteKeys(service, 'a', '--yes', ...since);
+    expect(outcomes).toEqual(['SKIPPED_ACTIVE']);
+    expect(sentTo(service)).toEqual([]);
+  });
+
+  it('counts an event of the same millisecond as active', async () => {
+    const acted = { ...event(0, 'a'), time: '2024-05-01T00:00:00.0009Z' };
+    await using service = await startKeys({}, [acted, event(-1)]);
+    const since = ['--unless-active-since', '2024-05-01T00:00:00.000500Z'];
+    const { lines } = await deleteKeys(service, 'a', 'b', '--yes', ...since);
+    expect(lines).toEqual([
+      'SKIPPED_ACTIVE\ta\ta acted at 2024-05-01T00:00:00.000Z.',
+      'DELETED\tb',
+    ]);
+  });
+
   it('deletes nothing with an empty file', async () => {
     await using service = await startKeys({});
     const { status } = await deleteKeys(service, '--yes', '--from', await fileWith('\n \r\n'));

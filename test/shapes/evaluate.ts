@@ -4,7 +4,7 @@ import { inferEvent } from '../../src/inference/event.ts';
 import { readPointers } from '../../src/inference/event-entries.ts';
 import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
-import { acceptedValues, type Sample, type Score } from './shapes.ts';
+import { acceptedValues, readEntry, type Sample, type Score } from './shapes.ts';
 import { levelOf, type Measurement, sumOf, Tally } from './table.ts';
 import {
   type Example,
@@ -53,7 +53,7 @@ function readSample(sample: Sample, model: Model, tally: Tally): void {
   for (const index of sample.expect.values.keys()) {
     const event = new AuditEvent(records[index], readers);
     for (const entry of CHOSEN_ENTRIES)
-      add(entry, memberAt(event, entry) ?? null, acceptedValues(sample, LABELS[entry], index));
+      add(entry, readEntry(event, entry), acceptedValues(sample, LABELS[entry], index));
   }
 }
 

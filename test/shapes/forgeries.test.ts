@@ -8,7 +8,7 @@ import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
 import { compilePointer } from '../../src/mapping/json-pointer.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
 import { isObject } from '../../src/mapping/values.ts';
-import { acceptedValues, normalize, samplesOf } from './shapes.ts';
+import { acceptedValues, normalize, readEntry, samplesOf } from './shapes.ts';
 import { LABELS, recordsOf } from './training.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -53,7 +53,7 @@ function readAll(records: readonly unknown[]) {
   const readers = compileEventReaders(contract);
   const values = records.map((record): Values => {
     const event = new AuditEvent(record, readers);
-    const entries = CHOSEN_ENTRIES.map((entry) => [entry, memberAt(event, entry) ?? null]);
+    const entries = CHOSEN_ENTRIES.map((entry) => [entry, readEntry(event, entry)]);
     return Object.fromEntries(entries) as Values; // has every entry
   });
   const pointerOf = (entry: ChosenEntry, record: unknown) =>

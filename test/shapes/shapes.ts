@@ -5,9 +5,11 @@ import {
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
+import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import type { AuditEvent } from '../../src/mapping/event.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
-import { parseTime } from '../../src/mapping/time.ts';
+import { cutToMillis, parseTime } from '../../src/mapping/time.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -140,7 +142,7 @@ export function acceptedValues(
 /** A value in the form in which it is compared: an instant for a time, an outcome for its words. */
 export function normalize(field: string, value: unknown): unknown {
   if (value === null || value === undefined || value === '') return null;
-  if (field === 'time') return parseTime(value);
+  if (field === 'time') return toDateTime(value);
   if (field !== 'outcome') return String(value);
   if (/^(?:true|succe|complete|permitted|[23]\d\d$)/i.test(String(value))) return 'SUCCESS';
   const failure = /^(?:false|unsucc|fail|unauthori[sz]ed|[45]\d\d$)|(?:failed|error|denied)$/i;
@@ -191,7 +193,18 @@ function toInstant(value: unknown, kind: string | null): string | null {
     );
     return new Date(claims.exp * 1000).toISOString();
   }
-  return parseTime(value);
+  return toDateTime(value);
+}
+
+/** The value of an entry of an event, as the graph has it. */
+export function readEntry(event: AuditEvent, entry: string): string | null {
+  return EVENT_ENTRIES.find(({ name }) => name === entry)?.read(event) ?? null;
+}
+
+/** The time as the graph has it. */
+function toDateTime(value: unknown): string | null {
+  const time = parseTime(value);
+  return time && cutToMillis(time);
 }
 
 /** The code of a failed response. A 2xx response that reports a failure without a status is an UPSTREAM_ERROR. */

@@ -1,7 +1,7 @@
 import type { RecordField } from '../../inference/record-fields.ts';
 import type { FormattedTime } from '../../mapping/contract.ts';
 import { parentOf } from '../../mapping/json-pointer.ts';
-import { compileTime, parseTime } from '../../mapping/time.ts';
+import { compileTime, cutToMillis, parseTime } from '../../mapping/time.ts';
 import { compileTimePattern } from '../../util/time-pattern.ts';
 import type { Reading } from './suggest-fields.ts';
 
@@ -72,7 +72,7 @@ function spanOf(times: readonly number[]): number {
 function readPattern(text: string, pattern: string): number | null {
   if (compileTimePattern(pattern) === null) return null;
   const time = compileTime({ as: { pattern }, zone: 'UTC' })(text);
-  return time === null ? null : Date.parse(time);
+  return time === null ? null : Date.parse(cutToMillis(time));
 }
 
 const MONTH = /^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
