@@ -8,6 +8,7 @@ import {
   listOf,
   type Parameter,
   pointInTime,
+  startTime,
   text,
   type ValueType,
 } from '../config/value-types.ts';
@@ -63,7 +64,7 @@ export const OPTIONS = {
     'by client and URL, under XDG_STATE_HOME or ~/.local/state',
   ),
   since: option(
-    pointInTime,
+    startTime,
     'only events from then on: 24h, 7d, 2026-11-24, or an instant with its zone',
     'no limit',
   ),

@@ -12,7 +12,7 @@ export type AuditFilter = {
   actor?: string | null | undefined;
   /** Whether the action succeeded. */
   outcome?: AuditOutcome | null | undefined;
-  /** At or after this instant. */
+  /** At or after this instant. The year 1, the zero time of Go and .NET, means no bound. */
   since?: string | null | undefined;
   /** Identifier or name of the target, compared exactly. */
   target?: string | null | undefined;

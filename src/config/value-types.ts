@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
-import { type Instant, parseTime } from '../mapping/time.ts';
+import { type Instant, parseTime, parseZeroTime } from '../mapping/time.ts';
 import { isLoopback } from '../util/loopback.ts';
 
 /** A type of setting: how its value is checked, and how the text of a variable becomes a value. */
@@ -155,12 +155,25 @@ export const pointInTime: ValueType<PointInTime> = {
   fromText: (given) => {
     const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(given) ?? [];
     if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) };
-    const isDate = /^\d{4}-\d\d-\d\d$/.test(given);
-    const instant = parseTime(isDate ? `${given}T00:00:00Z` : given, 'iso8601');
+    const instant = parseTime(toDateTime(given), 'iso8601');
     return instant === null ? undefined : { instant };
   },
   isQuotable: true,
 };
+
+/** A point in time from which on something is wanted. The year 1, the zero time of Go and .NET, means no bound. */
+export const startTime: ValueType<PointInTime> = {
+  ...pointInTime,
+  fromText: (given) => {
+    const instant = parseZeroTime(toDateTime(given));
+    return pointInTime.fromText?.(given) ?? (instant === null ? undefined : { instant });
+  },
+};
+
+/** A date begins in UTC. */
+function toDateTime(given: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00:00Z` : given;
+}
 
 const BASE_URL = 'an http or https URL without user, password, query or fragment';
 

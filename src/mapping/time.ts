@@ -213,6 +213,12 @@ export function toInstant(millis: number, further = ''): Instant | null {
 /** The zero time of Go and .NET: before every instant that is read. */
 export const ZERO_TIME = '0001-01-01T00:00:00.000Z' as Instant;
 
+/** Parses a time of the year 1, which programs in Go and .NET send if none is set; null for anything else. */
+export function parseZeroTime(text: string): Instant | null {
+  const inLaterYear = text.replace(/^0001/, '2001'); // with the same days
+  return inLaterYear !== text && parseIso(inLaterYear) !== null ? ZERO_TIME : null;
+}
+
 /** The instant with milliseconds, as `DateTime` has it. Further digits are cut. */
 export function cutToMillis(instant: Instant): Instant {
   return instant.slice(0, MILLIS_LENGTH) as Instant; // still the format of an instant

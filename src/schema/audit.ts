@@ -4,7 +4,7 @@ import { completeAudit } from '../inference/complete-contract.ts';
 import { findDrift } from '../inference/drift.ts';
 import { type Party, readAuditPage } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
-import { cutToMillis } from '../mapping/time.ts';
+import { cutToMillis, ZERO_TIME } from '../mapping/time.ts';
 import { requireFilterFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import {
@@ -79,7 +79,11 @@ export function addAudit(builder: Builder): void {
     description:
       'Conditions that an event must all meet. A condition that is null does not apply. An event field that is null meets no condition.',
     fields: (t) => ({
-      since: t.field({ type: 'DateTime', description: 'At or after this instant.' }),
+      since: t.field({
+        type: 'DateTime',
+        description:
+          'At or after this instant. The year 1, the zero time of Go and .NET, means no bound.',
+      }),
       until: t.field({ type: 'DateTime', description: 'Before this instant.' }),
       actions: t.stringList({
         description:
@@ -153,7 +157,7 @@ export type TrailArguments = {
 /**
  * Reads arguments: the conditions, the query parameters that forward some of them, all query parameters of a request, and
  * those that identify what the service lists. One that the client gave replaces those of the same name.
- * @throws GatewayError BAD_USER_INPUT for a list that is too long.
+ * @throws GatewayError BAD_USER_INPUT for a list that is too long, or an `until` of the year 1.
  */
 export function readTrailArguments(
   args: TrailArguments,
@@ -165,7 +169,7 @@ export function readTrailArguments(
   }: Pick<Context, 'contract'>,
 ) {
   const given = args.parameters ?? [];
-  const conditions = args.filter ?? {};
+  const conditions = requireBounds(args.filter ?? {});
   if (given.length > MAX_ITEMS || (conditions.actions ?? []).length > MAX_ITEMS) {
     const message = `\`actions\` and \`parameters\` may have at most ${MAX_ITEMS} items each: send several requests.`;
     throw new GatewayError('BAD_USER_INPUT', { message });
@@ -186,6 +190,15 @@ export function readTrailArguments(
   };
   const parameters = [...given, ...size, ...forwarded];
   return { conditions, forwarded, parameters, listSelected };
+}
+
+/** A `since` of the year 1 is no condition: a program has not set it. */
+function requireBounds(filter: EventFilter): EventFilter {
+  if (filter.until === ZERO_TIME) {
+    const message = '`filter.until` must be of the years 2 to 9999: omit it if it is not set.';
+    throw new GatewayError('BAD_USER_INPUT', { message });
+  }
+  return filter.since === ZERO_TIME ? { ...filter, since: null } : filter;
 }
 
 /** Lists the audit trail. With `prefix`, a large response is read only as far as the page needs. */

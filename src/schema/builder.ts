@@ -1,6 +1,6 @@
 import SchemaBuilder from '@pothos/core';
 import type { AuditEvent } from '../mapping/event.ts';
-import { cutToMillis, type Instant, parseIso } from '../mapping/time.ts';
+import { cutToMillis, type Instant, parseIso, parseZeroTime } from '../mapping/time.ts';
 import type { Connection } from '../pagination/resolve-connection.ts';
 import type { EventFilter } from '../pagination/select-events.ts';
 import type { QueryParameter } from '../upstream/path.ts';
@@ -58,7 +58,7 @@ export function createBuilder() {
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
     serialize: cutToMillis,
     parseValue: (value) => {
-      const instant = typeof value === 'string' ? parseIso(value) : null;
+      const instant = typeof value === 'string' ? (parseIso(value) ?? parseZeroTime(value)) : null;
       // Clients see this message: it must not repeat the value.
       if (instant === null)
         throw new TypeError('RFC 3339 with an offset, such as 2026-11-21T09:30:00Z');

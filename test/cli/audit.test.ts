@@ -87,6 +87,14 @@ describe('keytrail audit', () => {
         ['e1', 'e2'],
       ],
       [['--since', '2026-01-01T00:00:00.00050000001Z', ...until], ['e2']],
+      [
+        ['--since', '0001-01-01', ...until],
+        ['e0', 'e1', 'e2'],
+      ],
+      [
+        ['--since', '0001-01-01T00:00:00+01:00'],
+        ['e0', 'e1', 'e2', 'e3', 'e4'],
+      ],
     ] as const) {
       expect(idsOf((await readWith(service.url, ...args)).stdout)).toEqual(expected);
       const command = ['audit', '--gateway', server.url, ...args];
@@ -156,6 +164,7 @@ describe('the exit status', () => {
       'a beginning less than a millisecond after the end',
       ['--since', '2026-01-01T00:00:00.0009Z', '--until', '2026-01-01T00:00:00.000Z'],
     ],
+    ['an end in the year 1', ['--until', '0001-01-01T00:00:00Z']],
     ['a field that there is not', ['--fields', 'time,nobody']],
     ['a word', ['today']],
     ['a URL of the service beside a gateway', ['--gateway', 'http://127.0.0.1:1']],

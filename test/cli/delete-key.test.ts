@@ -252,6 +252,10 @@ describe('delete-key', () => {
       '--unless-active-since must be a time in the past.',
     ],
     [['a', '--unless-active-since', 'tuesday'], '--unless-active-since must be a time:'],
+    [
+      ['a', '--unless-active-since', '0001-01-01T00:00:00Z'],
+      '--unless-active-since must be a time:',
+    ],
     [['a', '--yes', '--from', '/nowhere/keys'], '--from "/nowhere/keys" cannot be read.'],
   ])('is wrong usage with %j', async (args, problem) => {
     await using service = await startKeys({});

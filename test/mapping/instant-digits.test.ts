@@ -8,8 +8,10 @@ import {
   type Instant,
   parseIso,
   parseTime,
+  parseZeroTime,
   roundInstant,
   type TimeFormat,
+  ZERO_TIME,
 } from '../../src/mapping/time.ts';
 
 /** An instant of this century, as seconds of the epoch and 0 to 9 digits after them. */
@@ -160,5 +162,29 @@ describe('an instant that is rounded', () => {
     expect(roundInstant(last, 'up')).toBeNull();
     expect(roundInstant(last, 'down')).toBe('9999-12-31T23:59:59.999Z');
     expect(roundInstant(last, 'up', 'epoch-nanoseconds')).toBe(last);
+  });
+});
+
+describe('the zero time', () => {
+  it('is any valid time of the year 1, and nothing else; it is before all others', () => {
+    const moment = fc.record({
+      seconds: fc.integer({ min: Date.UTC(2001) / 1000, max: Date.UTC(2002) / 1000 - 1 }),
+      digits: fc.stringMatching(/^\d{0,9}$/),
+    });
+    fc.assert(
+      fc.property(moment, fc.constantFrom('Z', '+14:00', '-12:00', ' UTC'), (each, zone) => {
+        const text = `${isoOf(each)}${zone}`;
+        expect(parseZeroTime(text.replace('2001', '0001'))).toBe(ZERO_TIME);
+        expect(parseZeroTime(text)).toBeNull();
+        expect(ZERO_TIME < (parseIso(text) ?? '')).toBe(true);
+      }),
+    );
+    const other = fc.string({ unit: fc.constantFrom(...'0001-:TZ+ .') });
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), other), (text) => {
+        const isValid = parseIso(text.replace(/^0001/, '2001')) !== null;
+        expect(parseZeroTime(text)).toBe(/^0001/.test(text) && isValid ? ZERO_TIME : null);
+      }),
+    );
   });
 });

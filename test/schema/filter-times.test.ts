@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { ask, gatewayOver } from '../helpers/gateway.ts';
+import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startLiveTrail } from '../helpers/live-trail.ts';
 import { type Handler, startService } from '../helpers/service.ts';
 import { subscribe } from '../helpers/subscribe.ts';
@@ -292,5 +292,64 @@ describe('a stream', () => {
     live.respond({ body: closeRecords(1, 202) });
     live.pauses.resume();
     expect((await stream.nextBatch()).nodes.map(({ id }) => id)).toEqual(['r201', 'r202']);
+  });
+});
+
+describe('a time of the year 1', () => {
+  const RECORDS = [{ id: 'a', time: '2026-01-01T00:00:00Z' }, { id: 'b' }];
+  const ZEROS = [
+    '0001-01-01T00:00:00Z',
+    '0001-01-01T00:00:00.0000000+00:00',
+    '0001-01-01T00:00:00+01:00',
+    '0001-01-01 00:00:00 +0000 UTC',
+    '0001-06-30T12:00:00-05:00',
+  ];
+
+  it.each(ZEROS)('is no bound as since: %s', async (since) => {
+    await using service = await startService({ body: RECORDS });
+    const contract = { audit: { parameters: PARAMETERS } };
+    await using gateway = gatewayOver(service.url, { contract });
+    const inText = `{ audit(filter: { since: ${JSON.stringify(since)} }) { nodes { id } } }`;
+    for (const [query, variables] of [
+      [QUERY, { filter: { since } }],
+      [inText, {}],
+    ] as const) {
+      const { data } = await ask<Audit, object>(gateway, query, variables, { token: 't' });
+      expect(data?.audit?.nodes.map(({ id }) => id)).toEqual(['a', 'b']);
+    }
+    expect(service.seen.map(({ url }) => url)).toEqual(['/api/v1/audit', '/api/v1/audit']);
+  });
+
+  it.each(ZEROS)('is refused as until: %s', async (until) => {
+    await using service = await startService({ body: RECORDS });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask<Audit, object>(gateway, QUERY, { filter: { until } }, { token: 't' });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
+    await using stream = await subscribe(gateway, { filter: { until } });
+    const payload = await stream.next();
+    expect(payload?.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(service.seen).toEqual([]);
+  });
+
+  it('begins a stream now, as without since', async () => {
+    await using live = await startLiveTrail();
+    live.list(2, 1);
+    const filter = { since: '0001-01-01T00:00:00Z' };
+    await using stream = await subscribe(live.gateway, { filter });
+    expect((await stream.nextBatch()).nodes).toEqual([]);
+  });
+
+  it.each([
+    '0001-02-30T00:00:00Z',
+    '0001-01-01',
+    '0001-01-01T00:00:00',
+    '0001-01-01T25:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '00011-01-01T00:00:00Z',
+  ])('is not %s', async (since) => {
+    await using service = await startService({ body: RECORDS });
+    await using gateway = gatewayOver(service.url);
+    const result = await ask<Audit, object>(gateway, QUERY, { filter: { since } }, { token: 't' });
+    expect(codeOf(result)).toBe('BAD_USER_INPUT');
   });
 });
