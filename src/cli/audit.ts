@@ -200,7 +200,10 @@ const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
   ...{ since: z.string().nullable(), checkpoint: z.string().nullable() },
   ...{ recent: z.array(z.string()), overlap: z.array(z.string()) },
   walk: z
-    .object({ cursor: z.string().nullable(), known: z.array(z.string()), found: z.number() })
+    .object({
+      ...{ cursor: z.string().nullable(), known: z.array(z.string()), found: z.number() },
+      before: z.array(z.string()).optional(), // not in files of earlier versions
+    })
     .nullable(),
 });
 

@@ -3,8 +3,9 @@ import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
-import { MAX_LATE, readTrail, requireEvents, type TrailPage } from './read-trail.ts';
+import { MAX_LATE, requireEvents, type TrailPage } from './read-trail.ts';
 import { describe } from './report-client-failure.ts';
+import { PositionLost, resumeTrail, takeOne } from './resume-trail.ts';
 import type { Runtime } from './runtime.ts';
 
 /** How far an export has got. As JSON it is the content of a checkpoint file. */
@@ -27,6 +28,8 @@ type Walk = {
   readonly known: readonly string[];
   /** How many of them were found. */
   readonly found: number;
+  /** Digests of the last events before the cursor. None in a walk by cursor, which knows those after it. */
+  readonly before?: readonly string[] | undefined;
 };
 
 /** How to export. */
@@ -48,13 +51,16 @@ export type ExportOptions = {
 /** Events of which the digests are kept. The checkpoint of a live tail knows as many. */
 const KEPT = 64;
 
+/** The fewest seconds between two polls of a live tail. */
+const MIN_EVERY = 5;
+
 /** Between two reads of a trail that is read on by cursor, and after one that failed; in milliseconds. */
 const EVERY_MS = 10_000;
 
 /**
  * Exports the trail: first what it has, then what the live tail has after that. Progress is saved after each write, so
  * that an export that was killed repeats events, but loses none. If the tail may have missed events, it reads the trail
- * back to the last event that was written.
+ * back to the last event that was written. If a cursor is not accepted any more, it passes over what was written.
  * @returns whether events may have been missed.
  * @throws OperationError if the trail cannot be read.
  */
@@ -69,8 +75,13 @@ export async function exportTrail(
     const reason = describe(error) ?? 'The stream ended.';
     report(`${reason} Next attempt in ${Math.ceil(delayMs / 1000)} s.`);
   };
+  const every = follow ? null : MIN_EVERY; // it pauses only to read on, or after a failure
   const openTail = (after: string | null) =>
-    session.follow(AuditEventsDocument, { filter, withRaw: true }, { after, signal, onRetry });
+    session.follow(
+      AuditEventsDocument,
+      { filter, every, withRaw: true },
+      { after, signal, onRetry },
+    );
 
   /** Takes a checkpoint before anything is read, so that nothing that arrives meanwhile is missed. */
   const begin = async (): Promise<Progress> => {
@@ -103,14 +114,15 @@ export async function exportTrail(
     let last: string[] = [];
     let previous: string | null = null;
     let ascents = { 'newest-first': -1, 'oldest-first': 1, unknown: 0 }[session.order ?? 'unknown'];
-    let { found } = walk;
+    let { found, before = [] } = walk;
     let afterFound = 0;
     const isMet = () => found * 2 > size || known.length === 0;
-    const trail = { filter: { ...filter, since: progress.since }, after: walk.cursor };
-    for await (const page of readTrail(session, { ...trail, ...ALL })) {
+    const trail = { filter: { ...filter, since: progress.since }, ...ALL };
+    const position = { cursor: walk.cursor, before, after: isByCursor ? known.slice() : [] };
+    for await (const page of resumeTrail(session, position, { ...trail, digestOf, signal })) {
       const fresh: AuditEvent[] = [];
       let isEnd = false;
-      for (const event of page.events) {
+      for (const event of page.fresh) {
         const { occurredAt } = event;
         if (previous !== null && occurredAt !== null && session.order === undefined)
           ascents += Number(occurredAt > previous) - Number(occurredAt < previous);
@@ -123,27 +135,32 @@ export async function exportTrail(
           last = [own, ...last.slice(0, KEPT - 1)];
           if (isMet()) afterFound += 1;
         }
-        // Only older ones follow those that were written, but for a few that arrived late.
-        const isDue = known.length === 0 || afterFound >= MAX_LATE;
+        // Only older ones follow those that were written, but for a few that arrived late: behind fewer than these.
+        const isDue = known.length === 0 || Math.max(found, afterFound) >= MAX_LATE;
         isEnd = !isByCursor && size > 0 && ascents < 0 && isMet() && isDue;
         if (isEnd) break;
       }
       await write(fresh, page);
-      pages.push({ after: page.after, digests: page.events.map(digestOf) });
+      const digests = page.events.map(digestOf);
+      before = [...before, ...digests].slice(-KEPT);
+      pages.push({ after: page.after, digests });
       // The next run reads the last events again: others may have arrived late.
       while (pages.length > 2 || pages.slice(1).some((each) => each.digests.length >= MAX_LATE))
         pages.shift();
       const next = isByCursor
         ? {
             cursor: pages[0]?.after ?? null,
-            known: pages.flatMap((each) => each.digests),
+            // Until the end is read, those that were not met yet may be on a later page.
+            known: [...pages.flatMap((each) => each.digests), ...(page.hasNext ? known : [])],
             found: 0,
           }
-        : { cursor: page.cursor, known, found };
+        : { cursor: page.cursor, known, found, before };
       // Of a walk that goes on, the newest events were before the cursor.
       const newest = walk.cursor === null ? first : [];
       const own = ascents > 0 ? last : ascents < 0 ? newest : [...newest, ...last];
-      save({ walk: next, recent: [...own, ...recent].slice(0, 2 * KEPT) });
+      // Where a walk wrote more than is kept, those before it do not follow.
+      const others = own.length > 0 && first.length === KEPT ? [] : recent;
+      save({ walk: next, recent: [...own, ...others].slice(0, 2 * KEPT) });
       if (isEnd || signal.aborted) break;
     }
     return isMet();
@@ -178,7 +195,12 @@ export async function exportTrail(
   };
 
   let isMissed = false;
+  const miss = () => {
+    if (!isMissed) report(MISSED);
+    isMissed = true;
+  };
   let isRepeated = false; // the tail says again, after the trail was read, that it may have missed events
+  let isLost = false; // the position in the trail, since it was last found
   save({}); // before anything is written: a file that cannot be written shows at once
   while (!signal.aborted) {
     const { walk, checkpoint } = progress;
@@ -186,10 +208,8 @@ export async function exportTrail(
       if (walk !== null) {
         const isMet = await walkOn(walk);
         if (signal.aborted) break;
-        if (!isMet && checkpoint !== null) {
-          report(MISSED);
-          isMissed = true;
-        }
+        if (walk.known.length > 0) isLost = false;
+        if (!isMet && checkpoint !== null) miss();
         if (checkpoint !== null) save({ walk: null, overlap: progress.recent });
         if (!isMet && isRepeated) break; // the records differ in each response: it would not end
       }
@@ -198,6 +218,15 @@ export async function exportTrail(
       else isRepeated = await readTail();
       if (!follow && progress.walk === null) break;
     } catch (error) {
+      if (error instanceof PositionLost) {
+        miss();
+        if (isLost) break; // as above
+        isLost = true;
+        // All of the trail is read. Saved with its first page: until then the next run finds the same.
+        const known = checkpoint === null ? [] : (walk?.known ?? []);
+        progress = { ...progress, walk: { cursor: null, known, found: 0 } };
+        continue;
+      }
       if (!follow || !(error instanceof OperationError && error.isRetryable)) throw toLost(error);
       onRetry(error);
       await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
@@ -210,28 +239,18 @@ const TOO_LONG = 'TRAIL_TOO_LONG';
 const ALL = { limit: Number.POSITIVE_INFINITY, withRaw: true } as const;
 
 const MISSED =
-  'events may have been missed: the last events that were written were not found again. If this comes at every run, a member of the records differs in each response: set `audit.identity` in the contract, and export with UPSTREAM_URL and KEYTRAIL_CONTRACT.';
+  'events may have been missed: the last events that were written were not found again, so all that the trail has was written. If the service removes events, run the export more often. If this comes at every run, a member of the records differs in each response: set `audit.identity` in the contract, and export with UPSTREAM_URL and KEYTRAIL_CONTRACT.';
 
-/** A position that the service or the gateway does not accept any more cannot be passed by the user of this command. */
+/** A checkpoint that the gateway itself does not accept cannot be passed by the user of this command. */
 function toLost(error: unknown): unknown {
-  const isOfPosition =
-    error instanceof OperationError &&
-    error.extensions.code === 'BAD_USER_INPUT' &&
-    !error.needsSecret; // then a login was refused
-  if (!isOfPosition) return error;
+  if (!(error instanceof OperationError) || error.needsSecret) return error; // a login was refused
+  const { code, upstream } = error.extensions;
+  if (code !== 'BAD_USER_INPUT' || upstream !== undefined) return error; // the service refuses the request itself
   return new OperationError(
     {
       message:
-        'The export cannot go on: the position in its checkpoint is not in the trail any more, or of another version. Name a new checkpoint file, and with --since the time of the last event that you have.',
+        'The export cannot go on: its checkpoint is of another version of Keytrail, or of a contract that forwards other conditions. Name a new checkpoint file, and with --since the time of the last event that you have.',
     },
     { cause: error },
   );
-}
-
-/** Removes one. Returns whether there was one. */
-function takeOne(digests: string[], own: string): boolean {
-  const index = digests.indexOf(own);
-  if (index < 0) return false;
-  digests.splice(index, 1);
-  return true;
 }

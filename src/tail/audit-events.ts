@@ -165,7 +165,7 @@ function subscribe(
     isExpected = isBehind;
     return payloads;
   };
-  let idlePolls = 0;
+  let [idlePolls, emptyPolls] = [0, 0];
   const stream = openStream(context);
   let pages: PageLoader | undefined; // of the last poll, until its payloads were taken
   return createPollStream({
@@ -182,9 +182,16 @@ function subscribe(
       const found = await pollTail(list, options);
       await require(found.pages, false); // that there is nothing new says nothing
       checkpoint = found.checkpointAfter(found.events.length);
-      idlePolls = found.isBehind && found.events.length === 0 ? idlePolls + 1 : 0;
-      const isBehind = found.isBehind && idlePolls <= MAX_IDLE_POLLS;
-      return { payloads: toPayloads(found, isBehind), isBehind };
+      const isIdle = found.isBehind && found.events.length === 0;
+      const isEmpty = isIdle && found.pages.every(({ length }) => length === 0);
+      idlePolls = isIdle ? idlePolls + 1 : 0;
+      emptyPolls = isEmpty ? emptyPolls + 1 : 0;
+      // Pages without records may have no end: some services return a new cursor with each.
+      const hasMore = found.isBehind && emptyPolls < MAX_IDLE_POLLS;
+      return {
+        payloads: toPayloads(found, hasMore),
+        isBehind: hasMore && idlePolls <= MAX_IDLE_POLLS,
+      };
     },
   });
 }

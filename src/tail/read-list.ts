@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { type FailureExtensions, GatewayError } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import type { ListPage } from '../mapping/list-page.ts';
@@ -196,13 +196,21 @@ export function isExhausted(error: unknown): boolean {
   return error instanceof GatewayError && error.extensions.code === 'OPERATION_TOO_COMPLEX';
 }
 
+/** Whether an error says that the service refuses a page because of how it was requested. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof GatewayError && isRefusal(error.extensions);
+}
+
 /**
  * Whether the service refuses a page because of how it was requested, and not because of the caller or the moment: its
  * cursor has expired, or the page is too deep. Also in a 2xx: as a soft failure, or without a list.
  */
-export function isRefused(error: unknown): boolean {
-  if (!(error instanceof GatewayError)) return false;
-  const { code, reason, retryable, upstream } = error.extensions;
+export function isRefusal({
+  code,
+  reason,
+  retryable,
+  upstream,
+}: Omit<FailureExtensions, 'code'> & { readonly code: string }): boolean {
   if (reason === 'NO_RECORDS') return true;
   const isOther =
     retryable || reason === 'REDIRECT' || /^(?:UNAUTHENTICATED|FORBIDDEN)$/.test(code);

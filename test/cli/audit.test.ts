@@ -421,6 +421,31 @@ describe('an export', () => {
     expect(idsOf(first.stdout)).toHaveLength(300);
   });
 
+  it('closes several gaps, one after the other, without a repetition', async () => {
+    await using trail = await startPagedTrail('newest-first', 300);
+    const checkpoint = newPath();
+    const lengths = [];
+    for (const more of [0, 2500, 1100, 1300]) {
+      trail.add(more);
+      const { status, stdout } = await readWith(trail.url, '--checkpoint', checkpoint);
+      expect(status).toBe(0);
+      lengths.push(idsOf(stdout).length);
+    }
+    expect(lengths).toEqual([300, 2500, 1100, 1300]);
+  });
+
+  it('that is broken off before the last known events knows them the next time', async () => {
+    await using trail = await startPagedTrail('oldest-first', 1020);
+    const checkpoint = newPath();
+    const exportAll = () => readWith(trail.url, '--checkpoint', checkpoint);
+    await exportAll();
+    trail.add(3);
+    trail.intercept(({ url }) => (/page=11$/.test(url) ? { status: 403 } : undefined));
+    expect((await exportAll()).status).toBe(3);
+    trail.intercept(() => undefined);
+    expect(idsOf((await exportAll()).stdout)).toEqual(['e1021', 'e1022', 'e1023']);
+  });
+
   it.each<Order>(['newest-first', 'oldest-first'])(
     'writes what arrives while it runs once, %s',
     async (order) => {

@@ -9,6 +9,7 @@ import {
   records,
   startLiveTrail,
 } from '../helpers/live-trail.ts';
+import type { Handler, ServiceResponse } from '../helpers/service.ts';
 import { type Batch, type Payload, type Subscription, subscribe } from '../helpers/subscribe.ts';
 
 const FIRST = { nodes: [], previous: null, missed: false };
@@ -380,6 +381,127 @@ describe('a trail that begins with its oldest record', () => {
     const delivered: string[] = [];
     while (delivered.length < 121) delivered.push(...ids(await stream.nextBatch()));
     expect(delivered).toEqual(range(380, 500).map((number) => `r${number}`));
+  });
+});
+
+describe('the cursor of a checkpoint', () => {
+  const contract = {
+    audit: { paging: { style: 'cursor', next: '/next', parameter: 'cursor' } },
+  } as const;
+  const SIZE = 10;
+
+  /** A handler that lists records from the oldest on, with cursors that are valid only with their prefix. */
+  const listed =
+    (all: readonly object[], prefix: string, refusal: ServiceResponse): Handler =>
+    ({ url }) => {
+      const [of, position = '0'] = (queryOf(url)['cursor'] ?? `${prefix}~0`).split('~');
+      if (of !== prefix) return refusal;
+      const from = Number(position);
+      const next = from + SIZE < all.length ? `${prefix}~${from + SIZE}` : null;
+      return { body: { events: all.slice(from, from + SIZE), next } };
+    };
+
+  /** A checkpoint with a cursor, of a trail with a number of records. */
+  const begin = async (live: LiveTrail, count: number) => {
+    live.respond(listed(records(...range(1, 95)), 'a', {}));
+    await using stream = await subscribe(live.gateway);
+    const first = await stream.nextBatch();
+    live.respond(listed(records(...range(1, count)), 'a', {}));
+    await using second = await subscribe(live.gateway, { after: first.checkpoint });
+    let last = await second.nextBatch();
+    while (last.hasMore) last = await second.nextBatch();
+    live.service.forget();
+    return last.checkpoint;
+  };
+  const requested = (live: LiveTrail) => live.service.seen.map(({ url }) => queryOf(url)['cursor']);
+
+  it.each<[string, ServiceResponse]>([
+    ...[400, 404, 410, 422].map((status): [string, ServiceResponse] => [`${status}`, { status }]),
+    ['410 in its body', { body: '{"code":410,"message":"expired"}' }],
+    ['an empty page', { body: '{"events":[],"next":null}' }],
+  ])(
+    'is not needed if it has expired (%s): each new event comes once, after the first page',
+    async (_, refusal) => {
+      await using live = await startLiveTrail({ contract });
+      const after = await begin(live, 195);
+      live.respond(listed(records(...range(1, 201)), 'b', refusal));
+      await using stream = await subscribe(live.gateway, { after });
+      const batches = [await stream.nextBatch()];
+      while (batches.at(-1)?.hasMore) batches.push(await stream.nextBatch());
+      expect(batches.flatMap(ids)).toEqual(range(196, 201).map((number) => `r${number}`));
+      expect(batches.some(({ missed }) => missed)).toBe(false);
+      expect(requested(live).slice(0, 3)).toEqual([
+        expect.stringMatching(/^a~/),
+        undefined,
+        'b~10',
+      ]);
+    },
+  );
+
+  it.each([
+    [400, 'BAD_USER_INPUT'],
+    [410, 'NOT_FOUND'],
+  ])(
+    'has not expired if the first page gets a %i as well: the stream ends with it',
+    async (status, code) => {
+      await using live = await startLiveTrail({ contract });
+      const after = await begin(live, 195);
+      live.respond({ status });
+      await using stream = await subscribe(live.gateway, { after });
+      const [payload] = await stream.rest();
+      expect(failureOf(payload ?? null).code).toBe(code);
+      expect(requested(live)).toEqual([expect.stringMatching(/^a~/), undefined]);
+    },
+  );
+
+  it.each([401, 403, 429, 500, 503])(
+    'has not expired if it gets a %i: the first page is not read',
+    async (status) => {
+      await using live = await startLiveTrail({ contract });
+      const after = await begin(live, 195);
+      const list = listed(records(...range(1, 201)), 'a', {});
+      live.respond((...request) =>
+        queryOf(request[0].url)['cursor'] === undefined ? list(...request) : { status },
+      );
+      await using stream = await subscribe(live.gateway, { after });
+      const next = stream.next();
+      await Promise.race([next, live.pauses.paused()]);
+      expect(requested(live)).not.toContain(undefined);
+    },
+  );
+
+  it('that has expired is followed by `hasMore` until the known records are met, on any number of pages', async () => {
+    await using live = await startLiveTrail({ contract });
+    const after = await begin(live, 2000);
+    live.respond(listed(records(...range(1, 2003)), 'b', { status: 410 }));
+    await using stream = await subscribe(live.gateway, { after });
+    const batches: Batch<{ readonly id: string }>[] = [];
+    while (batches.at(-1)?.hasMore !== false) {
+      const batch = stream.nextBatch();
+      while ((await Promise.race([batch, live.pauses.paused()])) === undefined)
+        live.pauses.resume();
+      batches.push(await batch);
+    }
+    expect(batches.flatMap(ids)).toEqual(['r2001', 'r2002', 'r2003']);
+    expect(live.service.seen.length).toBeLessThan(230);
+  });
+
+  it('ends `hasMore` after 160 pages without records, each with a new cursor', async () => {
+    await using live = await startLiveTrail({ contract });
+    const after = await begin(live, 195);
+    const list = listed(records(...range(1, 195)), 'a', {});
+    let pages = 0;
+    live.respond((...request) => {
+      const position = Number(queryOf(request[0].url)['cursor']?.split('~')[1] ?? 0);
+      if (position < 190) return list(...request);
+      pages += 1;
+      const events = position === 190 ? records(...range(191, 195)) : [];
+      return { body: { events, next: `a~${1000 + pages}` } };
+    });
+    await using stream = await subscribe(live.gateway, { after });
+    const batch = await stream.nextBatch();
+    expect([ids(batch), batch.hasMore]).toEqual([[], false]);
+    expect(pages).toBeLessThan(200);
   });
 });
 
