@@ -120,6 +120,32 @@ export type FailureReason =
   | 'SAYS_IT_FAILED' // a 2xx whose body reports a failure: UPSTREAM_ERROR, or the code of the status 4xx that it reports
   | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 
+type Header = string | readonly string[] | null | undefined;
+
+/**
+ * Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3), up to the largest Int of GraphQL; undefined
+ * for any other value. Some services send a fraction of a second. A date is that of the service's clock, which the header
+ * Date shows.
+ */
+export function readRetryAfter(
+  { 'retry-after': header, date }: { readonly 'retry-after'?: Header; readonly date?: Header },
+  now: () => number,
+): number | undefined {
+  const text = String(header);
+  const time = parseHttpDate(text);
+  if (Number.isNaN(time) && !/^\d+(?:\.\d+)?$/.test(text)) return undefined;
+  const sent = parseHttpDate(String(date));
+  const exact = Number.isNaN(time)
+    ? Number(text)
+    : (time - (Number.isNaN(sent) ? now() : sent)) / 1000;
+  return Math.min(Math.max(0, Math.ceil(exact)), 2 ** 31 - 1);
+}
+
+/** Milliseconds since the epoch; NaN for anything but a date in GMT. */
+function parseHttpDate(text: string): number {
+  return text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
+}
+
 /** What an error contains beyond its code. Never text of the service or a value of the client. */
 export type FailureDetails = {
   /** Replaces the default message: sentences without text of the service or a value of the client. */

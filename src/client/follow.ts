@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { readRetryAfter } from '../errors.ts';
 import { isUnauthenticated, OperationError } from './errors.ts';
 import type { RequestOptions, Result, ResultError } from './request.ts';
 import { type Document, type FetchResponse, parseResult, send, statusOf } from './request.ts';
@@ -26,8 +27,10 @@ export type FollowOptions = {
 
 /**
  * Subscribes to new events. When the connection ends, it reconnects after 1 to 30 seconds with the last checkpoint, or
- * after the `retryAfterSeconds` of an error. When the token is rejected, it logs in. A batch that does not follow the last
- * one is dropped: it reconnects, and gets the events again. It ends by `break`, by the signal, or with an error.
+ * after the `retryAfterSeconds` of an error, or the `Retry-After` of a response with a failure status: at most after an hour.
+ * So it does if a proxy responds with 408, 425, 429 or a 5xx. When the token is rejected, it logs in. A batch that does not
+ * follow the last one is dropped: it reconnects, and gets the events again. It ends by `break`, by the signal, or with an
+ * error.
  * @throws OperationError if it is not retryable, an Error for a redirect, and what `token` of the session throws.
  */
 export type Follow = ReturnType<typeof createFollow>;
@@ -54,7 +57,7 @@ const SILENCE_MS = 30_000;
 const MIN_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
 
-/** A longer `retryAfterSeconds` counts as this. */
+/** A longer `retryAfterSeconds` or `Retry-After` counts as this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** The characters of an event that is not complete. The gateway's own limit is half of it. */
@@ -80,11 +83,16 @@ export function createFollow({ token, url, fetch, timers = {} }: Dependencies) {
       let used: string | undefined;
       let healthyAt = Infinity;
       let failure: unknown;
+      let retryAfter: number | undefined;
       try {
         used = await wait(token(rejected));
         healthyAt = now() + MAX_DELAY_MS; // without a batch: the trail may be quiet
         const next = { ...variables, after: checkpoint };
-        const response = send(document, next, { url, fetch, token: used }, init);
+        const responding = send(document, next, { url, fetch, token: used }, init);
+        const response = await receive(responding, wait);
+        const { status, headers } = response;
+        const [after, date] = [headers?.get('retry-after'), headers?.get('date')];
+        if (status >= 400) retryAfter = readRetryAfter({ 'retry-after': after, date }, now);
         for await (const result of readResults<Subscribed<Data>>(response, wait)) {
           const batch = toBatch(result, checkpoint);
           checkpoint = batch.checkpoint;
@@ -107,23 +115,25 @@ export function createFollow({ token, url, fetch, timers = {} }: Dependencies) {
       }
       if (failure !== undefined && !isRetryable(failure)) throw failure;
       attempts += 1;
-      const delayMs = toDelay(failure, attempts, random());
+      const delayMs = toDelay(failure, retryAfter, attempts, random());
       onRetry?.(failure, delayMs);
       await wait(new Promise(() => {}), delayMs).catch(() => {});
     }
   };
 }
 
+/** Waits for what comes from the gateway. */
+const receive = <Value>(promise: Promise<Value>, wait: Wait) =>
+  wait(promise.catch(throwUnreachable));
+
 /** Reads a response, and returns the results in it. */
 async function* readResults<Data>(
-  responding: Promise<FetchResponse>,
+  response: FetchResponse,
   wait: Wait,
 ): AsyncGenerator<Result<Data>, undefined> {
-  const receive = <Value>(promise: Promise<Value>) => wait(promise.catch(throwUnreachable));
-  const response = await receive(responding);
   const { status, headers, body } = response;
-  if (!body || !headers?.get('content-type')?.startsWith(EVENT_STREAM)) {
-    yield parseResult(await receive(response.text()), status);
+  if (!body || !isEventStream(headers?.get('content-type'))) {
+    yield parseResult(await receive(response.text(), wait), status);
     return;
   }
   const results: Result<Data>[] = [];
@@ -141,11 +151,16 @@ async function* readResults<Data>(
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {
-    const { done, value } = await receive(reader.read());
+    const { done, value } = await receive(reader.read(), wait);
     if (done) return;
     parser.feed(decoder.decode(value, { stream: true }));
     yield* results.splice(0);
   }
+}
+
+/** Media types have no case (RFC 9110, section 8.3.1). */
+function isEventStream(contentType: string | null | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === EVENT_STREAM;
 }
 
 function toBatch<Data extends Payload>(
@@ -164,15 +179,24 @@ function toBatch<Data extends Payload>(
 function isRetryable(error: unknown): boolean {
   if (error instanceof OperationError) return error.isRetryable;
   const status = statusOf(error) ?? 0; // of a proxy
-  return status === 429 || status >= 500;
+  return RETRIED.has(status) || status >= 500;
 }
 
-function toDelay(error: unknown, attempts: number, random: number): number {
+/** 408 Request Timeout, 425 Too Early (RFC 8470) and 429 Too Many Requests. */
+const RETRIED: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function toDelay(
+  error: unknown,
+  retryAfter: number | undefined,
+  attempts: number,
+  random: number,
+): number {
   const { retryAfterSeconds } = error instanceof OperationError ? error.extensions : {};
   const maxMs = Math.min(MIN_DELAY_MS * 2 ** attempts, MAX_DELAY_MS);
   const delayMs = MIN_DELAY_MS + random * (maxMs - MIN_DELAY_MS);
   // A router or proxy may have put anything there.
-  const askedMs = typeof retryAfterSeconds === 'number' ? 1000 * retryAfterSeconds : 0;
+  const asked = typeof retryAfterSeconds === 'number' ? retryAfterSeconds : (retryAfter ?? 0);
+  const askedMs = 1000 * asked;
   return Math.max(Math.min(askedMs, MAX_RETRY_AFTER_MS), delayMs);
 }
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError, readRetryAfter } from '../errors.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
 import { cutJson, parsePieces } from './json-pieces.ts';
 import { decodeUtf8, parseJson } from './parse-json.ts';
@@ -76,30 +76,6 @@ export function toGatewayError(
     upstreamStatus: status,
     retryAfterSeconds: status < 400 ? undefined : readRetryAfter(headers, now),
   });
-}
-
-/**
- * Retry-After in whole seconds, from seconds or a date (RFC 9110, section 10.2.3); undefined for any other value. Some
- * services send a fraction of a second. A date is that of the service's clock, which the header Date shows.
- */
-export function readRetryAfter(
-  { 'retry-after': header, date }: RawResponse['headers'],
-  now: () => number,
-): number | undefined {
-  const text = String(header);
-  const time = parseHttpDate(text);
-  if (Number.isNaN(time) && !/^\d+(?:\.\d+)?$/.test(text)) return undefined;
-  const sent = parseHttpDate(String(date));
-  const exact = Number.isNaN(time)
-    ? Number(text)
-    : (time - (Number.isNaN(sent) ? now() : sent)) / 1000;
-  const seconds = Math.max(0, Math.ceil(exact));
-  return seconds < 2 ** 31 ? seconds : undefined;
-}
-
-/** Milliseconds since the epoch; NaN for anything but a date in GMT. */
-function parseHttpDate(text: string): number {
-  return text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
 }
 
 /**

@@ -1,8 +1,7 @@
 import { addAbortListener } from 'node:events';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, readRetryAfter } from '../errors.ts';
 import type { Caller } from '../util/fair-share.ts';
 import { createCircuitBreaker, type Permit, type Verdict } from './circuit-breaker.ts';
-import { readRetryAfter } from './decode-response.ts';
 import type { FairDispatcher } from './fair-dispatcher.ts';
 import {
   type ByteBudget,

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   AuditEventsDocument,
@@ -16,7 +17,7 @@ import { createTestbed, type Testbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
 import type { Overrides } from '../helpers/gateway.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
-import { type ReceivedRequest, startService } from '../helpers/service.ts';
+import { type ReceivedRequest, type ServiceResponse, startService } from '../helpers/service.ts';
 
 const [, { clientId, secret: clientSecret }] = DEMO_CLIENTS;
 
@@ -26,6 +27,8 @@ const sessionOf = ({ url }: Pick<Testbed, 'url'>, options: Partial<SessionOption
 
 /** A timer that ends at once, but for the silence of a connection: that never ends. */
 const atOnce = (run: () => void, ms: number) => setTimeout(run, ms === 30_000 ? 2 ** 31 - 1 : 1);
+
+const EVENT_STREAM = 'text/event-stream';
 
 type Batch = { readonly nodes: readonly { readonly action: string | null }[] };
 
@@ -317,6 +320,143 @@ describe('a connection', () => {
     expect(await readActions(followAt(gateway), 1)).toEqual(['one']);
     expect(gateway.seen).toHaveLength(4);
   });
+
+  it.each([408, 425, 429, 500, 502, 503, 504])(
+    'is opened again when a proxy responds with %i',
+    async (status) => {
+      const pages = [status, status];
+      await using gateway = await startService((_, response) => {
+        const next = pages.shift();
+        if (next !== undefined) return { status: next, body: '<p>Not now' };
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(batch('1', null, 'one'));
+        return undefined;
+      });
+      expect(await readActions(followAt(gateway), 1)).toEqual(['one']);
+      expect(gateway.seen).toHaveLength(3);
+    },
+  );
+
+  it.each([400, 404, 409, 410, 413, 431])(
+    'ends with the error when a proxy responds with %i',
+    async (status) => {
+      await using gateway = await startService({ status, headers: { 'retry-after': '1' } });
+      await expect(followAt(gateway).next()).rejects.toThrow(`HTTP ${status}`);
+      expect(gateway.seen).toHaveLength(1);
+    },
+  );
+
+  /** The seconds after which a connection is opened again that got these responses. */
+  const delaysAfter = async (responses: readonly ServiceResponse[], now = 0) => {
+    const left = [...responses];
+    await using gateway = await startService((_, response) => {
+      const next = left.shift();
+      if (next !== undefined) return next;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(batch('1', null, 'one'));
+      return undefined;
+    });
+    const delays: number[] = [];
+    const onRetry = (_: unknown, delayMs: number) => delays.push(delayMs / 1000);
+    const timers = { setTimeout: atOnce, random: () => 0, now: () => now };
+    expect(await readActions(followAt(gateway, { onRetry }, timers), 1)).toEqual(['one']);
+    return delays;
+  };
+  const TIME = Date.UTC(2026, 10, 24, 12);
+  const dateIn = (seconds: number) => new Date(TIME + 1000 * seconds).toUTCString();
+
+  it.each([
+    ['7', 7],
+    ['3600', 3600],
+    ['3601', 3600],
+    ['9'.repeat(30), 3600],
+    ['0', 1],
+    [dateIn(90), 90],
+    [dateIn(7200), 3600],
+    [dateIn(-60), 1],
+    ['-5', 1],
+    ['1.5', 1],
+    ['soon', 1],
+    ['', 1],
+  ])('is opened again after the Retry-After of a proxy: %j is %d s', async (value, seconds) => {
+    const headers = { 'retry-after': value };
+    const page = { headers, body: '<p>Not now' };
+    expect(
+      await delaysAfter(
+        [
+          { status: 429, ...page },
+          { status: 503, ...page },
+        ],
+        TIME,
+      ),
+    ).toEqual([seconds, seconds]);
+  });
+
+  it('is opened again after the Retry-After of a result if a router dropped `retryAfterSeconds`', async () => {
+    const result = (extensions: object) => ({
+      status: 503,
+      headers: { 'retry-after': '40' },
+      body: { errors: [{ message: 'no', extensions: { code: 'OVERLOADED', ...extensions } }] },
+    });
+    const responses = [
+      result({}),
+      result({ retryAfterSeconds: 5 }),
+      { ...result({}), status: 200 },
+    ];
+    expect(await delaysAfter(responses)).toEqual([40, 5, 1]);
+  });
+
+  it('is opened again after 1 second to 1 hour, whatever the Retry-After of a proxy is', async () => {
+    const value = fc.oneof(
+      fc.integer().map(String),
+      fc.double().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+      fc.stringMatching(/^[\x21-\x7e]{0,20}$/),
+    );
+    const values = fc.array(
+      value.filter((text) => Number(text) !== 30), // the timer takes it for the silence
+      { maxLength: 20 },
+    );
+    const page = (header: string) => ({ status: 503, headers: { 'retry-after': header } });
+    const property = fc.asyncProperty(values, async (headers) => {
+      const delays = await delaysAfter(headers.map(page), TIME);
+      expect(delays).toHaveLength(headers.length);
+      for (const delay of delays) {
+        expect(delay).toBeGreaterThanOrEqual(1);
+        expect(delay).toBeLessThanOrEqual(3600);
+      }
+    });
+    await fc.assert(property, { numRuns: 20 });
+  });
+
+  it('is a stream if its media type is text/event-stream, in any case and with any parameters', async () => {
+    const name = fc
+      .array(fc.boolean(), { minLength: EVENT_STREAM.length, maxLength: EVENT_STREAM.length })
+      .map((flags) =>
+        [...EVENT_STREAM].map((one, index) => (flags[index] ? one.toUpperCase() : one)).join(''),
+      );
+    const parameters = fc.constantFrom('', ';charset=utf-8', '; Charset=UTF-8', ' ; a="b"');
+    const property = fc.asyncProperty(name, parameters, async (type, rest) => {
+      await using gateway = await startService((_, response) => {
+        response.writeHead(200, { 'content-type': `${type}${rest}` });
+        response.end(batch('1', null, 'one'));
+        return undefined;
+      });
+      expect(await readActions(followAt(gateway), 1)).toEqual(['one']);
+    });
+    await fc.assert(property, { numRuns: 30 });
+  });
+
+  it.each(['text/event-streams', 'application/json', 'text/plain; x=text/event-stream'])(
+    'is no stream if its media type is %s',
+    async (type) => {
+      await using gateway = await startService({
+        headers: { 'content-type': type },
+        body: batch('1', null, 'one'),
+      });
+      await expect(followAt(gateway).next()).rejects.toThrow('not GraphQL (HTTP 200)');
+    },
+  );
 
   it.each([
     ['a page', { status: 404, body: CANARY.upstreamBody }, 'not GraphQL (HTTP 404)'],

@@ -6,7 +6,7 @@ import {
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { readRetryAfter } from '../../src/upstream/decode-response.ts';
+import { readRetryAfter } from '../../src/errors.ts';
 import { parseJson } from '../../src/upstream/parse-json.ts';
 import { ask, codeOf, gatewayOver, type Result } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
