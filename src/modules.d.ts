@@ -5,10 +5,13 @@ declare module 'undici/lib/dispatcher/pool.js' {
 
   export = Pool;
 }
-declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
-  import { EnvHttpProxyAgent } from 'undici';
+declare module 'undici/lib/dispatcher/proxy-agent.js' {
+  import { ProxyAgent } from 'undici';
 
-  export = EnvHttpProxyAgent;
+  export = ProxyAgent;
+}
+declare module 'undici/lib/web/fetch/index.js' {
+  export { fetch } from 'undici';
 }
 declare module 'undici/lib/api/api-connect.js' {
   import type { Dispatcher } from 'undici';

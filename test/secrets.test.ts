@@ -4,7 +4,7 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../src/client/operations.generated.ts';
-import { SETTING_NAMES, toCommandOption } from '../src/config/settings.ts';
+import { SETTING_NAMES, type SettingName, toCommandOption } from '../src/config/settings.ts';
 import { keytrailInProcess, startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 
@@ -40,12 +40,20 @@ const QUOTABLE = [
   'LOG_LEVEL',
 ];
 
+/** Settings with which another one is read. */
+const OTHERS: Readonly<Partial<Record<SettingName, Readonly<Record<string, string>>>>> = {
+  HTTPS_PROXY: { UPSTREAM_URL: 'https://service.example' },
+  HTTP_PROXY: { UPSTREAM_URL: 'http://service.example', UPSTREAM_ALLOW_HTTP: 'on' },
+  NO_PROXY: { UPSTREAM_URL: 'https://service.example', HTTPS_PROXY: 'http://proxy.example' },
+};
+
 describe('no secret', () => {
   it('is in a problem with a setting that may hold one', async () => {
     const quoted: string[] = [];
     for (const name of SETTING_NAMES) {
-      await using byVariable = keytrailInProcess([], { [name]: '"canary"' });
-      await using byOption = keytrailInProcess([toCommandOption(name), '"canary"']);
+      const others = OTHERS[name] ?? {};
+      await using byVariable = keytrailInProcess([], { ...others, [name]: '"canary"' });
+      await using byOption = keytrailInProcess([toCommandOption(name), '"canary"'], others);
       expect([await byVariable.status, await byOption.status]).toEqual([2, 2]);
       const [variable, option] = [byVariable, byOption].map(({ output }) => output.stderr);
       expect(variable).toContain(`  - ${name} must be `);

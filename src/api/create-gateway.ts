@@ -13,6 +13,7 @@ import { assembleGateway } from '../gateway.ts';
 import type { Authorize, Gateway } from '../http/gateway-type.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
+import { usedProxyOptions } from '../util/proxy.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
 import { describeUnsupportedServer, requireSupportedNode } from './node-version.ts';
 
@@ -92,26 +93,41 @@ const headersSchema = z
     return headers;
   });
 
-const upstreamSchema = z
-  .strictObject(
-    {
-      ...byOption('upstream.', SCHEMAS),
-      url: SETTINGS.UPSTREAM_URL.value,
-      headers: headersSchema,
-      tls: z
-        .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
-        .refine(
-          (tls) => isUsableTls(tls) && (tls.cert === undefined) === (tls.key === undefined),
-          'must hold PEM texts, cert and key together',
-        )
-        .optional(),
-    },
-    'must be an object with the `url` of the service',
-  )
-  .refine(({ allowHttp, url }) => allowHttp || !isPlainHttp(url.href), {
-    path: ['url'],
-    error: `${PLAIN_HTTP} Set \`upstream.allowHttp: true\` to allow it`,
-  });
+/** Leaves out the proxies that are not used: a program may pass on the variables of its machine. */
+function withoutUnusedProxies(given: unknown): unknown {
+  const { url, httpsProxy, httpProxy, noProxy } = Object(given);
+  const proxies = { httpsProxy, httpProxy, noProxy };
+  const isText = (value: unknown) => value === undefined || typeof value === 'string';
+  const parsed = URL.parse(String(url));
+  if (parsed === null || !Object.values(proxies).every(isText)) return given;
+  const used: readonly string[] = usedProxyOptions(parsed, proxies);
+  const isUnused = (name: string) => name in proxies && !used.includes(name);
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([name]) => !isUnused(name)));
+}
+
+const upstreamSchema = z.preprocess(
+  withoutUnusedProxies,
+  z
+    .strictObject(
+      {
+        ...byOption('upstream.', SCHEMAS),
+        url: SETTINGS.UPSTREAM_URL.value,
+        headers: headersSchema,
+        tls: z
+          .strictObject({ ca: pem, cert: pem, key: pem }, 'must be an object')
+          .refine(
+            (tls) => isUsableTls(tls) && (tls.cert === undefined) === (tls.key === undefined),
+            'must hold PEM texts, cert and key together',
+          )
+          .optional(),
+      },
+      'must be an object with the `url` of the service',
+    )
+    .refine(({ allowHttp, url }) => allowHttp || !isPlainHttp(url.href), {
+      path: ['url'],
+      error: `${PLAIN_HTTP} Set \`upstream.allowHttp: true\` to allow it`,
+    }),
+);
 
 const SILENT: GatewayLog = { info: () => {}, warn: () => {}, error: () => {} };
 

@@ -34,9 +34,9 @@ export type UpstreamSettings = {
   readonly maxBytes?: number | undefined;
   /** Whether the base URL may be plain http on a host other than loopback: anyone on the network can then read the tokens. @default false */
   readonly allowHttp?: boolean | undefined;
-  /** Proxy to a service with https; never used for loopback. It must be an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address. Default: none. */
+  /** Proxy to a service or a gateway with https; never used for loopback. It must be an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address. A SOCKS proxy cannot be used: set an HTTP proxy, or list the host in NO_PROXY. Default: none. */
   readonly httpsProxy?: string | undefined;
-  /** Proxy to a service with plain http; never used for loopback. It must be an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address. Default: none. */
+  /** Proxy to a service or a gateway with plain http; never used for loopback. It must be an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address. A SOCKS proxy cannot be used: set an HTTP proxy, or list the host in NO_PROXY. Default: none. */
   readonly httpProxy?: string | undefined;
   /** Hosts that are connected to without the proxy, separated by commas; example.com includes its subdomains, and * is every host. It must be a list of hosts, such as .example.com,10.0.0.1. Default: none. */
   readonly noProxy?: string | undefined;

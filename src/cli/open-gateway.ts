@@ -7,8 +7,10 @@ import { isPlainHttp, PLAIN_HTTP } from '../config/value-types.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import { compileIdentity } from '../mapping/event.ts';
+import { proxyFor } from '../util/proxy.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
+import { fetchThrough } from './fetch-through.ts';
 import type { Runtime } from './runtime.ts';
 
 /** The commands that send operations to a gateway. */
@@ -49,7 +51,12 @@ export function openGateway(
     const url = new URL(running.pathname === '/' ? GRAPHQL_PATH : running, running).href;
     if (isPlainHttp(url) && !config.UPSTREAM_ALLOW_HTTP)
       throw new ConfigError([`--gateway ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`]);
-    return { fetch: runtime.fetch, url, of: url, [Symbol.asyncDispose]: async () => {} };
+    const proxy = proxyFor(running, byOption('upstream.', config));
+    const connection =
+      proxy === undefined
+        ? { fetch: runtime.fetch, [Symbol.asyncDispose]: async () => {} }
+        : fetchThrough(proxy);
+    return { ...connection, url, of: url };
   }
   if (config.UPSTREAM_URL === undefined)
     throw new ConfigError([

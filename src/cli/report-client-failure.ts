@@ -48,10 +48,12 @@ export function describe(error: unknown): string | undefined {
   }
   if (error instanceof ConfigError) return error.problems.join(' ');
   const { cause, message, name } = Object(error);
-  const { code } = Object(cause);
+  const { code, isThroughProxy } = Object(cause);
   if (statusOf(error) !== undefined) return message; // the response is not GraphQL
   if (name === 'TypeError' && typeof code === 'string')
-    return `The gateway could not be reached (${code}): check --gateway.`;
+    return isThroughProxy
+      ? `The gateway could not be reached through the proxy (${code}): check --gateway, HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`
+      : `The gateway could not be reached (${code}): check --gateway.`;
   return undefined;
 }
 

@@ -93,9 +93,9 @@ export async function request<Data, Variables>(
 export const isMutation = (document: { toString(): string }): boolean =>
   /\bmutation\b/.test(document.toString());
 
-/** Node's codes of a connection that was never opened. Browsers do not tell. */
+/** Node's codes of a connection that was never opened, and those of a proxy that opened none. Browsers do not tell. */
 const UNSENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_INVALID_URL|UND_ERR_CONNECT_TIMEOUT)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_INVALID_URL|UND_ERR_(?:CONNECT_TIMEOUT|PRX_\w+)|PROXY_\d{3})$/;
 
 /** Converts the error of a mutation that has no result: says whether it may have been carried out. */
 function toMutationError(error: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import { usedProxyOptions } from '../util/proxy.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
 import { SETTINGS, type Setting, type SettingName, toCommandOption } from './settings.ts';
@@ -30,6 +31,8 @@ export type SettingsSources<Name extends SettingName> = {
   readonly environment: Environment;
   /** The values of options, by environment variable. They override the environment. */
   readonly flags: Environment;
+  /** The URL that is connected to. Default: UPSTREAM_URL, if it is set. */
+  readonly gateway?: URL | undefined;
   /** Problems that were found before, to be reported with those of the settings. */
   readonly problems: readonly string[];
   /** Returns the text of a file, or throws if it cannot be read. */
@@ -51,7 +54,7 @@ export type Settings<Name extends SettingName> = {
 export function loadSettings<Name extends SettingName>(
   sources: SettingsSources<Name>,
 ): Settings<Name> {
-  const { settings, defaults, environment, flags, problems, readFile } = sources;
+  const { settings, defaults, environment, flags, problems, readFile, gateway } = sources;
   const pick = (from: Environment): Environment =>
     Object.fromEntries(
       settings.map((name) => [name, from[name]?.trim()]).filter(([, text]) => text),
@@ -70,13 +73,27 @@ export function loadSettings<Name extends SettingName>(
   const texts = isProduction ? set : { ...Object.fromEntries(development), ...set };
   const given = { texts, label: (name: string) => nameAsGiven(name, flags, variableOf(name)) };
   const found = [...problems];
-  const config = readValues(SETTINGS, settings, given, found);
+  const unread = unusedProxies(gateway ?? URL.parse(texts['UPSTREAM_URL'] ?? ''), texts);
+  const read = settings.filter((name) => !unread.includes(name));
+  const config = readValues(SETTINGS, read, given, found);
   found.push(...findConflicts(given));
   if (settings.some((name) => name === 'UPSTREAM_URL'))
     found.push(...findUnsafeVariables(environment, isProduction));
   const files = readFiles(given, readFile, found);
   if (found.length > 0) throw new ConfigError(found);
   return { config, ...files };
+}
+
+/**
+ * The settings of proxies that are not used for a URL. They are set for all programs of a machine, so others may use what
+ * this one cannot.
+ */
+function unusedProxies(url: URL | null, texts: Environment): readonly string[] {
+  const { HTTPS_PROXY: httpsProxy, HTTP_PROXY: httpProxy, NO_PROXY: noProxy } = texts;
+  const used = url === null ? [] : usedProxyOptions(url, { httpsProxy, httpProxy, noProxy });
+  return Object.entries({ HTTPS_PROXY: 'httpsProxy', HTTP_PROXY: 'httpProxy', NO_PROXY: 'noProxy' })
+    .filter(([, option]) => !used.some((one) => one === option))
+    .map(([name]) => name);
 }
 
 const ALIASES = new Map(

@@ -115,7 +115,7 @@ export const SETTINGS = {
     ...proxyUrl,
     alias: 'https_proxy',
     defaultText: 'none',
-    description: 'proxy to a service with https; never used for loopback',
+    description: 'proxy to a service or a gateway with https; never used for loopback',
     option: 'upstream.httpsProxy',
   },
   HTTP_PROXY: {
@@ -123,7 +123,7 @@ export const SETTINGS = {
     ...proxyUrl,
     alias: 'http_proxy',
     defaultText: 'none',
-    description: 'proxy to a service with plain http; never used for loopback',
+    description: 'proxy to a service or a gateway with plain http; never used for loopback',
     option: 'upstream.httpProxy',
   },
   NO_PROXY: {

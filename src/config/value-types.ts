@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { type Instant, parseTime, parseZeroTime } from '../mapping/time.ts';
 import { isLoopback } from '../util/loopback.ts';
+import { toProxyUrl } from '../util/proxy.ts';
 
 /** A type of setting: how its value is checked, and how the text of a variable becomes a value. */
 export type ValueType<Value = unknown> = {
@@ -204,11 +205,11 @@ export const graphqlPath = text('a path such as /api/graphql', (value) =>
 /** The URL of a Redis. */
 export const redisUrl = text('a redis or rediss URL without query or fragment', isRedisUrl);
 
+const PROXY_URL =
+  'an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address. A SOCKS proxy cannot be used: set an HTTP proxy, or list the host in NO_PROXY';
+
 /** The URL of a proxy. */
-export const proxyUrl = text(
-  'an http or https URL of a proxy, such as http://proxy.example.com:3128; with https it has a host name, not an address',
-  isProxyUrl,
-);
+export const proxyUrl = text(PROXY_URL, (given) => isProxyUrl(toProxyUrl(given)));
 
 /** Hosts that are connected to without a proxy. Networks such as 10.0.0.0/8 have no effect, but are common in this variable. */
 export const hostList = {
@@ -228,6 +229,7 @@ function isBaseUrl(value: unknown): boolean {
 function isProxyUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/') return false;
+  if (!/^(?:[\w.-]+|\[[\da-f:.]+\])$/.test(url.hostname)) return false; // such as quotes
   if (url.protocol === 'https:' && isIP(url.hostname.replace(/[[\]]/g, '')) > 0) return false;
   try {
     decodeURIComponent(url.username + url.password);

@@ -349,7 +349,7 @@ function isCertificateRejection(error: Error): boolean {
  * Why a proxy did not forward a request, as a code; undefined for any other error. It opened no tunnel, or it requires
  * other credentials (407): the service received nothing. Undici has the proxy's status only in the message.
  */
-function proxyRefusalOf(error: Error): string | undefined {
+export function proxyRefusalOf(error: Error): string | undefined {
   const status = /^Proxy .*\((\d{3})\)/.exec(error.message)?.[1];
   if (status !== undefined) return `PROXY_${status}`;
   const code = codeOf(error);

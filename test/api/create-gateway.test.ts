@@ -80,7 +80,12 @@ describe('createGateway', () => {
       [/^upstream\.headers must be an object/],
     ],
     [
-      { upstream: { ...UPSTREAM, httpsProxy: 'canary', noProxy: '"canary"' } },
+      {
+        upstream: {
+          url: 'https://service.example',
+          ...{ httpsProxy: 'socks5://canary', httpProxy: 'canary/unused', noProxy: '"canary"' },
+        },
+      },
       [
         /^upstream\.httpsProxy must be an http or https URL of a proxy, such as .*\.$/,
         /^upstream\.noProxy must be a list of hosts, .*\.$/,

@@ -426,16 +426,201 @@ describe('the settings of a proxy', () => {
     expect(service.seen).toHaveLength(1);
   });
 
+  const SOCKS = ['socks', 'socks4', 'socks4a', 'socks5', 'socks5h'].map((scheme) => [
+    'HTTPS_PROXY',
+    `${scheme}://canary@proxy.example:1080`,
+  ]);
+
   it.each([
-    ['HTTPS_PROXY', 'proxy.example:3128'],
-    ['https_proxy', 'socks5://canary@proxy.example'],
+    ...SOCKS,
+    ['https_proxy', 'ftp://canary@proxy.example'],
+    ['HTTPS_PROXY', 'canary proxy.example'],
+    ['HTTPS_PROXY', '"canary.example"'],
+    ['HTTPS_PROXY', 'https://canary@192.0.2.1'],
     ['HTTP_PROXY', 'http://canary@proxy.example/path'],
     ['http_proxy', 'http://canary:%zz@proxy.example'],
     ['HTTP_PROXY', 'http://proxy.example?canary'],
-  ])('are checked at the start: %s=%s', async (name, value) => {
-    await using serve = keytrailInProcess([], { ...settings, [name]: value });
+  ])('are checked if the proxy is used: %s=%s', async (name = '', value = '') => {
+    const environment = {
+      UPSTREAM_URL: `${name.toLowerCase().replace('_proxy', '')}://service.example`,
+      ...{ UPSTREAM_ALLOW_HTTP: 'on', [name]: value },
+    };
+    await using serve = keytrailInProcess([], environment);
     expect(await serve.status).toBe(2);
-    expect(serve.output.stderr).toContain(`  - ${name} must be an http or https URL of a proxy`);
-    expect(serve.output.stderr).not.toContain('canary');
+    const { stderr } = serve.output;
+    expect(stderr).toContain(`  - ${name} must be an http or https URL of a proxy`);
+    expect(stderr).toContain('A SOCKS proxy cannot be used: set an HTTP proxy, or list the host');
+    expect(stderr).not.toContain('canary');
+  });
+
+  const UNUSABLE = ['socks5h://proxy.corp:1080', 'ftp://proxy.corp', 'not a URL', 'http://a/path'];
+  const unusable = (value: string) => ({ HTTPS_PROXY: value, http_proxy: value });
+
+  it.each(UNUSABLE)('are not read by the sandbox: %s', async (value) => {
+    const environment = { PORT: '0', ...unusable(value), NO_PROXY: '<local>' };
+    await using serve = keytrailInProcess([], environment);
+    await serve.until(/GraphQL +http/);
+    await using sandbox = keytrailInProcess(['sandbox'], environment);
+    await sandbox.until(/http:/);
+  });
+
+  it.each([
+    ['loopback', 'http://127.0.0.1:PORT', {}],
+    ['a host of NO_PROXY', 'http://0.0.0.0:PORT', { NO_PROXY: 'other.example,0.0.0.0' }],
+    ['a host of no_proxy', 'http://0.0.0.0:PORT', { no_proxy: '*' }],
+    ['http, if only HTTPS_PROXY is set', 'http://0.0.0.0:PORT', { http_proxy: '' }],
+  ])('are not read for %s', async (_, at, others) => {
+    await using service = await startService({ body: [{ id: '1' }] });
+    const url = at.replace('PORT', new URL(service.url).port);
+    for (const value of UNUSABLE) {
+      const environment = { ...unusable(value), ...others, UPSTREAM_ALLOW_HTTP: 'on' };
+      for (const [command, more] of [
+        [['audit'], { UPSTREAM_URL: url }],
+        [['learn'], { UPSTREAM_URL: url }],
+        [['audit', '--gateway', url], {}],
+      ] as const) {
+        const own = { ...environment, ...more, KEYTRAIL_TOKEN: 't' };
+        await using process = keytrailInProcess(command, own);
+        await process.status;
+        expect(process.output.stderr).not.toContain('_PROXY');
+      }
+    }
+    expect(service.seen).toHaveLength(3 * UNUSABLE.length);
+  });
+
+  it.each(['', 'HTTP://'])('may have no scheme, or one in any case: %j', async (scheme) => {
+    await using service = await startTlsService();
+    await using proxy = await startProxy({ ports: { 'service.example:443': service.port } });
+    const value = `${scheme}user:canary@${new URL(proxy.url).host}`;
+    await using learn = keytrailInProcess(['learn'], {
+      ...settings,
+      ...{ HTTPS_PROXY: value, KEYTRAIL_TOKEN: 't' },
+    });
+    await learn.status;
+    expect(service.seen).toHaveLength(1);
+    expect(proxy.seen[0]?.headers['proxy-authorization']).toMatch(/^Basic /);
+    expect(learn.output.stderr).not.toContain('canary');
+    await using gateway = through(value);
+    expect((await ask(gateway, AuditDocument, {}, { token: 't' })).errors).toBeUndefined();
+  });
+});
+
+describe('a running gateway', () => {
+  const GATEWAY = 'http://gateway.example/graphql';
+  const EVENT = { id: 'e1', occurredAt: null, action: 'a', outcome: null, raw: {} };
+  const PAGE = { nodes: [EVENT], pageInfo: { hasNextPage: false, endCursor: 'c' } };
+  const BATCH = { ...{ nodes: [EVENT], checkpoint: 'c', previous: null }, missed: false };
+  const DELETED = { outcome: 'DELETED', status: 200, apiKey: { clientId: 'k' } };
+
+  const startGateway = () =>
+    startService(({ body, url }, response) => {
+      if (url !== '/graphql') return { status: 404 };
+      if (body.includes('mutation')) return { body: { data: { deleteApiKey: DELETED } } };
+      if (!body.includes('auditEvents')) return { body: { data: { audit: PAGE } } };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const data = { auditEvents: { ...BATCH, hasMore: false } };
+      response.end(`event: next\ndata: ${JSON.stringify({ data })}\n\n`);
+      return undefined;
+    });
+  const portOf = ({ url }: { readonly url: string }) => Number(new URL(url).port);
+  const environment = { UPSTREAM_ALLOW_HTTP: 'on', KEYTRAIL_TOKEN: 'token' };
+
+  it.each(['HTTP_PROXY', 'http_proxy', '--http-proxy'])(
+    'gets the requests of the commands through the proxy of %s',
+    async (name) => {
+      await using gateway = await startGateway();
+      await using proxy = await startProxy({ ports: { 'gateway.example': portOf(gateway) } });
+      const url = proxy.url.replace('//', '//canary-user:canary-password@');
+      const isOption = name.startsWith('--');
+      for (const command of [
+        ['audit'],
+        ['audit', '--checkpoint', '/dev/null'],
+        ['delete-key', '--yes', 'k'],
+      ]) {
+        const args = [...command, '--gateway', GATEWAY, ...(isOption ? [name, url] : [])];
+        await using process = keytrailInProcess(args, {
+          ...environment,
+          ...(!isOption && { [name]: url }),
+        });
+        await process.status;
+        expect(process.output.stdout).toMatch(/e1|DELETED/);
+        expect(process.output.stdout + process.output.stderr).not.toContain('canary');
+      }
+      expect(proxy.seen.length).toBeGreaterThan(2);
+      expect(gateway.seen).toHaveLength(proxy.seen.length);
+      expect(new Set(proxy.seen.map(({ method, target }) => `${method} ${target}`))).toEqual(
+        new Set([`POST ${GATEWAY}`]),
+      );
+      for (const { headers } of gateway.seen) expect(headers.authorization).toBe('Bearer token');
+    },
+  );
+
+  it('with https gets them through a tunnel, and the proxy sees no token', async () => {
+    await using service = await startTlsService();
+    await using proxy = await startProxy({ ports: { 'service.example:443': service.port } });
+    const args = ['audit', '--gateway', 'https://service.example'];
+    await using process = startKeytrail(args, {
+      ...{ HTTPS_PROXY: new URL(proxy.url).host, KEYTRAIL_TOKEN: 'canary' },
+      NODE_EXTRA_CA_CERTS: file('named-service'),
+    });
+    expect(await process.status).toBe(3); // it is no gateway
+    expect(process.output.stderr).toContain('The response is not GraphQL (HTTP 200)');
+    expect(service.seen).toMatchObject([{ url: '/graphql', authorization: 'Bearer canary' }]);
+    expect(proxy.seen.map(({ target }) => target)).toEqual(['service.example:443']);
+    expect(JSON.stringify(proxy.seen)).not.toContain('canary');
+  });
+
+  it.each([
+    ['loopback', 'http://127.0.0.1:PORT', ''],
+    ['a host of NO_PROXY', 'http://0.0.0.0:PORT', '0.0.0.0:PORT'],
+  ])('gets them without a proxy: %s', async (_, at, list) => {
+    await using gateway = await startGateway();
+    await using proxy = await startProxy({ ports: {} });
+    const port = String(portOf(gateway));
+    await using process = keytrailInProcess(['audit', '--gateway', at.replace('PORT', port)], {
+      ...environment,
+      ...{ HTTP_PROXY: proxy.url, NO_PROXY: list.replace('PORT', port) },
+    });
+    expect(await process.status).toBe(0);
+    expect([proxy.seen.length, gateway.seen.length]).toEqual([0, 1]);
+  });
+
+  it('is not asked if its proxy cannot be used: the problem says what to do, and nothing is sent', async () => {
+    await using process = keytrailInProcess(['audit', '--gateway', GATEWAY], {
+      ...environment,
+      HTTP_PROXY: 'socks5h://canary.example:1080',
+    });
+    expect(await process.status).toBe(2);
+    expect(process.output.stderr).toContain('list the host in NO_PROXY');
+    expect(process.output.stderr).not.toContain('canary');
+  });
+
+  it.each([[403], [407], [502], ['reset']] as const)(
+    'with https has received nothing if the proxy refuses (%s): a deletion may be repeated',
+    async (refusal) => {
+      await using proxy = await startProxy({ ports: {}, refuse: () => refusal });
+      const own = { ...environment, HTTPS_PROXY: proxy.url };
+      const gateway = ['--gateway', 'https://gateway.example'];
+      await using audit = keytrailInProcess(['audit', ...gateway], own);
+      expect(await audit.status).toBe(3);
+      expect(audit.output.stderr.replaceAll(/\n +/g, ' ')).toMatch(
+        /The gateway could not be reached through the proxy \((?:PROXY_\d+|UND_ERR_PRX_\w+)\): check --gateway, HTTPS_PROXY, HTTP_PROXY and NO_PROXY\./,
+      );
+      await using deletion = keytrailInProcess(['delete-key', '--yes', 'k', ...gateway], own);
+      await deletion.status;
+      const { stdout, stderr } = deletion.output;
+      expect(stdout + stderr).not.toContain('OUTCOME_UNKNOWN');
+    },
+  );
+
+  it('with http has received nothing if the proxy requires other credentials (407)', async () => {
+    await using gateway = await startGateway();
+    const ports = { 'gateway.example': portOf(gateway) };
+    await using proxy = await startProxy({ ports, refuse: () => 407 });
+    const own = { ...environment, HTTP_PROXY: proxy.url };
+    await using process = keytrailInProcess(['audit', '--gateway', GATEWAY], own);
+    expect(await process.status).toBe(3);
+    expect(process.output.stderr).toContain('PROXY_407');
+    expect(gateway.seen).toEqual([]);
   });
 });
