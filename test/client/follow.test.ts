@@ -375,11 +375,11 @@ describe('a connection', () => {
     [dateIn(7200), 3600],
     [dateIn(-60), 1],
     ['-5', 1],
-    ['1.5', 1],
+    ['1.5', 2],
     ['soon', 1],
     ['', 1],
   ])('is opened again after the Retry-After of a proxy: %j is %d s', async (value, seconds) => {
-    const headers = { 'retry-after': value };
+    const headers = { 'retry-after': value, date: dateIn(0) };
     const page = { headers, body: '<p>Not now' };
     expect(
       await delaysAfter(
