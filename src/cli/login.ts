@@ -46,7 +46,11 @@ export async function login(runtime: Runtime, commandLine: CommandLine): Promise
       : await renew().catch((error) => {
           if (!(error instanceof OperationError && error.needsSecret)) throw error;
           const { code } = error.extensions;
-          stderr.write(`keytrail: The saved refresh token is not accepted (${code}): ${SECRET}\n`);
+          // Says why it asks. A secret that is piped in is expected to be needed.
+          if (stdin.isTTY)
+            stderr.write(
+              `keytrail: The saved refresh token is not accepted (${code}): ${SECRET}\n`,
+            );
           return logIn(error);
         });
   const until = current?.expiresAt ? ` until ${current.expiresAt}` : '';
