@@ -32,14 +32,14 @@ type ResumeOptions = Omit<TrailOptions, 'after'> & {
   readonly signal: AbortSignal;
 };
 
-/** Events by which a position is found again. */
+/** Events that are compared to find a position again. */
 const MAX_ANCHOR = 64;
 
 /**
  * Reads on after a position. A cursor may have expired: if the request with it is refused, or leads to other events than those
  * that were there, the trail is read from its beginning, and all events up to the position are passed over. If that request is
  * refused as well, the cursor was not the reason, and its error is thrown.
- * @throws PositionLost if less than half of the events by which the position is known are in the trail.
+ * @throws PositionLost if less than half of the events at the position are in the trail.
  * @throws OperationError if a page fails.
  */
 export async function* resumeTrail(

@@ -5,6 +5,7 @@ import {
   failureStatusesOf,
   isResourceState,
   type Member,
+  reportedStatuses,
   reportsFailure,
   toMembers,
   toSoftFailure,
@@ -47,7 +48,10 @@ export function readDeletionOutcome(
   const isDeleted = weigh(findings.filter((finding) => typeof finding === 'object'));
   const isUndone = isDeleted === false || (isDeleted === null && has('SKIPPED'));
   if (has('FAILURE') || has('NOT_FOUND') || isUndone || isNothing(unwrap(body))) {
-    const statuses = parts.flatMap(({ member }) => failureStatusesOf(member));
+    const members = parts.map(({ member }) => member);
+    // A client sends a deletion again whose token was refused: not if something says that it was done.
+    const statuses =
+      isDeleted === true ? members.flatMap(failureStatusesOf) : reportedStatuses(members);
     const isNotFound = has('NOT_FOUND') && isDeleted !== true && statuses.length === 0;
     throw toSoftFailure(status, isNotFound ? [404] : statuses, 'deletion');
   }

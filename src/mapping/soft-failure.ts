@@ -33,9 +33,7 @@ export function throwOnSoftFailure(
 ) {
   const members = listMembers(body);
   if (body !== false && !members.some((member) => reportsFailure(member, errorMembers))) return;
-  const statuses = members.flatMap(failureStatusesOf);
-  const isOfToken = statuses.length === 0 && members.some((member) => refusesToken(member));
-  throw toSoftFailure(status, isOfToken ? [401] : statuses, operation);
+  throw toSoftFailure(status, reportedStatuses(members), operation);
 }
 
 /**
@@ -104,6 +102,12 @@ export function isRefusal(value: unknown): boolean {
   return (
     parseOutcome(value) === 'FAILURE' || (typeof value === 'string' && NOT_EXECUTED.test(value))
   );
+}
+
+/** The statuses of failures that members hold. Without any, 401 if the code of an error says that the token is refused. */
+export function reportedStatuses(members: readonly Member[]): readonly number[] {
+  const statuses = members.flatMap(failureStatusesOf);
+  return statuses.length === 0 && members.some(refusesToken) ? [401] : statuses;
 }
 
 /** Whether the code of an error says that the token is refused. */
