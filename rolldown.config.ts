@@ -113,6 +113,7 @@ const addClientPackage: Plugin = {
 const shared: RolldownOptions = {
   platform: 'node',
   plugins: [mapLines, addLicenses],
+  checks: { bundlerTimings: false }, // on a slow machine it warns of `map-lines` after npm ci
   output: {
     cleanDir: true,
     sourcemap: true,
