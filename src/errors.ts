@@ -56,7 +56,7 @@ export const MESSAGES: Readonly<
     NOT_FOUND:
       'The service has no API key with that client ID: status 404 or 410, or its response says so. The key may be deleted already, or UPSTREAM_URL is not its base URL.',
     SAYS_IT_FAILED:
-      'The service responded with a 2xx status, but its response says that nothing was deleted: check whether the key still exists before you repeat it.',
+      'The service responded with a 2xx status, but its response says that nothing was deleted: check whether the key still exists before you repeat it. If the response means otherwise, say so with `deletion.outcome` in the contract.',
   },
 };
 
@@ -116,7 +116,7 @@ export type FailureReason =
   | 'PAGING_REPEATS' // of the audit trail: the service returns records again instead of the next page
   | 'ORDER_UNKNOWN' // of a live trail: the records have no times that show their order
   | 'TRAIL_TOO_LONG' // of a live trail: it begins with its oldest record, and its end cannot be reached
-  | 'FIELD_UNREAD' // of the audit trail: a filter needs a field that was not found in the records
+  | 'FIELD_UNREAD' // of the audit trail: a filter needs a field that was not found in the records; of a deletion, OUTCOME_UNKNOWN: its response is not understood
   | 'SAYS_IT_FAILED' // a 2xx whose body reports a failure: UPSTREAM_ERROR, or the code of the status 4xx that it reports
   | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 

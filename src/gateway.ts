@@ -197,7 +197,11 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     const explained = {
       ...services,
       client: explanation.client,
-      contract: { ...services.contract, onFilter: explanation.onFilter },
+      contract: {
+        ...services.contract,
+        onFilter: explanation.onFilter,
+        onDeletion: explanation.onDeletion,
+      },
     };
     return { ...createContext(explained, own), explanation };
   };

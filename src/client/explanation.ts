@@ -35,6 +35,7 @@ export type Explanation = {
     readonly records?: ExplainedEntry & { readonly nulls?: number };
     readonly paging?: ExplainedEntry & { readonly style: string };
     readonly login?: Entries<'accessToken' | 'refreshToken' | 'tokenType' | 'expires'>;
+    readonly deletion?: Entries<'outcome'>;
     readonly event?: Entries<Exclude<keyof Event, Role | 'raw'>> & {
       readonly [Name in Role]: Entries<keyof NonNullable<Event[Name]>>;
     };

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { type EntryTypes, LIST_ORDERS, PAGING_STYLES } from '../mapping/contract.ts';
+import {
+  DELETION_RESULTS,
+  type EntryTypes,
+  LIST_ORDERS,
+  PAGING_STYLES,
+} from '../mapping/contract.ts';
 import { POINTER } from '../mapping/json-pointer.ts';
 import { wordsOfPointer } from '../mapping/member-names.ts';
 import { INSTANT_FORMATS } from '../mapping/time.ts';
@@ -55,6 +60,13 @@ const text = z
   )
   .meta({ id: 'text' });
 
+/** A text for each value. */
+const mapTo = <Text extends z.ZodType<string>>(text: Text, example: string) =>
+  withoutProto
+    .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
+    .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
+    .meta({ minProperties: 1 });
+
 /** Pointers, or pointers and a text for each value or for a part of it. */
 const mapped = <Text extends z.ZodType<string>>(
   text: Text,
@@ -67,10 +79,7 @@ const mapped = <Text extends z.ZodType<string>>(
       z
         .strictObject({
           ...{ at, split: part.split.optional(), part: part.part.optional() },
-          map: withoutProto
-            .pipe(z.record(z.string(), text, `must be an object such as ${example}`))
-            .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${example}`)
-            .meta({ minProperties: 1 })
+          map: mapTo(text, example)
             .describe(
               'A text for each value; the keys for true, 0 and 403 are "true", "0" and "403". Any other value gives null.',
             )
@@ -126,6 +135,27 @@ const outcome = mapped(
     context.addIssue({ code: 'custom', message, path: isList ? [index] : [] });
   }
 });
+
+const DELETION_MAP = '{"gone": "DELETED", "kept": "FAILED"}';
+/** Pointers of what tells whether a key was deleted, with what each value means. */
+const deletion = z
+  .strictObject(
+    {
+      ...{ at, split: part.split.optional(), part: part.part.optional() },
+      map: mapTo(z.enum(DELETION_RESULTS), DELETION_MAP).describe(
+        'What each value means: DELETED, ACCEPTED, NOT_FOUND or FAILED. The key of a list or an object is the number of its items, that of null and of what is missing "null". Any other value is an error.',
+      ),
+    },
+    `must be {"at": pointer, "map": ${DELETION_MAP}} or null`,
+  )
+  .superRefine((entry, context) => {
+    const isMissing = (name: 'split' | 'part') => entry[name] === undefined;
+    if (isMissing('split') === isMissing('part')) return;
+    const path = isMissing('split') ? 'split' : 'part';
+    const message = 'split and part must be set together';
+    context.addIssue({ code: 'custom', path: [path], message });
+  })
+  .meta({ dependencies: { split: ['part'], part: ['split'] } });
 
 const timeFormats = INSTANT_FORMATS.join(', ');
 const pattern = z
@@ -243,6 +273,7 @@ export const ENTRY_SCHEMAS: { readonly [Kind in keyof EntryTypes]: z.ZodType<Ent
     .nullable(),
   identity: pointers,
   order: z.enum(LIST_ORDERS).nullable(),
+  deletion: deletion.nullable(),
   style: z.enum(PAGING_STYLES),
   start: z.int().nonnegative(),
   parameter,

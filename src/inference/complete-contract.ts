@@ -27,7 +27,7 @@ import { inferRecords } from './records.ts';
 export function completeContract(
   response: UpstreamResponse,
   { login, audit }: ConfiguredContract = {},
-): Contract & { readonly sample: readonly unknown[] } {
+): Pick<Contract, 'login' | 'audit'> & { readonly sample: readonly unknown[] } {
   const { records, total, paging, sample } = completeList(response, audit);
   return {
     sample,

@@ -1,3 +1,4 @@
+import type { DeletionReading } from '../mapping/deletion.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer, pointerMembers } from '../mapping/json-pointer.ts';
@@ -54,6 +55,20 @@ export function describeMapping(
 ): object {
   return describeEntry(contract, configured, toSeen(events, sample));
 }
+
+/** Describes what decides the outcome of a deletion, and why nothing does or it is not understood. */
+export function describeDeletion({ result, at }: DeletionReading, isConfigured: boolean): object {
+  const by = isConfigured ? 'contract' : 'inference';
+  const [only, ...others] = at ?? [];
+  const why = result === null ? DELETION_REASONS[by] : at === null ? DELETION_REASONS.none : null;
+  return { at: others.length > 0 ? at : (only ?? null), by, ...(why !== null && { why }) };
+}
+
+const DELETION_REASONS = {
+  contract: 'the value is no key of the map',
+  inference: 'its value is not understood',
+  none: 'nothing else decides than the HTTP status',
+} as const;
 
 /** @param names Those of the entry: none for the contract. */
 function describeEntry(

@@ -32,6 +32,17 @@ export type Mapped<Text extends string = string> = Pick<Split, 'at'> & {
   readonly else?: 'keep' | undefined;
 };
 
+/** What a 2xx response to a deletion may mean. */
+export const DELETION_RESULTS = ['DELETED', 'ACCEPTED', 'NOT_FOUND', 'FAILED'] as const;
+
+/** One of {@link DELETION_RESULTS}. */
+export type DeletionResult = (typeof DELETION_RESULTS)[number];
+
+/** Pointers of a field, with what each of its values means. A value that is not in the map is an error. */
+export type MappedDeletion = Omit<Mapped<DeletionResult>, 'map' | 'else'> & {
+  readonly map: Readonly<Record<string, DeletionResult>>;
+};
+
 /** A time with the format of its values. With `join`, the values of all pointers are joined by this text. */
 export type FormattedTime = TimeNotation<TimeFormat> & {
   readonly at: Pointers;
@@ -83,6 +94,8 @@ export type EntryTypes = {
   readonly follow: 'query' | null;
   readonly switch: boolean | null;
   readonly schema: string | undefined;
+  /** Null: the HTTP status alone decides. */
+  readonly deletion: MappedDeletion | null | undefined;
 };
 
 /** An entry of the contract, or a section of entries. Editors and docs/contracts.md show its description. */
@@ -192,6 +205,15 @@ export const CONTRACT = {
       },
     },
   },
+  deletion: {
+    description: 'A 2xx response of DELETE /api/v1/secrets/{client_id}.',
+    entries: {
+      outcome: entry(
+        'deletion',
+        'What the response means: {"at": pointers, "map": {"gone": "DELETED", "queued": "ACCEPTED", "none": "NOT_FOUND", "kept": "FAILED"}}. Null: the HTTP status alone decides.',
+      ),
+    },
+  },
 } as const satisfies Readonly<Record<string, EntryTable>>;
 
 type TypeOf<Row> = Row extends { readonly kind: infer Kind extends keyof EntryTypes }
@@ -216,6 +238,9 @@ export type Contract = TypesOf<typeof CONTRACT>;
 
 /** Maps the response of a login. */
 export type LoginContract = Contract['login'];
+
+/** Maps the response of a deletion. */
+export type DeletionContract = Contract['deletion'];
 
 /** Maps the response of the audit trail. */
 export type AuditContract = Contract['audit'];

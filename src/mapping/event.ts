@@ -177,7 +177,7 @@ function compileValue(entry: Pointers | Mapped): PointerReader {
 }
 
 /** Reads the value at the pointers or, with a separator, one part of it. An empty part is null. */
-function compilePart({ at, split, part }: Mapped): PointerReader {
+export function compilePart({ at, split, part }: Omit<Mapped, 'map' | 'else'>): PointerReader {
   const read = compilePointers(at);
   if (split === undefined) return read;
   return (record) => {

@@ -21,6 +21,9 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map([
 /** Keys that are names are shorter. Of others, 80 characters are examined. */
 const TOO_LONG = /^(.{80}).+/s;
 
+/** See {@link splitMemberName}. */
+export type MemberName = ReturnType<typeof splitMemberName>;
+
 /** Splits a key into words, see `memoize`. */
 export const splitMemberName = memoize((key) => ({
   /** The key, escaped for a JSON pointer (RFC 6901, section 3). */

@@ -1,11 +1,12 @@
 import { GatewayError, MESSAGES } from '../errors.ts';
 import { type CallKind, failureOf, toStatusError } from '../upstream/status.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
-import { splitMemberName } from './member-names.ts';
+import { type MemberName, splitMemberName } from './member-names.ts';
 import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
 import {
   HTTP_FAILURE,
   NEGATION,
+  NO,
   NO_ERROR,
   NOT_EXECUTED,
   RESOURCE_STATE,
@@ -74,10 +75,10 @@ function listMembers(body: unknown): readonly Member[] {
 }
 
 /** The members of an object; none for any other value. */
-export function toMembers(value: unknown): readonly Member[] {
+export function toMembers(value: unknown): readonly (Member & Pick<MemberName, 'pointerToken'>)[] {
   if (!isObject(value)) return [];
   const entries = Object.entries(value).slice(0, MAX_MEMBERS);
-  return entries.map(([key, member]) => ({ words: splitMemberName(key).words, value: member }));
+  return entries.map(([key, member]) => ({ ...splitMemberName(key), value: member }));
 }
 
 /** Whether a member is the state of a resource and no failure, if it is one of a resource. */
@@ -93,7 +94,7 @@ export function reportsFailure(
   if (errorMembers.test(words)) return describesError(value);
   const isFailure = isRefusal(value);
   const text = typeof value === 'object' ? '' : String(value);
-  if (RESPONSE_NAMES.success.test(words)) return isFailure || NEGATION.test(text) || text === '0';
+  if (RESPONSE_NAMES.success.test(words)) return isFailure || NEGATION.test(text) || NO.test(text);
   return RESPONSE_NAMES.status.test(words) && (isFailure || HTTP_FAILURE.test(text));
 }
 

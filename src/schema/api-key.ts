@@ -1,4 +1,5 @@
-import { type DeletionOutcome, readDeletionOutcome } from '../mapping/deletion.ts';
+import { inferDeletion } from '../inference/deletion.ts';
+import { type DeletionOutcome, readDeletion, requireDeletion } from '../mapping/deletion.ts';
 import { requirePartyFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
 import { selectEventsOfParty } from '../pagination/select-events.ts';
@@ -86,11 +87,15 @@ export function addApiKey(builder: Builder): void {
           description: 'The client ID of the key, 1 to 256 characters.',
         }),
       },
-      resolve: async (_, { clientId }, { calls, limits }) => {
+      resolve: async (_, { clientId }, { calls, limits, contract }) => {
         limits.admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
         return calls.authorized.delete('secrets', target, ({ status, body = null }) => {
-          const outcome = readDeletionOutcome({ status, body }, clientId);
+          const response = { status, body };
+          const configured = contract.configured.deletion?.outcome;
+          const reading = readDeletion(response, configured) ?? inferDeletion(response, clientId);
+          contract.onDeletion?.(reading);
+          const outcome = requireDeletion(reading, response, configured);
           return { clientId, outcome, raw: body };
         });
       },

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Drift } from '../inference/drift.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import type { DeletionReading } from '../mapping/deletion.ts';
 import { interpretPointer, type PointerReader } from '../mapping/json-pointer.ts';
 import type { EventFilter, FilterParameter } from '../pagination/select-events.ts';
 import { isBearer, parseBearer } from '../upstream/bearer.ts';
@@ -31,6 +32,8 @@ export type ContractServices = {
   readonly now: () => Date;
   /** Called with each filter, and what of it is forwarded to the service. */
   readonly onFilter?: (conditions: EventFilter, forwarded: readonly FilterParameter[]) => void;
+  /** Called with how the response to a deletion was read. */
+  readonly onDeletion?: (reading: DeletionReading) => void;
 };
 
 /** The request of a context. */

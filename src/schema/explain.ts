@@ -1,9 +1,10 @@
 import type { GraphQLError } from 'graphql';
 import { FAILURES, GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
-import { describeMapping } from '../inference/describe-mapping.ts';
+import { describeDeletion, describeMapping } from '../inference/describe-mapping.ts';
 import { completeLogin } from '../inference/login.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
+import type { DeletionReading } from '../mapping/deletion.ts';
 import { readAuditPage } from '../mapping/event.ts';
 import { type PageRequest, queryOf } from '../mapping/next-page.ts';
 import { describeForeignLink } from '../pagination/fetch-pages.ts';
@@ -32,14 +33,18 @@ type Call = {
 export type ExplanationCollector = ReturnType<typeof createExplanation>;
 
 /**
- * Creates the explanation of one request, which must use its `client` and `onFilter`. It contains no value of the client
+ * Creates the explanation of one request, which must use its `client`, `onFilter` and `onDeletion`. It contains no value of the client
  * or the service.
  */
-export function createExplanation(service: RestClient, { audit, login }: ConfiguredContract) {
+export function createExplanation(
+  service: RestClient,
+  { audit, login, deletion }: ConfiguredContract,
+) {
   const calls: Call[] = [];
   const pages: Page[] = [];
   const [forwarded, checkedByGateway] = [new Set<string>(), new Set<string>()];
   let loginResponse: UpstreamResponse | undefined;
+  let deleted: DeletionReading | undefined;
   let isClosed = false;
 
   const collectAttempts = (trace: Trace): Trace => ({
@@ -134,6 +139,9 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
   return {
     client,
     onFilter,
+    onDeletion: (reading: DeletionReading) => {
+      deleted = reading;
+    },
     /**
      * Explains a result with these errors, and ends the collection: a subscription goes on for hours.
      * @param reader The field that reads the trail.
@@ -156,8 +164,9 @@ export function createExplanation(service: RestClient, { audit, login }: Configu
       const filter = { forwarded: [...forwarded], checkedByGateway: [...checkedByGateway] };
       return {
         calls: explained.map(({ call, field }) => explainCall(call, field, failures.get(field))),
-        mapping:
-          loginResponse === undefined
+        mapping: deleted
+          ? { deletion: { outcome: describeDeletion(deleted, deletion?.outcome !== undefined) } }
+          : loginResponse === undefined
             ? describePages()
             : { login: describeMapping(completeLogin(loginResponse, login), login) },
         filter: Object.values(filter).flat().length > 0 ? filter : undefined,

@@ -205,6 +205,45 @@ describe('keytrail learn', () => {
     expect(stdout + stderr).not.toContain('CANARY');
   });
 
+  it.each([
+    [{ result: { status: 'gone' } }, '/result/status', 'gone', 'not understood'],
+    [
+      { success: true, message: 'Cannot delete it' },
+      '/message',
+      'Cannot delete it',
+      'read as FAILED',
+    ],
+    [{ deletedCount: 0 }, '/deletedCount', '0', 'read as FAILED'],
+    [{ done: false }, '/done', 'false', 'read as ACCEPTED'],
+    [{ revoked: true }, '/revoked', 'true', 'read as DELETED'],
+  ] as const)(
+    'proposes an entry for the response to a deletion, %j, and shows what it means with it',
+    async (body, at, key, described) => {
+      const saved = await save('deletion.json', body);
+      await using learning = keytrailInProcess(['learn', '--from', saved]);
+      expect(await learning.status).toBe(2);
+      const { stderr } = learning.output;
+      expect(stderr).toContain('If it is the response to a deletion, one of these decides.');
+      expect(stderr).toContain(described);
+      const line = readyLines(stderr).find((one) => one.deletion?.outcome.at === at);
+      expect(Object.keys(line.deletion.outcome.map)).toEqual([key]);
+      const outcome = { at, map: { [key]: 'NOT_FOUND' } };
+      const contract = await save('deletion-contract.json', { deletion: { outcome } });
+      await using trying = keytrailInProcess(['learn', '--contract', contract, '--from', saved]);
+      expect(await trying.status).toBe(0);
+      expect(trying.output.stderr).toBe(`The response to a deletion means NOT_FOUND: ${at}.\n`);
+      expect(JSON.parse(trying.output.stdout)).toEqual({ deletion: { outcome } });
+    },
+  );
+
+  it('shows no value of a response to a deletion that may be a credential', async () => {
+    const body = { revoked_token: 'canary-8f3a', deleted: 'sk_live_4eC39HqLyjWDarjtT1zdp7dc' };
+    const saved = await save('deletion.json', body);
+    await using learning = keytrailInProcess(['learn', '--from', saved]);
+    expect(await learning.status).toBe(2);
+    expect(learning.output.stderr).not.toMatch(/canary|4eC39/);
+  });
+
   it('learns from a live service with the token from the environment', async () => {
     await using service = await startService({
       body: [{ id: 1, time: '2026-11-21T00:00:00Z', colour: 'k' }],

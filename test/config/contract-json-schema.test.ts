@@ -40,6 +40,9 @@ const FULL: unknown = {
       userAgent: '/ua',
     },
   },
+  deletion: {
+    outcome: { at: ['/code'], split: ':', part: 1, map: { gone: 'DELETED', kept: 'FAILED' } },
+  },
 };
 
 /** What a JSON Schema cannot express, by the messages of these problems. */

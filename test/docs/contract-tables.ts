@@ -40,6 +40,9 @@ const VALUES: Readonly<Record<keyof EntryTypes, readonly string[] | null>> = {
   apiKey: [
     'whether it is an API key whose client ID is the identifier: `true`, or the types that are, as they are after a map: `["client", "robot"]`. Without this entry, `api_key`, `ApiKey`, `API keys` and the like are',
   ],
+  deletion: [
+    'what a 2xx response to a deletion means, for each value at the pointer: `{"at": "/result/status", "map": {"gone": "DELETED", "queued": "ACCEPTED", "none": "NOT_FOUND", "kept": "FAILED"}}`; also with `split`. Null: [the HTTP status alone decides](#deletions)',
+  ],
   schema: [
     'path or URL of the JSON Schema, with which editors complete and explain entries: `"node_modules/keytrail/dist/contract.schema.json"`',
   ],

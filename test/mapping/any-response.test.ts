@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { completeAudit, completeContract } from '../../src/inference/complete-contract.ts';
-import { readDeletionOutcome } from '../../src/mapping/deletion.ts';
+import { inferDeletion } from '../../src/inference/deletion.ts';
+import { requireDeletion } from '../../src/mapping/deletion.ts';
 import { readAuditPage } from '../../src/mapping/event.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
@@ -70,7 +71,13 @@ describe('any JSON', () => {
           () => '',
         ),
     ],
-    ['a deletion', async (body: unknown) => readDeletionOutcome({ status: 200, body }, '')],
+    [
+      'a deletion',
+      async (body: unknown) => {
+        const response = { status: 200, body };
+        return requireDeletion(inferDeletion(response, ''), response, undefined);
+      },
+    ],
     [
       'a trail',
       async (body: unknown) => {
@@ -97,7 +104,7 @@ describe('any JSON', () => {
   it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
     'is read if it has a special key: %j',
     (body) => {
-      expect(readDeletionOutcome({ status: 200, body }, '')).toBe('DELETED');
+      expect(inferDeletion({ status: 200, body }, '').result).toBe('DELETED');
       expect(readInferred([{ outcome: body.status, ...body }]).item(0).outcome).toBeNull();
     },
   );

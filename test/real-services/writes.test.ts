@@ -6,16 +6,18 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import type { ConfiguredContract, MappedDeletion } from '../../src/mapping/contract.ts';
 import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
 
-/** A response of a real service or library to a deletion, and how it must be read: an outcome or a code. */
+/** A response of a real service or library to a deletion, and what it means: an outcome or a code. */
 type Sample = {
   readonly service: string;
   readonly source: string;
   readonly status?: number;
   readonly body: unknown;
+  /** The entry that it needs: without it, the outcome is an error. */
+  readonly contract?: MappedDeletion;
   readonly expect: string;
 };
 
@@ -37,8 +39,19 @@ afterAll(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-/** Deletes a key of a service that sends this body. Returns the outcome, or the code and the reason. */
-async function remove(body: unknown, status = 200): Promise<string> {
+/**
+ * Deletes a key of a service that sends this body. Returns the outcome, or the code and the reason.
+ * @param outcome The entry of the contract, if it has one.
+ */
+async function remove(
+  body: unknown,
+  status = 200,
+  outcome?: MappedDeletion | null,
+): Promise<string> {
+  await using over =
+    outcome === undefined
+      ? null
+      : gatewayOver(service.url, { contract: { deletion: { outcome } } });
   const isText = typeof body === 'string' && !/^(?:[-\d]+$|")/.test(body);
   response = {
     status,
@@ -46,7 +59,12 @@ async function remove(body: unknown, status = 200): Promise<string> {
     headers: { 'content-type': isText ? 'text/plain' : 'application/json' },
   };
   service.forget();
-  const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+  const result = await ask(
+    over ?? gateway,
+    DeleteApiKeyDocument,
+    { clientId: 'k' },
+    { token: 't' },
+  );
   expect(service.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
     'DELETE /api/v1/secrets/k',
   ]);
@@ -68,10 +86,12 @@ describe('W1: a deletion', () => {
 
   it.each(SAMPLES.map((sample) => ({ ...sample, text: JSON.stringify(sample.body).slice(0, 60) })))(
     'W1: $service responds with $text: $expect',
-    async ({ body, status, expect: wanted }) => {
+    async ({ body, status, contract, expect: wanted }) => {
       const isDone = /^(?:DELETED|ACCEPTED)$/.test(wanted);
       const sent = typeof body === 'object' && body !== null ? body : String(body);
-      expect(await remove(sent, status)).toBe(isDone ? wanted : `${wanted} SAYS_IT_FAILED`);
+      const expected = isDone ? wanted : `${wanted} SAYS_IT_FAILED`;
+      expect(await remove(sent, status)).toBe(contract === undefined ? expected : FAILED);
+      expect(await remove(sent, status, contract)).toBe(expected);
     },
   );
 
@@ -146,13 +166,6 @@ describe('W1: a deletion', () => {
     ['a code', { success: false, code: 'API_KEY_NOT_FOUND' }],
     ['a code without a word for found', { error: { code: 'NoSuchEntity' } }],
     ['an exception', { __type: 'ResourceNotFoundException', message: '' }],
-    ['an error', { error: 'No API key matches this ID' }],
-    ['a message', { message: 'API key not found' }],
-    ['a message, contracted', { ok: false, msg: "Client doesn't exist." }],
-    ['a message about existence', { detail: 'The client does not exist' }],
-    ['a message about either', { message: 'Key was not found or has already been deleted' }],
-    ['a text', 'Key not found'],
-    ['a title', { title: 'Unknown client', type: 'about:blank' }],
     ['an inner status in a list', { results: [{ id: 'k', status: 404 }] }],
     ['an inner status in a list of its own', [{ client_id: 'k', code: '404', message: '' }]],
     ['an inner 410', { items: [{ statusCode: 410 }] }],
@@ -177,12 +190,8 @@ describe('W1: a deletion', () => {
     ['a list and a count', { deleted: ['k'], deleted_sessions: 0, failed: [], skipped: 0 }],
     ['a soft deletion', { deleted: true, hard_deleted: false, dry_run: false }],
     ['only itself', { revoked: true, expired: false, in_use: false }],
-    ['a text', { message: 'Key deleted. Requests with it will fail.' }],
     ['a text with a name', { message: "API key 'not-found-bot' deleted" }],
     ['a text with a name that ends in error', 'Deleted API key alert-on-error'],
-    ['a text about the future', { message: 'Deleted. This cannot be undone.' }],
-    ['a text about errors', { message: 'Removed 1 key, no errors', errors: 0 }],
-    ['a text about what is no longer', { detail: 'The key is no longer valid: it was revoked.' }],
     ['links', { id: 'k', _links: { delete: null, self: { href: '/k' } } }],
     ['permissions', { ok: true, permissions: { delete: false, deleteKeys: false } }],
     ['a time', { deleted_at: '2026-01-05T10:00:00Z', count: 0 }],
@@ -240,47 +249,69 @@ describe('W1: a deletion', () => {
   });
 
   it.each<readonly [string, string]>([
-    ['Successfully deleted key; no dependent tokens found', 'DELETED'],
-    ['Deleted. 2 webhooks were not found.', 'DELETED'],
-    ['Deleted 1 key, 0 failed', 'DELETED'],
     ['10 rows deleted', 'DELETED'],
     ['1 record(s) deleted', 'DELETED'],
-    ['Key deleted without errors', 'DELETED'],
     ['Deleted the previously revoked key', 'DELETED'],
     ['Key removed or revoked', 'DELETED'],
-    ['Your API key was revoked and can no longer be used', 'DELETED'],
-    ['Key removed. If this was an error, contact support', 'DELETED'],
-    ['Key not in use was deleted', 'DELETED'],
     ['Deletion successful', 'DELETED'],
-    ['No Content', 'DELETED'],
-    ['Key revoked; its data will be deleted in 30 days', 'DELETED'],
+    ['Deleted 1 key in 0.2 s', 'DELETED'],
+    ['Key revoked; its data will be deleted in 30 days', 'ACCEPTED'],
     ['The key will be deleted in 30 days', 'ACCEPTED'],
     ['Scheduled for deletion', 'ACCEPTED'],
-    ['0 record(s) deleted', FAILED],
-    ['Deleted 0 keys', FAILED],
-    ['Cannot delete the last key', FAILED],
-    ["You can't delete this key", FAILED],
-    ['Key was not deleted', FAILED],
-    ['The key is not deleted yet', FAILED],
-    ['Nothing to delete', FAILED],
-    ['Deletion was not successful', FAILED],
-    ['An error occurred while deleting the key', FAILED],
-    ['Something went wrong', FAILED],
-    ['You are not allowed to delete this key', FAILED],
-    ['Access denied: key not found', FAILED],
-    ['Key to be deleted not found', NOT_FOUND],
-    ['Key not found. Deleted keys are kept for 30 days', NOT_FOUND],
-    ['No ApiKey matches the given query.', NOT_FOUND],
-    ['Record to delete does not exist.', NOT_FOUND],
-    ["Couldn't find ApiKey with 'id'=k", NOT_FOUND],
-    ['The requested resource could not be found', NOT_FOUND],
-    ['Unable to find key', NOT_FOUND],
-    ['Key is already deleted', NOT_FOUND],
-    ['404 page not found', NOT_FOUND],
   ])('W1: reads the text %j as %s', async (text, expected) => {
     for (const body of [text, { message: text }, { success: true, data: { detail: text } }])
       expect(await remove(body)).toBe(expected);
   });
+
+  it.each([
+    '0 record(s) deleted',
+    'Deleted 0 keys',
+    'Cannot delete the last key',
+    "You can't delete this key",
+    'Key was not deleted',
+    'The key is not deleted yet',
+    'Nothing to delete',
+    'Deletion was not successful',
+    'An error occurred while deleting the key',
+    'Something went wrong',
+    'You are not allowed to delete this key',
+    'Access denied: key not found',
+    'Key to be deleted not found',
+    'Key not found. Deleted keys are kept for 30 days',
+    'No ApiKey matches the given query.',
+    'Record to delete does not exist.',
+    "Couldn't find ApiKey with 'id'=k",
+    'The requested resource could not be found',
+    'Unable to find key',
+    'Key is already deleted',
+    '404 page not found',
+    "Client doesn't exist.",
+    'Successfully deleted key; no dependent tokens found',
+    'Deleted. 2 webhooks were not found.',
+    'Deleted 1 key, 0 failed',
+    'Key deleted without errors',
+    'Your API key was revoked and can no longer be used',
+    'Key removed. If this was an error, contact support',
+    'Deleted. This cannot be undone.',
+  ])(
+    'W1: the text %j has a negation or a word of failure: an error that names the entry, which mends it',
+    async (text) => {
+      for (const [at, body] of [
+        ['', text],
+        ['/message', { message: text }],
+        ['/data/detail', { success: true, data: { detail: text } }],
+      ] as const) {
+        expect(await remove(body)).toBe(FAILED);
+        for (const outcome of ['DELETED', 'ACCEPTED'] as const)
+          expect(await remove(body, 200, { at, map: { [text]: outcome } })).toBe(outcome);
+        expect(await remove(body, 200, { at, map: { [text]: 'NOT_FOUND' } })).toBe(NOT_FOUND);
+        expect(await remove(body, 200, null)).toBe('DELETED');
+      }
+      response = { body: { message: text } };
+      const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+      expect(result.errors?.[0]?.message).toContain('`deletion.outcome`');
+    },
+  );
 
   it('W1: reads any text, and never an outcome from one that names no verb and no failure', async () => {
     const words = fc.constantFrom(
@@ -386,6 +417,117 @@ describe('W1: a deletion', () => {
     await fc.assert(
       fc.asyncProperty(key, wrap, async ([id, described, rest], inside) => {
         expect(await remove(inside({ [id]: 'k', [described]: 'x', ...rest }))).toBe('DELETED');
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+const UNKNOWN = 'OUTCOME_UNKNOWN FIELD_UNREAD';
+
+describe('a deletion whose response is not understood', () => {
+  it.each<unknown>([
+    { status: 'inactive' },
+    { code: 'E1001' },
+    { code: 7, msg: 'x' },
+    { reason: 'key_in_use' },
+    { result: 'zurückgezogen' },
+    { effective: false },
+    { sessions: 0 },
+    { deleted_at: null },
+    { result: { status: 'gone' } },
+  ])('is OUTCOME_UNKNOWN, and names the entry: %j', async (body) => {
+    expect(await remove(body)).toBe(UNKNOWN);
+    expect(await remove(body, 202)).toBe('ACCEPTED');
+    expect(await remove(body, 200, null)).toBe('DELETED');
+    response = { body };
+    const result = await ask(gateway, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(result.errors?.[0]?.message).toMatch(/`deletion.outcome`.*check before you repeat/);
+    expect(result.errors?.[0]?.extensions.retryable).toBe(false);
+  });
+
+  it.each<unknown>([
+    { success: true, status: 'inactive' },
+    { status: 'ok', code: 'E1001' },
+    { deleted: true, reason: 'requested' },
+    { success: 1, sessions: 0 },
+    { resultCode: '0000', sessions: 2 },
+  ])('is DELETED if something else says so: %j', async (body) => {
+    expect(await remove(body)).toBe('DELETED');
+  });
+});
+
+describe('a deletion whose contract has `deletion.outcome`', () => {
+  const outcome = {
+    at: '/result/status',
+    map: { gone: 'DELETED', queued: 'ACCEPTED', none: 'NOT_FOUND', kept: 'FAILED' },
+  } as const;
+
+  it.each([
+    ['gone', 'DELETED'],
+    ['queued', 'ACCEPTED'],
+    ['none', NOT_FOUND],
+    ['kept', FAILED],
+    ['other', UNKNOWN],
+    ['toString', UNKNOWN],
+    [null, UNKNOWN],
+    [true, UNKNOWN],
+    [0, UNKNOWN],
+    [['gone'], UNKNOWN],
+    [{}, UNKNOWN],
+    [undefined, UNKNOWN],
+  ] as const)(
+    'has the outcome of the value, whatever else it says: %j is %s',
+    async (status, expected) => {
+      for (const rest of [{}, { success: false, deleted: 0, code: 404 }, { deleted: true }])
+        expect(await remove({ ...rest, result: { status } }, 200, outcome)).toBe(expected);
+    },
+  );
+
+  it('names the entry to add a key to, and repeats no value', async () => {
+    response = { body: { result: { status: 'canary-7f3a' } } };
+    await using over = gatewayOver(service.url, { contract: { deletion: { outcome } } });
+    const result = await ask(over, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+    expect(result.errors?.[0]?.message).toMatch(/no key of the map `deletion.outcome`.*check/);
+    expect(result.text + over.logged.join()).not.toContain('canary-7f3a');
+  });
+
+  it('reads the number of items of a list, the pointer that leads to a value, and a part of a text', async () => {
+    const items = { at: '/deleted', map: { 0: 'NOT_FOUND', 1: 'DELETED' } } as const;
+    expect(await remove({ deleted: [] }, 200, items)).toBe(NOT_FOUND);
+    expect(await remove({ deleted: ['k'] }, 200, items)).toBe('DELETED');
+    expect(await remove({ deleted: ['k', 'l'] }, 200, items)).toBe(UNKNOWN);
+    const two = { at: ['/error/code', '/code'], map: { 7: 'FAILED', OK: 'DELETED' } } as const;
+    expect(await remove({ error: { code: 7 }, code: 'OK' }, 200, two)).toBe(FAILED);
+    expect(await remove({ error: null, code: 'OK' }, 200, two)).toBe('DELETED');
+    const part = { at: '/status', split: ':', part: 2, map: { gone: 'DELETED' } } as const;
+    expect(await remove({ status: 'key:gone' }, 200, part)).toBe('DELETED');
+    expect(await remove({ status: 'key:kept' }, 200, part)).toBe(UNKNOWN);
+  });
+
+  it('reads no value as the key "null", and a response without a body by its status', async () => {
+    const empty = { at: '/error', map: { null: 'DELETED' } } as const;
+    expect(await remove({ error: null }, 200, empty)).toBe('DELETED');
+    expect(await remove({ warnings: ['not deleted'] }, 200, empty)).toBe('DELETED');
+    expect(await remove({ error: 'x' }, 200, empty)).toBe(UNKNOWN);
+    expect(await remove(undefined, 204, outcome)).toBe('DELETED');
+    expect(await remove(undefined, 202, outcome)).toBe('ACCEPTED');
+    expect(await remove(undefined, 200, { at: '', map: { null: 'ACCEPTED' } })).toBe('ACCEPTED');
+  });
+
+  it('is never DELETED by a value without a key', async () => {
+    const over = gatewayOver(service.url, { contract: { deletion: { outcome } } });
+    await using _ = over;
+    const value = fc.oneof(fc.jsonValue(), fc.constantFrom('gone', 'queued', 'none', 'kept'));
+    await fc.assert(
+      fc.asyncProperty(value, fc.jsonValue(), async (status, rest) => {
+        response = { body: { rest, result: { status } } };
+        const { data } = await ask(over, DeleteApiKeyDocument, { clientId: 'k' }, { token: 't' });
+        const known = new Map<unknown, string>([
+          ['gone', 'DELETED'],
+          ['queued', 'ACCEPTED'],
+        ]);
+        expect(data?.deleteApiKey?.outcome).toBe(known.get(status));
       }),
       { numRuns: 200 },
     );

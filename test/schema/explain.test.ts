@@ -378,6 +378,51 @@ function expectGrounds(name: string, entry: ExplainedEntry): void {
 /** Why inference chose a field. */
 const GROUNDS = { confidence: expect.any(Number), because: expect.any(Array) };
 
+describe('the mapping of a deletion', () => {
+  it.each<readonly [object, ConfiguredContract, object]>([
+    [{ body: { deleted: true } }, {}, { at: '/deleted', by: 'inference' }],
+    [
+      { body: { status: 'gone' } },
+      {},
+      { at: '/status', by: 'inference', why: 'its value is not understood' },
+    ],
+    [
+      { body: { errors: ['canary x'], code: 'NO' } },
+      {},
+      { at: ['/errors', '/code'], by: 'inference' },
+    ],
+    [
+      { status: 204 },
+      {},
+      { at: null, by: 'inference', why: 'nothing else decides than the HTTP status' },
+    ],
+    [
+      { body: { status: 'gone' } },
+      { deletion: { outcome: { at: '/status', map: { gone: 'DELETED' } } } },
+      { at: '/status', by: 'contract' },
+    ],
+    [
+      { body: { status: 'canary' } },
+      { deletion: { outcome: { at: '/status', map: { gone: 'DELETED' } } } },
+      { at: '/status', by: 'contract', why: 'the value is no key of the map' },
+    ],
+    [
+      { body: { status: 'failed' } },
+      { deletion: { outcome: null } },
+      { at: null, by: 'contract', why: 'nothing else decides than the HTTP status' },
+    ],
+  ])(
+    'says what decides its outcome, and no value: %j with %j',
+    async (response, contract, outcome) => {
+      await using service = await startService(response);
+      await using gateway = gatewayOver(service.url, { explain: true, contract });
+      const explanation = await explain(gateway, DeleteApiKeyDocument, { clientId: 'c' });
+      expect(explanation.mapping).toEqual({ deletion: { outcome } });
+      expect(JSON.stringify(explanation)).not.toContain('canary');
+    },
+  );
+});
+
 describe('the mapping of every published shape', () => {
   it.each(samplesOf('audit').map((sample) => [sample.name, sample] as const))(
     'of %s has the pointer and the origin of every field, and a reason for every null',

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { completeAudit, completeContract } from '../../inference/complete-contract.ts';
 import { inferEvent } from '../../inference/event.ts';
 import { type AuditContract, type ConfiguredContract, fillGaps } from '../../mapping/contract.ts';
+import { readDeletion } from '../../mapping/deletion.ts';
 import { readAuditPage } from '../../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../../mapping/event-fields.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
@@ -11,8 +12,8 @@ import type { UpstreamResponse } from '../../upstream/types.ts';
 import { suggestAccessToken } from './suggest-login.ts';
 import { isCertainlyTrail } from './trail-detection.ts';
 
-/** A page of the audit trail, or the response to a login; null if it is neither. */
-export type ResponseKind = 'audit' | 'login' | null;
+/** A page of the audit trail, or the response to a login, or that to a deletion, by the contract; null if it is none. */
+export type ResponseKind = 'audit' | 'login' | 'deletion' | null;
 
 /** The contract of some responses, and what each of them is. */
 export type Learned = {
@@ -62,16 +63,23 @@ type Completed = ReturnType<typeof completeContract>;
  */
 function kindOf(
   response: UpstreamResponse,
-  { login, audit }: Completed,
+  { login, audit, sample }: Completed,
   configured: ConfiguredContract,
 ): ResponseKind {
   const hasToken = typeof readSource(login.accessToken, response) === 'string';
   const hasRecords = recordsAt(audit.records, response.body) !== null;
   if (hasToken && (configured.login?.accessToken !== undefined || !hasRecords)) return 'login';
+  if (sample.length === 0 && isDeletion(response, configured)) return 'deletion';
   const isOfHeaders = response.body === null && suggestAccessToken(response).length > 0;
   if (isOfHeaders && !hasToken) return null;
   if (hasRecords && (!hasToken || audit.event.occurredAt !== null)) return 'audit';
   return hasToken ? 'login' : null;
+}
+
+/** Whether the contract says what a body means as the response to a deletion. */
+function isDeletion(response: UpstreamResponse, { deletion }: ConfiguredContract): boolean {
+  const { result = null, at = null } = readDeletion(response, deletion?.outcome) ?? {};
+  return result !== null && at !== null;
 }
 
 /**

@@ -4,11 +4,13 @@ import type {
   LoginContract,
   Source,
 } from '../../mapping/contract.ts';
+import { readDeletion } from '../../mapping/deletion.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength, hideKeys } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
 import type { ResponseKind } from './learn-contract.ts';
+import { suggestDeletion } from './suggest-deletion.ts';
 import {
   listTexts,
   suggestAccessToken,
@@ -44,6 +46,7 @@ export function formatReport(
   const complete = contract as { audit: AuditContract; login: LoginContract };
   const lines = [
     ...(login === undefined ? [] : reportLogin(login.response, complete.login)),
+    ...of('deletion').flatMap(({ response }) => reportDeletion(response, configured)),
     ...unknown.flatMap((response) => reportUnknown(response, configured.login?.accessToken)),
     ...(trails.length > 0 ? reportTrail(trails, complete.audit, configured.audit?.event) : []),
   ];
@@ -95,7 +98,29 @@ function reportUnknown(
           ...advise('accessToken', suggestAccessToken(response)),
           ...(texts === '' ? [] : formatSentence(`  Texts in the response: ${texts}.`)),
         ]),
+    ...adviseDeletion(response),
   ];
+}
+
+/** Reports what the response to a deletion means by the contract. */
+function reportDeletion(
+  response: UpstreamResponse,
+  { deletion }: ConfiguredContract,
+): readonly string[] {
+  const { result, at } = readDeletion(response, deletion?.outcome) ?? {};
+  return formatSentence(
+    `The response to a deletion means ${result}: ${formatSource(at ?? null)}.`,
+    '',
+  );
+}
+
+/** Says what a response means if it is that to a deletion and something in it decides, and how to correct it. */
+function adviseDeletion(response: UpstreamResponse): readonly string[] {
+  const lines = suggestDeletion(response);
+  if (lines.length === 0) return [];
+  const sentence =
+    '  If it is the response to a deletion, one of these decides. Add it with what it means (DELETED, ACCEPTED, NOT_FOUND or FAILED), and each other value that it may have:';
+  return [...formatSentence(sentence), ...formatReadyLines(lines)];
 }
 
 const ROWS_OF_VALUES =
