@@ -161,7 +161,7 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
       const { pointerToken, words, value: inner } = member;
       const at = `${pointer}/${pointerToken}`;
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
-      if (!isState && inner !== clientId) add(member, at);
+      if (!isState) add(member, at);
       if (isResource) continue;
       if (typeof inner === 'object' && !RESPONSE_NAMES.excluded.test(words))
         visit(inner, names.has('error') ? parent : words, at, depth + 1, isListed);
