@@ -19,7 +19,6 @@ import {
 import { isCount, toFlag } from '../mapping/values.ts';
 import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoize } from '../util/memoize.ts';
-import { profileFields } from './profile-fields.ts';
 import {
   BOUND,
   ENVELOPE_NAMES,
@@ -27,7 +26,8 @@ import {
   INEXACT,
   JSON_HEADER,
   OTHER_HEADER,
-} from './vocabulary.ts';
+} from './envelope-names.ts';
+import { profileFields } from './profile-fields.ts';
 
 /** What a field of the envelope may hold, judged by its name. */
 type EnvelopeKind = keyof typeof ENVELOPE_NAMES;

@@ -13,11 +13,11 @@ import { type FieldProfile, profileFields } from './profile-fields.ts';
 import {
   describePlace,
   findStep,
+  LOGIN_NAMES,
   namesCredential,
   TOKEN_NAMES,
   wordsOfToken,
 } from './token-names.ts';
-import { LOGIN_NAMES } from './vocabulary.ts';
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(

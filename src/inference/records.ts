@@ -3,8 +3,8 @@ import { SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
+import { LIST_NAMES } from './envelope-names.ts';
 import { profileFields } from './profile-fields.ts';
-import { LIST_NAMES } from './vocabulary.ts';
 import { classesOf, type WordClass } from './word-classes.ts';
 
 /** A node of a response body that may hold the records. */

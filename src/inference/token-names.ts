@@ -45,6 +45,19 @@ export const TOKEN_NAMES = {
   refresh: REFRESH_TOKEN,
 } as const;
 
+/** The fields of a login response, see `LoginContract`; without the tokens. These patterns match whole paths, with slashes between keys. */
+export const LOGIN_NAMES = {
+  tokenType: [/\btoken[ /]type$/],
+  expires: [
+    /\bexpir\w*[ /]in\b/,
+    /\bexpir/,
+    /\b(?:lifetime|ttl|lease[ /]duration|valid[ /]until|valid[ /]for|validity)\b/,
+  ],
+  /** Other things that expire: an expiry named after one is not that of the access token. */
+  otherExpiry:
+    /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
+} as const;
+
 /** Words of the name of a text that may be a credential. */
 const CREDENTIAL = /\b(?:token|jwt|key|ticket)\b/;
 

@@ -1,8 +1,8 @@
 import { completeAudit } from '../../inference/complete-contract.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
+import { LIST_NAMES } from '../../inference/envelope-names.ts';
 import { usedPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
-import { LIST_NAMES } from '../../inference/vocabulary.ts';
 import { classesOf } from '../../inference/word-classes.ts';
 import type { AuditContract, ConfiguredContract } from '../../mapping/contract.ts';
 import { readAuditPage } from '../../mapping/event.ts';

@@ -1,20 +1,7 @@
 /**
- * The names that inference knows of the fields around the records, and of a login. Patterns are listed best first, and match
- * the words of a field's path: lower case, singular, separated by spaces (see `splitMemberName`).
+ * The names that inference knows of the list of records and of the fields around it. Patterns are listed best first, and
+ * match the words of a field's path: lower case, singular, separated by spaces (see `splitMemberName`).
  */
-
-/** The fields of a login response, see `LoginContract`; tokens are in token-names.ts. These patterns match whole paths, with slashes between keys. */
-export const LOGIN_NAMES = {
-  tokenType: [/\btoken[ /]type$/],
-  expires: [
-    /\bexpir\w*[ /]in\b/,
-    /\bexpir/,
-    /\b(?:lifetime|ttl|lease[ /]duration|valid[ /]until|valid[ /]for|validity)\b/,
-  ],
-  /** Other things that expire: an expiry named after one is not that of the access token. */
-  otherExpiry:
-    /\b(?:refresh|id|password|device|secret|license|licence|trial|subscription|plan|certificate|cookie|invite|ext)\b/,
-} as const;
 
 /** Names of the list of records: strong ones, weak ones that fit any list, and those of lists without records. */
 export const LIST_NAMES = {
