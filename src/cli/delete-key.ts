@@ -7,9 +7,9 @@ import { formatInstant } from '../mapping/time.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { instantOf } from './audit.ts';
 import type { CommandLine } from './command-line.ts';
+import { findActiveKeys } from './find-active-keys.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
-import { readActivity } from './read-activity.ts';
 import { read } from './read-responses.ts';
 import { LOG_IN, reportClientFailure } from './report-client-failure.ts';
 import { type Runtime, untilStopped } from './runtime.ts';
@@ -68,7 +68,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
     since === null
       ? () => undefined
       : await Promise.race([
-          readActivity(session, formatInstant(since), stopping),
+          findActiveKeys(session, formatInstant(since), stopping),
           untilStopped(runtime).then(() => () => undefined), // then no key is tried
         ]);
   let status = 0;

@@ -10,7 +10,7 @@ export type WhyActive = (id: string) => string | undefined;
  * ones than `since` follow. If it is aborted, what it has read is a part.
  * @throws OperationError if a page fails.
  */
-export async function readActivity(
+export async function findActiveKeys(
   session: OpenSession,
   since: string,
   signal: AbortSignal,
