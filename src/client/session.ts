@@ -1,9 +1,9 @@
-import { checkConnection } from './check-connection.ts';
 import { isUnauthenticated, OperationError, SessionLost, wasRefused } from './errors.ts';
 import { createFollow, type Follow, type Timers } from './follow.ts';
 import { toLoginFailure } from './login-failure.ts';
 import { describeMissingRefreshToken, listPossibleTokens } from './missing-refresh-token.ts';
 import { type LoginCredential, LoginDocument } from './operations.generated.ts';
+import { queryBeforeLogin } from './query-before-login.ts';
 import { type Document, isMutation, type RequestOptions, type Result, request } from './request.ts';
 
 /** The tokens of a session. */
@@ -103,7 +103,7 @@ export function createSession(given: SessionOptions): Session {
 
   const renew = async (rejected: string | undefined): Promise<Tokens> => {
     if (login === undefined) {
-      await checkConnection(options);
+      await queryBeforeLogin(options);
       const saved = store ? await store.load() : current;
       if (saved && isUsable(saved, rejected)) return saved;
       login = logIn(saved?.refreshToken ?? null).catch((error) => {

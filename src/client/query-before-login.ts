@@ -6,7 +6,7 @@ import { DEFAULT_URL, type RequestOptions, send, statusOf } from './request.ts';
  * failed was sent, or was stopped by CORS before. Elsewhere it sends nothing.
  * @throws OperationError if it fails. Then a login that would have followed was not sent.
  */
-export async function checkConnection(options: RequestOptions): Promise<void> {
+export async function queryBeforeLogin(options: RequestOptions): Promise<void> {
   const { location } = Object(globalThis);
   if (typeof location?.origin !== 'string') return;
   const { origin, href } = location;
