@@ -5,11 +5,11 @@ import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
 import { InstallationError } from './errors.ts';
 import { respondToPreflight, toCorsHeaders } from './http/cors.ts';
-import { toRequest } from './http/fetch-input.ts';
 import type { Authorize, Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
 import { type ClientOptions, createClientReader } from './http/read-client.ts';
+import { readFetchArguments } from './http/read-fetch-arguments.ts';
 import {
   type Body,
   type BodyLimits,
@@ -280,7 +280,7 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
 
   return {
     fetch: async (input, init) => {
-      const { signal, url, method, headers: sent, body: stream } = toRequest(input, init);
+      const { signal, url, method, headers: sent, body: stream } = readFetchArguments(input, init);
       signal.throwIfAborted();
       const endpoint = routes.toEndpoint(method, new URL(url).pathname);
       const { address, ...client } = readClient(init?.remoteAddress, sent);

@@ -6,7 +6,10 @@ export type FetchRequest = Pick<Request, 'url' | 'method' | 'headers' | 'body' |
  * lack: that of Next is a Proxy, that of Hono may only have the prototype.
  * @throws TypeError if the request is invalid, or if its body was read before.
  */
-export function toRequest(input: Request | URL | string, init?: RequestInit): FetchRequest {
+export function readFetchArguments(
+  input: Request | URL | string,
+  init?: RequestInit,
+): FetchRequest {
   if (typeof input === 'string' || !('headers' in input)) return read(input, init?.signal, init);
   const body = init?.body ?? (input.method === 'POST' ? input.body : null);
   if (body !== null && body === input.body && input.bodyUsed) throw new TypeError(USED);
