@@ -1,7 +1,7 @@
 import type { ArgumentRef } from '@pothos/core';
 import { GatewayError } from '../errors.ts';
 import { completeAudit } from '../inference/complete-contract.ts';
-import { findDrift } from '../inference/drift.ts';
+import { findDrift } from '../inference/contract-drift.ts';
 import { type Party, readAuditPage } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { cutToMillis, ZERO_TIME } from '../mapping/time.ts';

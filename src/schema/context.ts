@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { Drift } from '../inference/drift.ts';
+import type { Drift } from '../inference/contract-drift.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { DeletionReading } from '../mapping/deletion.ts';
 import { interpretPointer, type PointerReader } from '../mapping/json-pointer.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { findLoginDrift } from '../inference/drift.ts';
+import { findLoginDrift } from '../inference/contract-drift.ts';
 import { completeLogin, explainMissingToken } from '../inference/login.ts';
 import { type LoginTokens, readLogin, requiresJson } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
