@@ -34,7 +34,7 @@ export async function loadResponses(
   const [file, ...others] = from;
   if (others.length > 0)
     throw new ConfigError(['--headers describes one response: give one file with --from.']);
-  const head = parseHeaders(read(runtime, '--headers', headersFile));
+  const head = parseResponseHead(read(runtime, '--headers', headersFile));
   if (head === null)
     throw new ConfigError([
       `--headers ${quote(headersFile)} has no headers of an HTTP response. Save them with curl -D.`,
@@ -95,7 +95,7 @@ export function loadSaved(
  * Parses the headers of a response, as `curl -D` writes them. Of several responses, such as redirects, the last counts.
  * Null if there is no status line.
  */
-export function parseHeaders(text: string): Head | null {
+export function parseResponseHead(text: string): Head | null {
   const lines = text.split(/\r?\n/);
   const start = lines.findLastIndex((line) => STATUS_LINE.test(line));
   if (start < 0) return null;

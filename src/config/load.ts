@@ -3,7 +3,7 @@ import { usedProxyOptions } from '../util/proxy.ts';
 import { ConfigError } from './config-error.ts';
 import { parseContract } from './contract-schema.ts';
 import { SETTINGS, type Setting, type SettingName, toCommandOption } from './settings.ts';
-import { parseHeaders, type UpstreamHeaders } from './upstream-headers.ts';
+import { parseUpstreamHeaders, type UpstreamHeaders } from './upstream-headers.ts';
 import {
   type GivenTexts,
   isPlainHttp,
@@ -136,7 +136,9 @@ function readFiles(
       `${label('UPSTREAM_KEY_FILE')} must hold the key of ${label('UPSTREAM_CERT_FILE')}.`,
     );
   }
-  const { headers, ...found } = parseHeaders(read('UPSTREAM_HEADERS_FILE', () => true) ?? '');
+  const { headers, ...found } = parseUpstreamHeaders(
+    read('UPSTREAM_HEADERS_FILE', () => true) ?? '',
+  );
   problems.push(
     ...found.problems.map((problem) => `${label('UPSTREAM_HEADERS_FILE')} ${problem}.`),
   );

@@ -8,7 +8,7 @@ export type CheckedHeaders = {
 };
 
 /** Parses a file with a header per line, as `name: value`. Empty lines are ignored. */
-export function parseHeaders(text: string): CheckedHeaders {
+export function parseUpstreamHeaders(text: string): CheckedHeaders {
   const lines = text.split(/\r?\n/).map((line, index) => {
     const [, name = '', value = ''] = /^([^:]*):[ \t]*(.*?)[ \t]*$/s.exec(line) ?? [];
     return { name, value, line, at: `line ${index + 1}` };

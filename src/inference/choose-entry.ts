@@ -25,7 +25,7 @@ export const LIKELY = 0.5;
 const POSSIBLE = 0.03;
 
 /** Fields that are read for an entry, as records differ; and others that are shown. */
-export const MAX_FIELDS = 3;
+export const MAX_READ = 3;
 
 /** A field with the sum of its weights for an entry. */
 export type Scored = Contender & { readonly score: number };
@@ -41,7 +41,7 @@ export function listOthers(
         confidence >= POSSIBLE && chosen.every((one) => one.pointer !== pointer),
     )
     .toSorted((a, b) => b.confidence - a.confidence)
-    .slice(0, MAX_FIELDS);
+    .slice(0, MAX_READ);
 }
 
 /**
@@ -79,7 +79,7 @@ export function chooseForEntry(
   const ranked = counted
     .toSorted((a, b) => b.count - a.count || Number(b.rank === 'own') - Number(a.rank === 'own'))
     .map(({ field: { pointer } }) => ({ pointer, confidence: confidences.get(pointer) ?? 0 }));
-  const read = ranked.filter(({ pointer }) => chosen.has(pointer)).slice(0, MAX_FIELDS);
+  const read = ranked.filter(({ pointer }) => chosen.has(pointer)).slice(0, MAX_READ);
   return { chosen: read, others: listOthers(ranked, read) };
 }
 

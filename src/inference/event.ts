@@ -4,7 +4,7 @@ import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
 import { type ChosenEntry, isHttpStatus } from './candidates.ts';
 import { type Choices, chooseFields, isEmail, MODEL } from './choose.ts';
-import { MAX_FIELDS, type RankedField } from './choose-entry.ts';
+import { MAX_READ, type RankedField } from './choose-entry.ts';
 import { splitLevels } from './free-form.ts';
 import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
@@ -78,7 +78,7 @@ function toContract(fields: readonly RecordField[], choices: Choices): EventCont
 }
 
 function toPointers(fields: Iterable<Pick<RecordField, 'pointer'>>): Pointers {
-  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(0, MAX_FIELDS);
+  const pointers = [...new Set([...fields].map(({ pointer }) => pointer))].slice(0, MAX_READ);
   return pointers.length > 1 ? pointers : (pointers[0] ?? null);
 }
 

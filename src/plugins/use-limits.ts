@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import { type ErrorCode, GatewayError } from '../errors.ts';
-import { fragmentsOf, MAX_FIELDS, measureSelections } from '../schema/selection.ts';
+import { fragmentsOf, MAX_DOCUMENT_FIELDS, measureSelections } from '../schema/selection.ts';
 import type { RequestLogContext } from './use-request-report.ts';
 
 /** Limits of {@link limitResult}. */
@@ -31,7 +31,7 @@ const LIMITS = {
   /** Nested fields, fragments expanded. */
   depth: 20,
   /** Fragments expanded at every spread. A list multiplies the values by up to 1,000. */
-  fields: MAX_FIELDS,
+  fields: MAX_DOCUMENT_FIELDS,
   aliases: 50,
   directives: 50,
   rootFields: 10,

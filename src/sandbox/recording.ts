@@ -74,10 +74,10 @@ function parseResponse(response: unknown): RecordedResponse {
   if (encoding !== undefined && encoding !== 'base64')
     throw new TypeError('response.content.encoding must be base64, or missing.');
   const body = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text;
-  return { status, headers: parseHeaders(headers), body };
+  return { status, headers: parsePairs(headers), body };
 }
 
-function parseHeaders(pairs: unknown): Readonly<Record<string, string>> {
+function parsePairs(pairs: unknown): Readonly<Record<string, string>> {
   const headers = new Headers();
   try {
     if (!Array.isArray(pairs)) throw new TypeError();

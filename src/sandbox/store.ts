@@ -30,7 +30,7 @@ export type ClientInfo = Pick<CompleteEvent, 'ipAddress' | 'userAgent'>;
 export type Credential = { readonly secret: string } | { readonly refreshToken: string };
 
 /** The result of a successful login. */
-export type Tokens = {
+export type IssuedTokens = {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresInSeconds: number;
@@ -39,7 +39,7 @@ export type Tokens = {
 /** The clients, their tokens and the audit trail. A change and its audit event are stored in one transaction. */
 export type Store = Disposable & {
   /** Null if the credential is wrong, or with `strictLogin` used up. */
-  login(clientId: string, credential: Credential, client: ClientInfo): Tokens | null;
+  login(clientId: string, credential: Credential, client: ClientInfo): IssuedTokens | null;
   /** The ID of the client to which an access token was issued; null if the token is unknown or expired. */
   authenticate(accessToken: string): string | null;
   /** Deletes a client's key and its tokens. False if there is no such key. */

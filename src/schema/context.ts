@@ -12,7 +12,7 @@ import type { Read, Route, Trace } from '../upstream/types.ts';
 import type { Caller } from '../util/fair-share.ts';
 import type { LoginAttempt, RequestClient } from '../util/request-client.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
-import { MAX_FIELDS } from './selection.ts';
+import { MAX_DOCUMENT_FIELDS } from './selection.ts';
 
 /** What the contexts of all requests share. */
 export type SharedServices = {
@@ -141,7 +141,7 @@ function createLimits(bytesRead: () => number) {
     /** An upper bound of the length of the result as JSON without escapes, given that of the longest key. */
     maxResultLength: (longestKey: number) =>
       // A field has at most all that was read, in all items together. The 16 are punctuation and short literals.
-      fieldsOfItems * bytesRead() + (values + MAX_FIELDS) * (longestKey + 16),
+      fieldsOfItems * bytesRead() + (values + MAX_DOCUMENT_FIELDS) * (longestKey + 16),
   } as const;
 }
 

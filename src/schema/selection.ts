@@ -29,7 +29,7 @@ const EMPTY = {
 };
 
 /** Fields that a document may have. */
-export const MAX_FIELDS = 500;
+export const MAX_DOCUMENT_FIELDS = 500;
 
 /** The fields that return events. */
 const TRAILS: ReadonlySet<string> = new Set(['audit', 'auditEvents']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHeaders } from '../../src/cli/read-responses.ts';
+import { parseResponseHead } from '../../src/cli/read-responses.ts';
 import { compileTime, parseTime } from '../../src/mapping/time.ts';
 import { formatContract } from '../../src/tools/learn/format.ts';
 import { detectFormats } from '../../src/tools/learn/suggest-time.ts';
@@ -35,14 +35,17 @@ describe('saved headers', () => {
             group.length > 1 ? group.map(([, one]) => one) : group[0]?.[1],
           ],
         );
-        expect(parseHeaders(text)).toEqual({ status: 201, headers: Object.fromEntries(expected) });
+        expect(parseResponseHead(text)).toEqual({
+          status: 201,
+          headers: Object.fromEntries(expected),
+        });
       }),
     );
   });
 
   it('are none without a status line', () => {
-    expect(parseHeaders('content-type: text/plain\n')).toBeNull();
-    fc.assert(fc.property(fc.string(), (text) => void parseHeaders(text)));
+    expect(parseResponseHead('content-type: text/plain\n')).toBeNull();
+    fc.assert(fc.property(fc.string(), (text) => void parseResponseHead(text)));
   });
 });
 

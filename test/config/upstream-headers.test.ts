@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseHeaders } from '../../src/config/upstream-headers.ts';
+import { parseUpstreamHeaders } from '../../src/config/upstream-headers.ts';
 
 const TOKEN_CHARACTERS = [..."abcxyzABC019!#$%&'*+-.^_`|~"];
 const name = fc
@@ -22,7 +22,10 @@ describe('the headers of a file', () => {
         (pairs, lineBreak, colon) => {
           const text = pairs.map(([key, of]) => `${key}${colon}${of} `).join(lineBreak);
           const lower = pairs.map(([key, of]) => [key.toLowerCase(), of] as const);
-          expect(parseHeaders(text)).toEqual({ headers: Object.fromEntries(lower), problems: [] });
+          expect(parseUpstreamHeaders(text)).toEqual({
+            headers: Object.fromEntries(lower),
+            problems: [],
+          });
         },
       ),
     );
@@ -36,7 +39,7 @@ describe('the headers of a file', () => {
     );
     fc.assert(
       fc.property(fc.array(line), (lines) => {
-        const { headers, problems } = parseHeaders(lines.join('\n'));
+        const { headers, problems } = parseUpstreamHeaders(lines.join('\n'));
         for (const problem of problems) expect(problem).toMatch(/^must /);
         if (problems.length > 0) return;
         for (const [key, of] of Object.entries(headers)) {
@@ -55,7 +58,7 @@ describe('the headers of a file', () => {
     ...['accept', 'accept-encoding', 'user-agent', 'x-request-id', 'expect', 'upgrade', 'te'],
     ...['keep-alive', 'proxy-authorization', 'Proxy-Connection', 'trailer'],
   ])('are not Keytrail’s own, nor those of the connection: %s', (own) => {
-    expect(parseHeaders(`${own}: canary`).problems).toEqual([
+    expect(parseUpstreamHeaders(`${own}: canary`).problems).toEqual([
       OWN.replace('NAME', own.toLowerCase()),
     ]);
   });
@@ -77,6 +80,6 @@ describe('the headers of a file', () => {
     ],
     ['x-key: canary\nX-Key: canary', 'must have the header x-key only once'],
   ])('are named in problems by their lines or names, and no value is: %j', (text, problem) => {
-    expect(parseHeaders(text).problems).toEqual([problem]);
+    expect(parseUpstreamHeaders(text).problems).toEqual([problem]);
   });
 });

@@ -178,11 +178,11 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
   add(
     'expiresAt',
     got?.expiresAt ?? null,
-    expirations.map(([pointer, kind]) => toInstant(value(pointer), kind)),
+    expirations.map(([pointer, kind]) => toExpiry(value(pointer), kind)),
   );
 }
 
-function toInstant(value: unknown, kind: string | null): string | null {
+function toExpiry(value: unknown, kind: string | null): string | null {
   if (kind === null || value === null || value === undefined) return null;
   if (kind === 'seconds') return new Date(NOW.getTime() + Number(value) * 1000).toISOString();
   if (kind === 'milliseconds' || kind === 'ms')

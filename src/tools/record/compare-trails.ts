@@ -6,7 +6,7 @@ import { compilePointer } from '../../mapping/json-pointer.ts';
 import { isAbsent } from '../../mapping/read-source.ts';
 import { detectFormat } from '../../mapping/time.ts';
 import { findDataKeys } from './data-keys.ts';
-import { eventsOf, type TrailPage } from './read-trail.ts';
+import { eventsOf, type MappedPage } from './read-trail.ts';
 
 /** A place from which an entry of the contract is read. */
 export type Place = {
@@ -18,7 +18,7 @@ export type Place = {
   readonly found?: number;
 };
 
-type Trail = readonly TrailPage[];
+type Trail = readonly MappedPage[];
 
 /**
  * Compares how two trails are mapped: no values, but which entries are found, where, and in which format. The changes `new`

@@ -5,7 +5,7 @@ import { classesOf } from '../../inference/word-classes.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import { memoize } from '../../util/memoize.ts';
-import { eventsOf, type TrailPage } from './read-trail.ts';
+import { eventsOf, type MappedPage } from './read-trail.ts';
 
 /** The characters of the names of fields. Numbers in these are short. */
 const NAME = /^(?!.*\d{4})[\w$@#.:/ -]{0,80}$/;
@@ -19,7 +19,7 @@ const ID = /^(?=(?:\D*\d){3})\S{20,}$|^[\da-f]{8}-/i;
  * same members. What a contract names is a name, and so is a number of up to three digits, which may be an index.
  */
 export function findDataKeys(
-  pages: readonly TrailPage[],
+  pages: readonly MappedPage[],
   otherBodies: readonly unknown[] = [],
   otherContracts: readonly unknown[] = [],
 ): (keyOrToken: string) => boolean {

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import type { UpstreamResponse } from '../../upstream/types.ts';
-import type { TrailPage } from './read-trail.ts';
+import type { MappedPage } from './read-trail.ts';
 
 /** Formats pages, and the response to a login, as a HAR 1.2. */
 export function formatHar(
   url: URL,
-  pages: readonly Pick<TrailPage, 'path' | 'response'>[],
+  pages: readonly Pick<MappedPage, 'path' | 'response'>[],
   login: UpstreamResponse | null,
   { version, now }: { readonly version: string; now(): Date },
 ): string {

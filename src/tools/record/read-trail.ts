@@ -9,7 +9,7 @@ import { followLink, type Path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 
 /** A page of the trail: its request, its response, and how that is mapped. */
-export type TrailPage = {
+export type MappedPage = {
   readonly path: string;
   readonly response: UpstreamResponse;
   /** Complete: with what was inferred from this response. */
@@ -25,8 +25,8 @@ export async function readTrail(
   { url, get }: Readonly<{ url: URL; get(path: Path): Promise<UpstreamResponse> }>,
   configured: ConfiguredContract,
   maxPages: number,
-): Promise<readonly TrailPage[]> {
-  const pages: TrailPage[] = [];
+): Promise<readonly MappedPage[]> {
+  const pages: MappedPage[] = [];
   const loader = createPageLoader(
     { follow: (link, from) => followLink(link, from, url) },
     () => ({
@@ -49,6 +49,6 @@ export async function readTrail(
 }
 
 /** The events of some pages. */
-export function eventsOf(pages: readonly TrailPage[]): readonly AuditEvent[] {
+export function eventsOf(pages: readonly MappedPage[]): readonly AuditEvent[] {
   return pages.flatMap(({ events }) => events);
 }

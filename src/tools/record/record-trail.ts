@@ -5,7 +5,7 @@ import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { readLogin } from '../../mapping/login.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { formatHar } from './har.ts';
-import { eventsOf, readTrail, type TrailPage } from './read-trail.ts';
+import { eventsOf, type MappedPage, readTrail } from './read-trail.ts';
 import { type Recorded, redact } from './redact.ts';
 
 /** Maps a saved response to a login. @throws GatewayError without an access token. */
@@ -39,7 +39,7 @@ export async function createRecording(
 }
 
 /** Describes how responses are mapped: times and outcomes as they are; of other values, which of them are equal. */
-function describe(pages: readonly TrailPage[], login: ReturnType<typeof mapLogin> | null) {
+function describe(pages: readonly MappedPage[], login: ReturnType<typeof mapLogin> | null) {
   const events = eventsOf(pages);
   const fields = EVENT_ENTRIES.map(({ name, read }) => {
     const values = events.map(read);

@@ -10,13 +10,13 @@ import type { UpstreamResponse } from '../../upstream/types.ts';
 import { findDataKeys } from './data-keys.ts';
 import { createCredentialSearch } from './find-credentials.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';
-import type { TrailPage } from './read-trail.ts';
+import type { MappedPage } from './read-trail.ts';
 import { createStandIns } from './stand-ins.ts';
 
 /** Responses of a service, with what is needed to understand them. */
 export type Recorded = {
   readonly url: URL;
-  readonly pages: readonly TrailPage[];
+  readonly pages: readonly MappedPage[];
   readonly login: { readonly response: UpstreamResponse; readonly contract: LoginContract } | null;
   readonly configured: ConfiguredContract;
   readonly credentials: readonly string[];
@@ -94,7 +94,7 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
     });
   };
 
-  const redactPage = ({ response, contract, events }: TrailPage): UpstreamResponse => {
+  const redactPage = ({ response, contract, events }: MappedPage): UpstreamResponse => {
     const { status, headers, body } = response;
     const { total, paging, records } = contract;
     const read = toPatterns([total, paging.more, paging.position, paging.pages]).map(
