@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { OperationError } from '../client/errors.ts';
+import { OperationError, type ResultError } from '../client/errors.ts';
 import { wasNotDone } from '../client/login-failure.ts';
 import { DeleteApiKeyDocument } from '../client/operations.generated.ts';
-import type { ResultError } from '../client/request.ts';
 import { formatInstant } from '../mapping/time.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { instantOf } from './audit.ts';

@@ -2,7 +2,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, toFileText, UTF_16 } from '../config/load.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
-import type { NamedResponse } from '../tools/learn/report.ts';
+import type { NamedResponse } from '../tools/learn/learn-contract.ts';
 import { decodeResponse } from '../upstream/decode-response.ts';
 import type { RawResponse } from '../upstream/http-request.ts';
 import { path } from '../upstream/path.ts';

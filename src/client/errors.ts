@@ -1,5 +1,16 @@
-import { RETRYABLE } from '../errors.ts';
-import type { ResultError } from './request.ts';
+import { type ErrorCode, type FailureExtensions, RETRYABLE } from '../errors.ts';
+
+/** Why a field or the whole request failed. Decide by `extensions.code`. */
+export type ResultError = {
+  /** What happened and what to do next, for people. */
+  readonly message: string;
+  /** The field that failed. Absent if the whole request failed. */
+  readonly path?: readonly (string | number)[];
+  /** A federation router between client and gateway forwards `code`. It may drop the rest, and has its own codes. */
+  readonly extensions?: Partial<Omit<FailureExtensions, 'code'>> & {
+    readonly code?: ErrorCode | (string & {});
+  };
+};
 
 /** The options of an {@link OperationError}. */
 type OperationErrorOptions = ErrorOptions & { readonly needsSecret?: boolean };

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { readRetryAfter } from '../errors.ts';
-import { isUnauthenticated, OperationError } from './errors.ts';
-import type { RequestOptions, Result, ResultError } from './request.ts';
+import { isUnauthenticated, OperationError, type ResultError } from './errors.ts';
+import type { RequestOptions, Result } from './request.ts';
 import { type Document, type FetchResponse, parseResult, send, statusOf } from './request.ts';
 
 /** A payload of `auditEvents`. A document of your own selects at least `checkpoint`. */

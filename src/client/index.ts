@@ -1,5 +1,11 @@
 export type { ErrorCode, FailureReason } from '../errors.ts';
-export { type MutationResult, OperationError, SessionLost, wasRefused } from './errors.ts';
+export {
+  type MutationResult,
+  OperationError,
+  type ResultError,
+  SessionLost,
+  wasRefused,
+} from './errors.ts';
 export type { ExplainedEntry, Explanation } from './explanation.ts';
 export type { Batch, Follow, FollowOptions, Timers } from './follow.ts';
 export * from './operations.generated.ts';
@@ -8,7 +14,6 @@ export {
   type Fetch,
   type RequestOptions,
   type Result,
-  type ResultError,
   request,
 } from './request.ts';
 export {

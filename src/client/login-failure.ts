@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
-import { OperationError, SessionLost } from './errors.ts';
-import { isRefusedStatus, type ResultError } from './request.ts';
+import { OperationError, type ResultError, SessionLost } from './errors.ts';
+import { isRefusedStatus } from './request.ts';
 
 type Extensions = NonNullable<ResultError['extensions']>;
 

@@ -1,5 +1,4 @@
-import type { ErrorCode, FailureExtensions } from '../errors.ts';
-import { OperationError } from './errors.ts';
+import { OperationError, type ResultError } from './errors.ts';
 import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
 
@@ -46,18 +45,6 @@ export type RequestOptions = {
   readonly fetch?: Fetch | undefined;
   /** Requests `extensions.explain`. The gateway ignores it if EXPLAIN is off, as in production. @default false */
   readonly explain?: boolean | undefined;
-};
-
-/** Why a field or the whole request failed. Decide by `extensions.code`. */
-export type ResultError = {
-  /** What happened and what to do next, for people. */
-  readonly message: string;
-  /** The field that failed. Absent if the whole request failed. */
-  readonly path?: readonly (string | number)[];
-  /** A federation router between client and gateway forwards `code`. It may drop the rest, and has its own codes. */
-  readonly extensions?: Partial<Omit<FailureExtensions, 'code'>> & {
-    readonly code?: ErrorCode | (string & {});
-  };
 };
 
 /** The result of an operation. It can have both: a field that failed is null in `data` and described in `errors`. */

@@ -6,7 +6,7 @@ import {
   isRelated,
   partyOf,
   withoutWrappers,
-} from './features.ts';
+} from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
 

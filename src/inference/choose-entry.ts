@@ -1,5 +1,5 @@
 import { type ChosenEntry, type Contender, withoutOutranked } from './candidates.ts';
-import { isDirect, partyOf } from './features.ts';
+import { isDirect, partyOf } from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
 
 /** A field, and the probability that it is what an entry means: from 0 to 1. */

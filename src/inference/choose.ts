@@ -7,7 +7,8 @@ import {
   type RankedField,
   type Scored,
 } from './choose-entry.ts';
-import { listFeatures, partyOf, withoutWrappers } from './features.ts';
+import { listFeatures } from './features.ts';
+import { partyOf, withoutWrappers } from './field-path.ts';
 import { splitLevels } from './free-form.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
 import weights from './weights.json' with { type: 'json' };

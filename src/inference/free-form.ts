@@ -1,4 +1,4 @@
-import { isInParty } from './features.ts';
+import { isInParty } from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
 import { classesOf, type WordClass } from './word-classes.ts';
 

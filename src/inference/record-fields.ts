@@ -1,6 +1,6 @@
 import { parseOutcome } from '../mapping/values.ts';
 import { isCacheableKey, memoize } from '../util/memoize.ts';
-import { withoutWrappers } from './features.ts';
+import { withoutWrappers } from './field-path.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
 import { kindsOf, type ValueKind } from './value-kind.ts';
 

@@ -12,6 +12,16 @@ import type { UpstreamResponse } from '../../upstream/types.ts';
 import { suggestAccessToken } from './suggest-login.ts';
 import { isCertainlyTrail } from './trail-detection.ts';
 
+/** A response, and its name in the report. */
+export type NamedResponse = {
+  readonly name: string;
+  readonly response: UpstreamResponse;
+  /** Whether it is that of the request for the audit trail. */
+  readonly isRequested?: boolean;
+  /** The base URL of the service, if it is known. */
+  readonly url?: URL | undefined;
+};
+
 /** A page of the audit trail, or the response to a login, or that to a deletion, by the contract; null if it is none. */
 export type ResponseKind = 'audit' | 'login' | 'deletion' | null;
 

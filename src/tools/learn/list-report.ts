@@ -8,7 +8,7 @@ import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { cut, type ShowValue, showLength } from '../show-value.ts';
 import { formatSentence, formatSource } from './format.ts';
-import type { NamedResponse } from './report.ts';
+import type { NamedResponse } from './learn-contract.ts';
 import { isOpaque } from './trail-detection.ts';
 
 /** Fields around the records that are listed. */

@@ -9,7 +9,7 @@ import { readSource } from '../../mapping/read-source.ts';
 import type { UpstreamResponse } from '../../upstream/types.ts';
 import { describeLength, hideKeys } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
-import type { ResponseKind } from './learn-contract.ts';
+import type { NamedResponse, ResponseKind } from './learn-contract.ts';
 import { suggestDeletion } from './suggest-deletion.ts';
 import {
   listTexts,
@@ -19,16 +19,6 @@ import {
 } from './suggest-login.ts';
 import { hasRowsOfValues, suggestRecords } from './suggest-records.ts';
 import { reportTrail } from './trail-report.ts';
-
-/** A response, and its name in the report. */
-export type NamedResponse = {
-  readonly name: string;
-  readonly response: UpstreamResponse;
-  /** Whether it is that of the request for the audit trail. */
-  readonly isRequested?: boolean;
-  /** The base URL of the service, if it is known. */
-  readonly url?: URL | undefined;
-};
 
 /**
  * Formats what a contract reads of some responses, and what to add to it. Lines have at most 100 columns, unless a

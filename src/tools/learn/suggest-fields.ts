@@ -6,6 +6,7 @@ import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { isSecret } from '../show-value.ts';
 import { suggestMaps } from './suggest-outcome.ts';
 import { suggestFormats } from './suggest-time.ts';
+import type { SuggestedEntry } from './suggested-entry.ts';
 
 /** A contract that may read an entry of an event. */
 export type Suggestion = {
@@ -19,15 +20,9 @@ export type Suggestion = {
   readonly fields: readonly RecordField[];
 };
 
-/** An entry that reads a field, and others that it needs, such as that of the time of day. */
-export type Reading = {
-  readonly entry: object | string;
-  readonly fields: readonly RecordField[];
-};
-
 /** By pointer, how a contract can read fields whose values inference does not read, and what they count as then. */
 type Readings = {
-  readonly of: ReadonlyMap<string, readonly Reading[]>;
+  readonly of: ReadonlyMap<string, readonly SuggestedEntry[]>;
   readonly as: Partial<RecordField>;
 };
 
@@ -65,7 +60,7 @@ export function suggestFields(
       const field = byPointer.get(pointer);
       if (field?.values.some((value) => isSecret(pointer, value)) ?? true) return [];
       const plain = [{ entry: pointer, fields: field === undefined ? [] : [field] }];
-      const all: readonly Reading[] = readings[entry]?.of.get(pointer) ?? plain;
+      const all: readonly SuggestedEntry[] = readings[entry]?.of.get(pointer) ?? plain;
       return all.map((reading) => ({
         ...{ contract: toContract(entry, reading.entry), confidence, fields: reading.fields },
         ...(isFree && { isFree }),

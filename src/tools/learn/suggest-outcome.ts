@@ -2,16 +2,16 @@ import type { RecordField } from '../../inference/record-fields.ts';
 import { classesOf } from '../../inference/word-classes.ts';
 import { wordsOfPointer } from '../../mapping/member-names.ts';
 import { type EventOutcome, isFailureFlag, parseOutcome } from '../../mapping/values.ts';
-import type { Reading } from './suggest-fields.ts';
+import type { SuggestedEntry } from './suggested-entry.ts';
 
 type OutcomeMap = Readonly<Record<string, EventOutcome>>;
 
 /** By pointer, suggests how to read the outcome: words for one under any name as they are; flags and other words by a map. */
 export function suggestMaps(
   fields: readonly RecordField[],
-): ReadonlyMap<string, readonly Reading[]> {
+): ReadonlyMap<string, readonly SuggestedEntry[]> {
   return new Map(
-    fields.flatMap((field): readonly (readonly [string, readonly Reading[]])[] => {
+    fields.flatMap((field): readonly (readonly [string, readonly SuggestedEntry[]])[] => {
       const { pointer, values } = field;
       const texts = values.map(String);
       const isOutcome = (value: unknown) =>

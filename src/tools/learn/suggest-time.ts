@@ -3,7 +3,7 @@ import type { FormattedTime } from '../../mapping/contract.ts';
 import { parentOf } from '../../mapping/json-pointer.ts';
 import { compileTime, cutToMillis, parseTime } from '../../mapping/time.ts';
 import { compileTimePattern } from '../../util/time-pattern.ts';
-import type { Reading } from './suggest-fields.ts';
+import type { SuggestedEntry } from './suggested-entry.ts';
 
 /** A date or a time alone: each is half of an instant. */
 const DATE = /^(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[-/.]\d\d?[-/.]\d{4}|\d{8})$/;
@@ -15,7 +15,7 @@ const TIME_OF_DAY = /^\d\d?:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?[AaPp]M)?$/;
  */
 export function suggestFormats(
   fields: readonly RecordField[],
-): ReadonlyMap<string, readonly Reading[]> {
+): ReadonlyMap<string, readonly SuggestedEntry[]> {
   const clocks = fields.filter(({ values }) => areAll(values, TIME_OF_DAY));
   const unread = fields.filter(({ kind }) => kind !== 'time' && kind !== 'epoch');
   const readings = unread.map((date) => {
@@ -26,7 +26,7 @@ export function suggestFormats(
     const texts = values.map((value, index) => (clock ? `${value} ${clock.values[index]}` : value));
     const source = clock ? { at: [pointer, clock.pointer], join: ' ' } : { at: pointer };
     const all = detectFormats(texts).map(
-      (format): Reading => ({
+      (format): SuggestedEntry => ({
         entry: format === null ? pointer : { ...source, ...format },
         fields: clock ? [date, clock] : [date],
       }),

@@ -7,8 +7,8 @@ import type { AuditEvent } from '../../mapping/event.ts';
 import { cut, type ShowValue, showLength, showValue } from '../show-value.ts';
 import { type ExplainedEntry, explainEntries } from './explain-entries.ts';
 import { formatConfidence, formatReadyLines, formatSentence, formatTable } from './format.ts';
+import type { NamedResponse } from './learn-contract.ts';
 import { reportList } from './list-report.ts';
-import type { NamedResponse } from './report.ts';
 import type { Suggestion } from './suggest-fields.ts';
 import { isCertainlyTrail, readSample } from './trail-detection.ts';
 
