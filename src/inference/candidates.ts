@@ -1,3 +1,4 @@
+import type { EventEntryName } from '../mapping/contract.ts';
 import {
   endsInClass,
   isInObject,
@@ -15,7 +16,7 @@ export const CHOSEN_ENTRIES = [
   ...(['id', 'occurredAt', 'action', 'outcome', 'ipAddress', 'userAgent'] as const),
   ...(['actor.identifier', 'actor.name', 'actor.type'] as const),
   ...(['target.identifier', 'target.name', 'target.type'] as const),
-] as const;
+] as const satisfies readonly EventEntryName[];
 
 export type ChosenEntry = (typeof CHOSEN_ENTRIES)[number];
 

@@ -1,10 +1,15 @@
-import type { EventContract, FormattedTime, Pointers } from '../mapping/contract.ts';
+import type {
+  EventContract,
+  EventEntryName,
+  FormattedTime,
+  Pointers,
+} from '../mapping/contract.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
 import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
-import { type ChosenEntry, isHttpStatus } from './candidates.ts';
+import { isHttpStatus } from './candidates.ts';
 import { type Choices, chooseFields, isEmail, MODEL } from './choose.ts';
-import { MAX_READ, type RankedField } from './choose-entry.ts';
+import { type Choice, MAX_READ, type RankedField } from './choose-entry.ts';
 import { splitLevels } from './free-form.ts';
 import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
@@ -16,14 +21,22 @@ export function inferEvent(records: readonly unknown[], model = MODEL): EventCon
   return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, shape) };
 }
 
-const EMPTY_PARTY = { identifier: null, name: null, type: null };
+const { actor, target, ...PLAIN } = AUDIT_EVENT;
+const { apiKey, ...PARTS } = actor.entries;
 
-/** A contract that reads nothing. A field that is never inferred is read only if the configured one has an entry. */
-export const NO_EVENT: EventContract = {
-  ...mapFields(AUDIT_EVENT, () => null),
-  actor: EMPTY_PARTY,
-  target: EMPTY_PARTY,
-};
+/** Creates the contract with these pointers of each entry, in the order of the table. */
+function mapEntries(pointersOf: (name: EventEntryName) => Pointers) {
+  const party = (role: 'actor' | 'target') =>
+    mapFields(PARTS, (part) => pointersOf(`${role}.${part}`));
+  return {
+    ...mapFields(AUDIT_EVENT, () => null),
+    ...mapFields(PLAIN, pointersOf),
+    ...{ actor: party('actor'), target: party('target') },
+  };
+}
+
+/** A contract that reads nothing. */
+export const NO_EVENT: EventContract = mapEntries(() => null);
 
 /** Contracts by shape. */
 const BY_SHAPE = new Map<string, EventContract>();
@@ -58,22 +71,15 @@ function toKey({ fields, presences }: RecordShape): string {
 }
 
 function toContract(fields: readonly RecordField[], choices: Choices): EventContract {
-  const entry = (name: ChosenEntry) => toPointers(choices[name].chosen);
-  const party = (role: 'actor' | 'target') => ({
-    identifier: entry(`${role}.identifier`),
-    name: inferName(fields, choices, role),
-    type: entry(`${role}.type`),
-  });
+  // A field that is never chosen is read only if the configured contract has an entry for it.
+  const all: Readonly<Partial<Record<EventEntryName, Choice>>> = choices;
+  const chosen = mapEntries((name) => toPointers(all[name]?.chosen ?? []));
   return {
-    ...NO_EVENT,
-    id: entry('id'),
+    ...chosen,
     occurredAt: inferTime(fields, choices),
-    action: entry('action'),
     outcome: inferOutcome(fields, choices),
-    actor: party('actor'),
-    target: party('target'),
-    ipAddress: entry('ipAddress'),
-    userAgent: entry('userAgent'),
+    actor: { ...chosen.actor, name: inferName(fields, choices, 'actor') },
+    target: { ...chosen.target, name: inferName(fields, choices, 'target') },
   };
 }
 

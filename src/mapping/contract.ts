@@ -257,8 +257,10 @@ export type EventContract = AuditContract['event'];
 /** Maps the actor or the target of a record. Pointers are relative to the record. */
 export type PartyContract = EventContract['actor'];
 
-/** The parts of a party that are read from a record. */
-export type PartyPart = Exclude<keyof PartyContract, 'apiKey'>;
+/** The name of an entry that is read from a record, such as `actor.name`. */
+export type EventEntryName =
+  | Exclude<keyof EventContract, 'actor' | 'target'>
+  | `${'actor' | 'target'}.${Exclude<keyof PartyContract, 'apiKey'>}`;
 
 /** A `ListContract` whose envelope is inferred when first read. */
 export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
