@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { styleText } from 'node:util';
 import { stringify } from 'csv-stringify/sync';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
-import { type KeyedEvent, readField } from './event-fields.ts';
+import { type AuditEvent, EVENT_FIELD_NAMES, type KeyedEvent, readField } from './event-fields.ts';
 import type { Output } from './output.ts';
 
 /** A format of events. Every line ends with a line break. */
@@ -57,11 +57,8 @@ export async function createFormat(options: FormatOptions, terminal: Output): Pr
 
 const USUAL = {
   table: ['time', 'outcome', 'actor', 'action', 'target', 'ipAddress'],
-  csv: [
-    ...['key', 'time', 'action', 'outcome', 'actor.identifier', 'actor.name', 'actor.type'],
-    ...['target.identifier', 'target.name', 'target.type', 'ipAddress', 'userAgent', 'id'],
-  ],
-} as const;
+  csv: [...EVENT_FIELD_NAMES.filter((name) => !/^(?:id|actor|target|raw)$/.test(name)), 'id'],
+};
 
 /** JSON has the same escapes, so that a terminal can show the lines. */
 function toLines(toValue: (event: KeyedEvent) => unknown): EventFormat {
@@ -97,27 +94,32 @@ function readText(event: KeyedEvent, name: string): string | null {
 }
 
 /**
- * An event as the Elastic Common Schema 8 has it. A field that is not known is absent. The target has no field there: it is
- * under `keytrail`.
+ * An event as the Elastic Common Schema 8 has it. A field that is not known is absent. What has no field there, as the
+ * target, is under `keytrail`.
  */
-function toEcs(event: KeyedEvent, withRaw: boolean): unknown {
-  const { occurredAt, id, key, action, outcome, actor, target, ipAddress, userAgent, raw } = event;
+function toEcs({ key, raw, ...event }: KeyedEvent, withRaw: boolean): unknown {
+  const { occurredAt, id, action, outcome, actor, target, ipAddress, userAgent, ...others } = event;
+  const { identifier, name, ...ofActor }: Partial<Party> = actor ?? {};
+  const { identifier: targetId, ...ofTarget }: Partial<Party> = target ?? {};
   return compact({
     '@timestamp': occurredAt,
     event: compact({
       ...{ kind: 'event', id, hash: key, action, outcome: outcome?.toLowerCase() },
       original: withRaw ? JSON.stringify(raw) : null,
     }),
-    user: compact({ id: actor?.identifier, name: actor?.name }),
+    user: compact({ id: identifier, name }),
     source: compact({ address: ipAddress, ip: isAddress(ipAddress ?? '') ? ipAddress : null }),
     user_agent: compact({ original: userAgent }),
     keytrail: compact({
-      actor: compact({ type: actor?.type }),
-      target: compact({ id: target?.identifier, name: target?.name, type: target?.type }),
+      ...others,
+      actor: compact(ofActor),
+      target: compact({ id: targetId, ...ofTarget }),
     }),
     ecs: { version: '8.17.0' },
   });
 }
+
+type Party = NonNullable<AuditEvent['actor']>;
 
 /** Elasticsearch rejects an event whose `source.ip` is anything else, such as an address with a port or a zone. */
 const isAddress = (text: string) => isIP(text) > 0 && !text.includes('%');

@@ -4,16 +4,9 @@ import { inferEvent } from '../../src/inference/event.ts';
 import { readPointers } from '../../src/inference/event-entries.ts';
 import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
-import { acceptedValues, readEntry, type Sample, type Score } from './shapes.ts';
+import { acceptedValues, LABELS, readEntry, type Sample, type Score } from './shapes.ts';
 import { levelOf, type Measurement, sumOf, Tally } from './table.ts';
-import {
-  type Example,
-  LABELS,
-  listExamples,
-  recordsOf,
-  train,
-  type WeightTable,
-} from './training.ts';
+import { type Example, listExamples, recordsOf, train, type WeightTable } from './training.ts';
 
 /** Confidences from which on a field is read. The one that Keytrail uses is `MODEL.certain`. */
 const THRESHOLDS = [0.5, 0.7, 0.9];

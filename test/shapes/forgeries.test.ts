@@ -8,8 +8,8 @@ import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
 import { compilePointer } from '../../src/mapping/json-pointer.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
 import { isObject } from '../../src/mapping/values.ts';
-import { acceptedValues, normalize, readEntry, samplesOf } from './shapes.ts';
-import { LABELS, recordsOf } from './training.ts';
+import { acceptedValues, LABELS, normalize, readEntry, samplesOf } from './shapes.ts';
+import { recordsOf } from './training.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -5,10 +5,12 @@ import {
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
 import { parseContract } from '../../src/config/contract-schema.ts';
+import type { ChosenEntry } from '../../src/inference/candidates.ts';
 import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import type { AuditEvent } from '../../src/mapping/event.ts';
 import { interpretPointer } from '../../src/mapping/json-pointer.ts';
+import { memberAt } from '../../src/mapping/read-entry.ts';
 import { cutToMillis, parseTime } from '../../src/mapping/time.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
@@ -68,6 +70,14 @@ export type Score = {
   of: number;
 };
 
+/** The names of the entries in the labels of the samples. */
+export const LABELS: Readonly<Record<ChosenEntry, string>> = {
+  ...{ id: 'id', occurredAt: 'time', action: 'action', outcome: 'outcome', ipAddress: 'ip' },
+  ...{ userAgent: 'userAgent', 'actor.identifier': 'actorId', 'actor.name': 'actorName' },
+  ...{ 'actor.type': 'actorType', 'target.identifier': 'targetId', 'target.name': 'targetName' },
+  'target.type': 'targetType',
+};
+
 /** Counts a value that was read, and compares it with the accepted values. */
 export type Add = (field: string, got: unknown, accepted: readonly unknown[]) => void;
 
@@ -112,16 +122,8 @@ export async function scoreAudit(
   add('container', JSON.stringify(nodes.map(({ raw }) => raw)), [JSON.stringify(records)]);
   for (const index of expected.keys()) {
     const node = nodes[index];
-    const { actor, target } = node ?? {};
-    const flat: Readonly<Record<string, unknown>> = {
-      ...{ id: node?.id, time: node?.occurredAt, action: node?.action, outcome: node?.outcome },
-      ...{ ip: node?.ipAddress, userAgent: node?.userAgent },
-      ...{ actorId: actor?.identifier, actorName: actor?.name, actorType: actor?.type },
-      ...{ targetId: target?.identifier, targetName: target?.name, targetType: target?.type },
-    };
-    for (const [field, got] of Object.entries(flat)) {
-      add(field, got ?? null, acceptedValues(sample, field, index));
-    }
+    for (const [entry, label] of Object.entries(LABELS))
+      add(label, memberAt(node, entry) ?? null, acceptedValues(sample, label, index));
   }
 }
 

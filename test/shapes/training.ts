@@ -5,18 +5,10 @@ import { firstOfList } from '../../src/mapping/event.ts';
 import { compilePointer, interpretPointer } from '../../src/mapping/json-pointer.ts';
 import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
 import { minimize } from './lbfgs.ts';
-import { acceptedValues, normalize, type Sample } from './shapes.ts';
+import { acceptedValues, LABELS, normalize, type Sample } from './shapes.ts';
 
 /** The weights of each feature, a number per entry in the order of `CHOSEN_ENTRIES`. */
 export type WeightTable = Readonly<Record<string, readonly number[]>>;
-
-/** The names of the entries in the labels of the samples. */
-export const LABELS: Readonly<Record<ChosenEntry, string>> = {
-  ...{ id: 'id', occurredAt: 'time', action: 'action', outcome: 'outcome', ipAddress: 'ip' },
-  ...{ userAgent: 'userAgent', 'actor.identifier': 'actorId', 'actor.name': 'actorName' },
-  ...{ 'actor.type': 'actorType', 'target.identifier': 'targetId', 'target.name': 'targetName' },
-  'target.type': 'targetType',
-};
 
 /** Words are features only if fields of this many vendors have them: no vendor has rules of its own. */
 const MIN_VENDORS = 3;
