@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_FIELD_NAMES, type KeyedEvent, readField } from '../../src/cli/event-fields.ts';
 import { createFormat, type FormatOptions } from '../../src/cli/format-events.ts';
 import type { Output } from '../../src/cli/output.ts';
+import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
+import { AUDIT_EVENT } from '../../src/mapping/event-fields.ts';
 import { keytrailInProcess, startInTerminal, startKeytrail } from '../helpers/process.ts';
 import { type Service, startService } from '../helpers/service.ts';
 
@@ -203,6 +205,28 @@ describe('csv', () => {
     expect(header + format([{ ...NOTHING, id: '' }])).toBe('"id","userAgent"\r\n"",\r\n');
   });
 });
+
+describe('an event', () => {
+  it.each(['ndjson', 'csv', 'ecs'] as const)('has every field in %s', async (output) => {
+    const event = Object.assign({ ...NOTHING }, toMembers(AUDIT_EVENT));
+    const { format } = await formatOf({ output, fields: undefined });
+    const text = format([event]);
+    for (const { name } of EVENT_ENTRIES)
+      expect(text.toUpperCase()).toContain(markOf(name).toUpperCase());
+  });
+});
+
+/** The value of a field: no other contains it. */
+const markOf = (name: string) => (name === 'outcome' ? 'FAILURE' : `value-${name}-end`);
+
+/** The members of a table of fields, each with its mark. */
+function toMembers(table: object, before = ''): object {
+  const members = Object.entries(table).map(([key, row]) => [
+    key,
+    'entries' in row ? toMembers(row.entries, `${key}.`) : markOf(before + key),
+  ]);
+  return Object.fromEntries(members);
+}
 
 /** An event that has nothing but its key. */
 const NOTHING: KeyedEvent = {

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
 import { type Choices, chooseFields } from '../../src/inference/choose.ts';
 import { inferEvent } from '../../src/inference/event.ts';
+import { readPointers } from '../../src/inference/event-entries.ts';
 import { examineRecords } from '../../src/inference/record-fields.ts';
 import { kindsOf } from '../../src/inference/value-kind.ts';
+import { memberAt } from '../../src/mapping/read-entry.ts';
 import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
 import { samplesOf } from '../shapes/shapes.ts';
 import { recordsOf } from '../shapes/training.ts';
@@ -58,6 +60,16 @@ function toOtherTexts(value: unknown): unknown {
 }
 
 describe('the fields that are chosen', () => {
+  it.each(samples)('are all in the contract: $name', ({ records }) => {
+    const choices = chooseAmong(records);
+    const contract = inferEvent(records);
+    const read = CHOSEN_ENTRIES.map((entry) => readPointers(memberAt(contract, entry)));
+    // An outcome in a member of free form counts only if there is no other.
+    const ofOutcome = CHOSEN_ENTRIES.indexOf('outcome');
+    for (const [column, pointers] of chosen(choices).entries())
+      if (column !== ofOutcome) expect(read[column]).toEqual(expect.arrayContaining([...pointers]));
+  });
+
   it('depend on the forms of texts only, not on their words', () => {
     expect(toOtherTexts({ a: ['key.delete', 'Ann', 7] })).toEqual({ a: ['xrl.qryrgr', 'Naa', 7] });
     for (const { name, records } of samples)
