@@ -9,10 +9,11 @@ import type { Config } from '../config/load.ts';
 import { byOption, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
 import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
-import { assembleGateway } from '../gateway.ts';
+import { assembleGateway, type GatewayDependencies } from '../gateway.ts';
 import type { Authorize, Gateway } from '../http/gateway-type.ts';
 import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
+import type { RestClientOptions } from '../upstream/http-client.ts';
 import { usedProxyOptions } from '../util/proxy.ts';
 import type { CallTimers, GatewayOptions } from './gateway-options.ts';
 import { describeUnsupportedServer, requireSupportedNode } from './node-version.ts';
@@ -42,10 +43,15 @@ export function createGatewayWith(
   options: GatewayOptions,
 ): Gateway {
   requireSupportedNode();
-  const { playground, upstream, ...rest } = checkOptions(options);
+  const { playground, upstream: all, ...rest } = checkOptions(options);
+  const { allowHttp, ...upstream } = all; // read by the check
   return assembleGateway({
-    ...rest,
-    upstream: { ...upstream, ...timers },
+    // A setting that the gateway does not take does not compile.
+    ...(rest satisfies Pick<GatewayDependencies, keyof typeof rest>),
+    upstream: {
+      ...(upstream satisfies Pick<RestClientOptions, keyof typeof upstream>),
+      ...timers,
+    },
     pause,
     maxLagMs,
     playground: playground ? {} : null,

@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { parseAst } from 'rolldown/parseAst';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { ConfigError, createGateway } from '../../src/index.ts';
+
+const SRC = new URL('../../src/', import.meta.url);
 
 /** Builds `{ a: { b: value } }` from the path `a.b`. */
 function optionsAt(path: string, value: unknown): object {
@@ -32,4 +36,25 @@ describe('the table of settings', () => {
     if (setting.default === undefined) expect(setting.defaultText).toBeDefined();
     else expect(setting.value.safeParse(setting.default)).toMatchObject({ success: true });
   });
+
+  it.each(Object.entries<Setting>(SETTINGS))('%s is read', (name, { option }) => {
+    const [first, second] = option?.split('.') ?? [name];
+    expect(READ).toContain(first === 'upstream' ? second : first);
+  });
 });
+
+/** The names of the members that code reads. Comments, texts, types and spreads read nothing. */
+const READ: ReadonlySet<unknown> = new Set(
+  readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => parseAst(readFileSync(new URL(file, SRC), 'utf8'), { lang: 'ts' }))
+    .flatMap((program) => [...namesReadIn(program)]),
+);
+
+function* namesReadIn(node: unknown): Generator<unknown> {
+  if (typeof node !== 'object' || node === null) return;
+  const { type, computed, property, properties } = Object(node);
+  if (type === 'MemberExpression') yield computed ? property.value : property.name;
+  if (type === 'ObjectPattern') for (const { key } of properties) yield key?.name;
+  for (const child of Object.values(node)) yield* namesReadIn(child);
+}
