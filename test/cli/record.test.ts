@@ -355,6 +355,42 @@ describe('keytrail record', () => {
     expect(await folder.read('digits.har')).not.toContain(token);
   });
 
+  it.each<[string, string, (token: string) => ServiceResponse]>([
+    ['an action', 'ann-reads', (action) => ({ body: events.map((one) => ({ ...one, action })) })],
+    [
+      'the type of an actor',
+      'ann-reads',
+      (type) => ({ body: events.map((one) => ({ ...one, actor: { id: 'e', type } })) }),
+    ],
+    ['the total', '471100', (token) => ({ body: { events, total: Number(token) } })],
+    ['a count in a header', '471100', (token) => ({ body: events, headers: { 'x-count': token } })],
+    ['what says that nothing is wrong', 'completed', (status) => ({ body: { events, status } })],
+  ])('replaces a token that is %s, which would stay otherwise', async (_, token, respond) => {
+    await using service = await startService(respond(token));
+    const to = folder.pathOf('kept-token.har');
+    const { status, stderr } = await runFor(service.url, ['record', '--to', to], { token });
+    expect(`${status} ${stderr}`).toMatch(/^0 Recorded/);
+    expect(await folder.read('kept-token.har')).not.toContain(token);
+  });
+
+  it.each<[string, string, object]>([
+    ['in the URL of the service', '/by/ann-reads', {}],
+    ['in a part of an action', '', { event: { action: { at: '/what', split: ':', part: 2 } } }],
+  ])('writes nothing if a token remains %s', async (_, base, audit) => {
+    const token = 'ann-reads';
+    const what = events.map(({ action, ...rest }) => ({ ...rest, what: `anything:${token}` }));
+    await using service = await startService({ body: base === '' ? what : events });
+    await using own = await createFolder();
+    const contract = await folder.write('split.contract.json', { audit });
+    const args = ['record', '--to', own.pathOf('a.har')];
+    const { status, stderr } = await runFor(service.url + base, args, { token, contract });
+    expect(`${status} ${stderr}`).toMatch(
+      /^1 .* is not written: it would contain a credential\.\n$/,
+    );
+    expect(stderr).not.toContain(token);
+    expect(await readdir(dirname(own.pathOf('a')))).toEqual([]);
+  });
+
   it('exits with 2 without a file to write, without a token, or with a folder that does not exist', async () => {
     await using service = await startService({ body: { events } });
     const to = folder.pathOf('no/such/folder.har');

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openRecording } from '../../src/cli/open-recording.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { createCredentialSearch } from '../../src/tools/record/find-credentials.ts';
 import { eventsOf, readTrail } from '../../src/tools/record/read-trail.ts';
 import { createRecording } from '../../src/tools/record/record-trail.ts';
 import type { Path } from '../../src/upstream/path.ts';
@@ -137,6 +138,23 @@ describe('the redaction of keytrail record', () => {
       { ...at(3), user: '{"d":"Bbb"}', count: 88.8, note: 'Bbb' },
     ]);
     expect(kept).toEqual(['/at', '/action']);
+  });
+
+  it('finds a credential in any text, as it is, percent-encoded and in base64', () => {
+    const credential = fc.stringMatching(/^[!-~]{6,40}$/);
+    const encode = fc.constantFrom<(text: string) => string>(
+      (text) => text,
+      encodeURIComponent,
+      (text) => Buffer.from(text).toString('base64'),
+      (text) => Buffer.from(text).toString('base64url'),
+    );
+    fc.assert(
+      fc.property(credential, fc.string(), fc.string(), encode, (own, before, after, write) => {
+        const isFound = createCredentialSearch(['', own]);
+        expect(isFound(write((before + own + after).toWellFormed()))).toBe(true);
+      }),
+    );
+    expect(createCredentialSearch(['', 'short', TOKEN])(JSON.stringify(PLANTS[0]))).toBe(false);
   });
 
   it('lets no text through that is planted anywhere, and keeps equal texts equal', async () => {
