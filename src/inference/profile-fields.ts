@@ -17,7 +17,7 @@ export type FieldProfile = {
 const MAX_KEYS = 6;
 
 /** Maximum number of fields in a profile, excluded ones included. */
-const MAX_PROFILED = 1000;
+const MAX_FIELDS = 1000;
 
 /** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
 const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
@@ -37,12 +37,7 @@ export type ProfileOptions = {
 /** Lists the fields of some values, such as records, in the order found. */
 export function profileFields(
   values: readonly unknown[],
-  {
-    stopWhen,
-    exclude = null,
-    maxItems = 1,
-    maxFieldsPerMember = MAX_PROFILED,
-  }: ProfileOptions = {},
+  { stopWhen, exclude = null, maxItems = 1, maxFieldsPerMember = MAX_FIELDS }: ProfileOptions = {},
 ): readonly FieldProfile[] {
   const fields = new Map<string, FieldProfile>(); // by pointer
   let excludedFields = 0;
@@ -70,7 +65,7 @@ export function profileFields(
         visit(value[index], childOf(node, index), isExcluded);
     } else if (isObject(value) && node.keys < MAX_KEYS) {
       for (const key in value) {
-        if (isStopped || fields.size + excludedFields >= MAX_PROFILED) return;
+        if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
         visit(value[key], childOf(node, key), isExcluded);
       }
     }
