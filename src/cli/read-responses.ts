@@ -6,7 +6,7 @@ import type { NamedResponse } from '../tools/learn/learn-contract.ts';
 import { decodeResponse } from '../upstream/decode-response.ts';
 import type { RawResponse } from '../upstream/http-request.ts';
 import { path } from '../upstream/path.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { connect } from './live-service.ts';

@@ -5,7 +5,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import { eventsOf, readTrail } from '../tools/record/read-trail.ts';
 import { createRecording, mapLogin } from '../tools/record/record-trail.ts';
 import { cut } from '../tools/show-value.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';

@@ -12,8 +12,8 @@ import {
 } from '../mapping/contract.ts';
 import { recordsAt, SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { memberAt } from '../mapping/read-entry.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { inferEnvelope, listEnvelopeFields } from './envelope.ts';
 import { inferEvent, NO_EVENT } from './event.ts';
 import { EVENT_ENTRIES } from './event-entries.ts';

@@ -4,8 +4,8 @@ import type { LoginTokens } from '../mapping/login.ts';
 import { type EntryState, isValue, listEntries, stateOfEntry } from '../mapping/read-entry.ts';
 import { isAbsent, readSource } from '../mapping/read-source.ts';
 import { isCount } from '../mapping/values.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { memoizeByObject } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 
 /** The configured entries of a list: its total, and those of a record. */
 type ConfiguredList = {

@@ -11,7 +11,7 @@ import {
 } from '../mapping/soft-failure.ts';
 import { isObject, parseHttpStatus, parseOutcome } from '../mapping/values.ts';
 import { NO, NO_VALUE, RESPONSE_NAMES } from '../mapping/vocabulary.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import {
   DELETING_STATUS,
   DELETION_NAMES,

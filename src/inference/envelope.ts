@@ -17,7 +17,7 @@ import {
   readSource,
 } from '../mapping/read-source.ts';
 import { isCount, toFlag } from '../mapping/values.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { memoize } from '../util/memoize.ts';
 import {
   BOUND,

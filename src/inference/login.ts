@@ -8,7 +8,7 @@ import { parentOf } from '../mapping/json-pointer.ts';
 import { decodeJwtClaims, isExpiry } from '../mapping/login.ts';
 import { detectFormat, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
 import {
   describePlace,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { DeletionContract, DeletionResult } from './contract.ts';
 import { compilePart } from './event.ts';
 import { toSoftFailure } from './soft-failure.ts';

@@ -1,5 +1,5 @@
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type {
   EventContract,
   FormattedTime,

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { lazy } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { LazyListContract, Source } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';

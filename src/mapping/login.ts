@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
 import { isBearerHeader } from '../util/bearer-token.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { ExpiryFormat, LoginContract, Source } from './contract.ts';
 import { isPointers } from './json-pointer.ts';
 import { readSource } from './read-source.ts';

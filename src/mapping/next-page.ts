@@ -1,4 +1,4 @@
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
 import { compilePointers } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';

@@ -1,4 +1,4 @@
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { Range, Source } from './contract.ts';
 import { compilePointer, compilePointers } from './json-pointer.ts';
 

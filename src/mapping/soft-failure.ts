@@ -1,6 +1,6 @@
 import { GatewayError, MESSAGES } from '../errors.ts';
 import { type CallKind, failureOf, toStatusError } from '../upstream/status.ts';
-import type { UpstreamResponse } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { type MemberName, splitMemberName } from './member-names.ts';
 import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
 import {

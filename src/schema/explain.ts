@@ -10,7 +10,8 @@ import { type PageRequest, queryOf } from '../mapping/next-page.ts';
 import { describeForeignLink } from '../pagination/fetch-pages.ts';
 import type { RestClient } from '../upstream/http-client.ts';
 import { type Path, showPath, toCurl } from '../upstream/path.ts';
-import type { Attempt, Trace, UpstreamResponse } from '../upstream/types.ts';
+import type { Attempt, Trace } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { ContractServices } from './context.ts';
 import { withoutPath } from './page-loader.ts';
 

@@ -14,7 +14,8 @@ import { type NextPage, type PageToken, queryOf } from '../mapping/next-page.ts'
 import type { FetchPage } from '../pagination/fetch-pages.ts';
 import type { AuthorizedCalls, RestClient } from '../upstream/http-client.ts';
 import { type Path, withPage } from '../upstream/path.ts';
-import type { Read, Route, UpstreamResponse } from '../upstream/types.ts';
+import type { Read, Route } from '../upstream/types.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 
 /** Fetches pages of the service for one request. */
 export type PageLoader = {

@@ -1,9 +1,9 @@
 import { GatewayError, readRetryAfter } from '../errors.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { HttpRequest, RawResponse } from './http-request.ts';
 import { cutJson, parsePieces } from './json-pieces.ts';
 import { decodeUtf8, parseJson } from './parse-json.ts';
 import { type FailureStatus, toStatusError } from './status.ts';
-import type { UpstreamResponse } from './types.ts';
 
 /**
  * Which bodies an operation accepts. `json` requires JSON. `list` also accepts an empty body, which it reads as null.

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { Path } from './path.ts';
 
 /** Names of the service's routes: labels of metrics and spans. */
@@ -62,17 +63,6 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** For calls outside a GraphQL request: sends no headers and records nothing. */
 export const NO_TRACE: Trace = { beginCall: () => () => ({ headers: {}, end: () => {} }) };
-
-/** A response of the service with a 2xx status, decoded. */
-export type UpstreamResponse = {
-  readonly status: number;
-  /** By lower-case name; a repeated header is a list. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The parsed JSON; a plain text as a string, where one is allowed; `undefined` for an empty body. */
-  readonly body: unknown;
-  /** Whether the body was truncated after the requested prefix, see `partial-json.ts`. */
-  readonly isPartial?: boolean;
-};
 
 /**
  * Reads a response. It throws if the body says that the request failed, or is not what was requested. Otherwise the

@@ -11,7 +11,7 @@ import { readAuditPage } from '../../src/mapping/event.ts';
 import { memberAt } from '../../src/mapping/read-entry.ts';
 import { FIELDS, learnContract, withoutDefaults } from '../../src/tools/learn/learn-contract.ts';
 import { formatReport } from '../../src/tools/learn/report.ts';
-import type { UpstreamResponse } from '../../src/upstream/types.ts';
+import type { UpstreamResponse } from '../../src/util/upstream-response.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';

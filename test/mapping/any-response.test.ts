@@ -8,7 +8,7 @@ import { readAuditPage } from '../../src/mapping/event.ts';
 import { readLogin } from '../../src/mapping/login.ts';
 import { resolveConnection } from '../../src/pagination/resolve-connection.ts';
 import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
-import type { UpstreamResponse } from '../../src/upstream/types.ts';
+import type { UpstreamResponse } from '../../src/util/upstream-response.ts';
 
 /** Any JSON, with keys that inference recognises, and keys that are special in JavaScript. */
 const json = fc.letrec((tie) => ({

@@ -11,7 +11,7 @@ import { sufficientPrefix } from '../../src/schema/page-loader.ts';
 import { FIELDS } from '../../src/tools/learn/learn-contract.ts';
 import { decodeResponse } from '../../src/upstream/decode-response.ts';
 import { type BodyScanner, createBodyScanner } from '../../src/upstream/partial-json.ts';
-import type { UpstreamResponse } from '../../src/upstream/types.ts';
+import type { UpstreamResponse } from '../../src/util/upstream-response.ts';
 import { jsonText, listText, objectText } from '../helpers/json-text.ts';
 
 /** Whitespace after a body, which makes it large enough to be scanned. */

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { parseBearer } from '../../src/upstream/bearer.ts';
 import { createRestClient } from '../../src/upstream/http-client.ts';
 import { path } from '../../src/upstream/path.ts';
-import { NO_TRACE, type UpstreamResponse } from '../../src/upstream/types.ts';
+import { NO_TRACE } from '../../src/upstream/types.ts';
+import type { UpstreamResponse } from '../../src/util/upstream-response.ts';
 import { startService } from '../helpers/service.ts';
 
 const bodyOf = ({ body }: UpstreamResponse) => body;

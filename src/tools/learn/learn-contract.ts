@@ -8,7 +8,7 @@ import { AUDIT_EVENT, mapFields } from '../../mapping/event-fields.ts';
 import { recordsAt } from '../../mapping/list-page.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { isObject } from '../../mapping/values.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { suggestAccessToken } from './suggest-login.ts';
 import { isCertainlyTrail } from './trail-detection.ts';
 

@@ -5,7 +5,7 @@ import { wordsOfPointer } from '../../mapping/member-names.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isCount, parseOutcome } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { cut, type ShowValue, showLength } from '../show-value.ts';
 import { formatSentence, formatSource } from './format.ts';
 import type { NamedResponse } from './learn-contract.ts';

@@ -6,7 +6,7 @@ import type {
 } from '../../mapping/contract.ts';
 import { readDeletion } from '../../mapping/deletion.ts';
 import { readSource } from '../../mapping/read-source.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { describeLength, hideKeys } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
 import type { NamedResponse, ResponseKind } from './learn-contract.ts';

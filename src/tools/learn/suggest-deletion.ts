@@ -1,7 +1,7 @@
 import { inferDeletion } from '../../inference/deletion.ts';
 import { toKey } from '../../mapping/deletion.ts';
 import { compilePointer } from '../../mapping/json-pointer.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { hideKeys, isSecret } from '../show-value.ts';
 import type { ReadyLine } from './format.ts';
 

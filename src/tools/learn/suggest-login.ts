@@ -3,7 +3,7 @@ import type { LoginContract, Source } from '../../mapping/contract.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { readSource } from '../../mapping/read-source.ts';
 import { parseTime } from '../../mapping/time.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { describeLength } from '../show-value.ts';
 import { formatSource, type ReadyLine } from './format.ts';
 import { detectFormats } from './suggest-time.ts';

@@ -10,7 +10,7 @@ import { SAMPLE_SIZE } from '../../mapping/list-page.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isObject } from '../../mapping/values.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { suggestFields } from './suggest-fields.ts';
 
 /** Words in the names of what surrounds a list in the response to a login. */

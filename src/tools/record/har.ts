@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import type { MappedPage } from './read-trail.ts';
 
 /** Formats pages, and the response to a login, as a HAR 1.2. */

@@ -6,7 +6,7 @@ import { pageSizeParameter } from '../../pagination/resolve-connection.ts';
 import { listAudit } from '../../schema/audit.ts';
 import { createPageLoader } from '../../schema/page-loader.ts';
 import { followLink, type Path } from '../../upstream/path.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 
 /** A page of the trail: its request, its response, and how that is mapped. */
 export type MappedPage = {

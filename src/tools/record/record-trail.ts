@@ -3,7 +3,7 @@ import { EVENT_ENTRIES } from '../../inference/event-entries.ts';
 import { completeLogin, explainMissingToken } from '../../inference/login.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { readLogin } from '../../mapping/login.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { formatHar } from './har.ts';
 import { eventsOf, type MappedPage, readTrail } from './read-trail.ts';
 import { type Recorded, redact } from './redact.ts';

@@ -6,7 +6,7 @@ import { parseHeader, readLinkHeader, readRange } from '../../mapping/read-sourc
 import { parseTime } from '../../mapping/time.ts';
 import { isObject, toFlag, toText } from '../../mapping/values.ts';
 import { followLink, path } from '../../upstream/path.ts';
-import type { UpstreamResponse } from '../../upstream/types.ts';
+import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { findDataKeys } from './data-keys.ts';
 import { createCredentialSearch } from './find-credentials.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';
