@@ -1,4 +1,4 @@
-import { identityText } from '../pagination/find-item.ts';
+import { identityText } from '../mapping/identity-text.ts';
 import { digest } from '../util/digest.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import type { AuditEvent, KeyedEvent } from './event-fields.ts';

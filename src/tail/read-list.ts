@@ -1,11 +1,12 @@
 import { type FailureExtensions, GatewayError } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
+import { identityText } from '../mapping/identity-text.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
 import { type FetchPage, fetchPages, toPagingError } from '../pagination/fetch-pages.ts';
-import { DIGEST_LENGTH, identityText } from '../pagination/find-item.ts';
+import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 import { digest } from '../util/digest.ts';
 import { visitInTurns } from '../util/event-loop.ts';
 import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completeAudit } from '../../src/inference/complete-contract.ts';
 import { readAuditPage } from '../../src/mapping/event.ts';
+import { identityText } from '../../src/mapping/identity-text.ts';
 import type { PageToken } from '../../src/mapping/next-page.ts';
 import type { Instant } from '../../src/mapping/time.ts';
-import { DIGEST_LENGTH, identityText } from '../../src/pagination/find-item.ts';
+import { DIGEST_LENGTH } from '../../src/pagination/find-item.ts';
 import {
   type Checkpoint,
   decodeCheckpoint,
