@@ -201,6 +201,22 @@ export class GatewayError extends Error {
   }
 }
 
+/**
+ * Whether the service refuses a page because of how it was requested, and not because of the caller or the moment: its
+ * cursor has expired, or the page is too deep. Also in a 2xx: as a soft failure, or without a list.
+ */
+export function isPageRefusal({
+  code,
+  reason,
+  retryable,
+  upstream,
+}: Omit<FailureExtensions, 'code'> & { readonly code: string }): boolean {
+  if (reason === 'NO_RECORDS') return true;
+  const isOther =
+    retryable || reason === 'REDIRECT' || /^(?:UNAUTHENTICATED|FORBIDDEN)$/.test(code);
+  return upstream !== undefined && upstream.status < 500 && !isOther;
+}
+
 /** Converts a failure to a response body, for a request that has no GraphQL result. */
 export function toErrorBody({ message, extensions }: GatewayError, requestId: string) {
   return { errors: [{ message, extensions: { ...extensions, requestId } }] } as const;

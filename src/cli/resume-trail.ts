@@ -1,5 +1,5 @@
 import { OperationError } from '../client/errors.ts';
-import { isRefusal } from '../tail/read-list.ts';
+import { isPageRefusal } from '../errors.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 import { MAX_LATE, readTrail, type TrailOptions, type TrailPage } from './read-trail.ts';
@@ -104,7 +104,7 @@ function isRefused(error: unknown): boolean {
   if (!(error instanceof OperationError) || error.needsSecret) return false; // a login was refused
   const { code = '' } = error.extensions;
   const refusal = { ...error.extensions, code, retryable: error.isRetryable };
-  return isRefusal(refusal) || code === 'BAD_USER_INPUT' || code === 'NOT_FOUND';
+  return isPageRefusal(refusal) || code === 'BAD_USER_INPUT' || code === 'NOT_FOUND';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type FailureExtensions, GatewayError } from '../errors.ts';
+import { GatewayError, isPageRefusal } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { identityText } from '../mapping/identity-text.ts';
@@ -199,23 +199,7 @@ export function isExhausted(error: unknown): boolean {
 
 /** Whether an error says that the service refuses a page because of how it was requested. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof GatewayError && isRefusal(error.extensions);
-}
-
-/**
- * Whether the service refuses a page because of how it was requested, and not because of the caller or the moment: its
- * cursor has expired, or the page is too deep. Also in a 2xx: as a soft failure, or without a list.
- */
-export function isRefusal({
-  code,
-  reason,
-  retryable,
-  upstream,
-}: Omit<FailureExtensions, 'code'> & { readonly code: string }): boolean {
-  if (reason === 'NO_RECORDS') return true;
-  const isOther =
-    retryable || reason === 'REDIRECT' || /^(?:UNAUTHENTICATED|FORBIDDEN)$/.test(code);
-  return upstream !== undefined && upstream.status < 500 && !isOther;
+  return error instanceof GatewayError && isPageRefusal(error.extensions);
 }
 
 /**
