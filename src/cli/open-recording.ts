@@ -1,8 +1,8 @@
 import { ConfigError } from '../config/config-error.ts';
 import { quote } from '../config/value-types.ts';
-import { findResponse, parseRecording, type Recording } from '../sandbox/recording.ts';
 import { decodeResponse } from '../upstream/decode-response.ts';
 import type { Path } from '../upstream/path.ts';
+import { findResponse, parseRecording, type Recording } from '../util/recording.ts';
 
 /**
  * Opens a recording as a source of pages.

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { playBack, type Recording } from './recording.ts';
+import type { Recording } from '../util/recording.ts';
+import { playBack } from './play-back.ts';
 import type { ClientInfo, Credential, Store } from './store.ts';
 
 /** A request to the REST interface. */

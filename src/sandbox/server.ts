@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseRecording } from './recording.ts';
+import { parseRecording } from '../util/recording.ts';
 import { problem, type RestRequest, type RestResponse, respond } from './routes.ts';
 import { replacesResponse, type ScriptedResponse, sendResponse, validateScript } from './script.ts';
 import { DEMO_CLIENTS, type SandboxClient } from './seed.ts';
