@@ -1,7 +1,7 @@
+import { readTrail } from '../api/read-trail.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { GatewayError } from '../errors.ts';
 import { compareTrails, type Place } from '../tools/record/compare-trails.ts';
-import { readTrail } from '../tools/record/read-trail.ts';
 import { cut } from '../tools/show-value.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';

@@ -1,10 +1,8 @@
+import { connectToTrail } from '../api/read-trail.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { byOption } from '../config/settings.ts';
-import { isBearer } from '../upstream/bearer.ts';
-import { createRestClient } from '../upstream/http-client.ts';
-import type { Path } from '../upstream/path.ts';
-import { NO_TRACE } from '../upstream/types.ts';
+import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { Runtime } from './runtime.ts';
@@ -26,24 +24,19 @@ export function connect(
   });
   const token = runtime.environment['KEYTRAIL_TOKEN']?.trim() ?? ''; // of a file it has a line break at its end
   const authorization = `Bearer ${token}`;
-  if (config.UPSTREAM_URL === undefined || !isBearer(authorization)) {
+  if (config.UPSTREAM_URL === undefined || !isBearerHeader(authorization)) {
     const other = command === 'learn' ? 'a saved response, as in --from response.json, or ' : '';
     throw new ConfigError([
       `${command} needs ${other}UPSTREAM_URL and an access token in the variable KEYTRAIL_TOKEN, without Bearer before it.`,
     ]);
   }
-  const client = createRestClient({
-    ...byOption('upstream.', config),
-    ...{ url: config.UPSTREAM_URL, connections: 1, tls, headers },
+  const options = {
+    ...{ ...byOption('upstream.', config), url: config.UPSTREAM_URL, tls, headers },
     now: () => runtime.now().getTime(),
-  });
-  const calls = client.of(NO_TRACE).authorized(authorization);
+  };
   return {
-    ...{ url: config.UPSTREAM_URL, contract },
+    ...{ ...connectToTrail(options, authorization), contract },
     /** What a recording must not contain. */
     credentials: [token, ...Object.values(headers)],
-    /** Requests a page of the trail. */
-    get: (path: Path) => calls.get('audit', path, (response) => response),
-    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

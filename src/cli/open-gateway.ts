@@ -1,4 +1,5 @@
 import { createGatewayWith } from '../api/create-gateway.ts';
+import { fetchThrough } from '../api/fetch-through.ts';
 import type { Fetch } from '../client/request.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
@@ -10,7 +11,6 @@ import { compileIdentity } from '../mapping/event.ts';
 import { proxyFor } from '../util/proxy.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import { fetchThrough } from './fetch-through.ts';
 import type { Runtime } from './runtime.ts';
 
 /** The commands that send operations to a gateway. */

@@ -1,22 +1,21 @@
+import { decodeSaved } from '../api/decode-saved.ts';
+import type { TrailSource } from '../api/read-trail.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { quote } from '../config/value-types.ts';
-import { decodeResponse } from '../upstream/decode-response.ts';
-import type { Path } from '../upstream/path.ts';
 import { findResponse, parseRecording, type Recording } from '../util/recording.ts';
 
 /**
  * Opens a recording as a source of pages.
  * @throws ConfigError if the text is none, or has an entry that cannot be played back. Its `get` throws one for a request that was not recorded.
  */
-export function openRecording(text: string, file: string) {
+export function openRecording(text: string, file: string): TrailSource & { readonly size: number } {
   const recording = parse(text, file);
   return {
     url: new URL(recording.url),
     size: recording.responses.size,
-    get: async ({ value }: Path) => {
+    get: async ({ value }) => {
       const found = findResponse(recording, value);
-      if (found !== undefined)
-        return decodeResponse({ ...found, body: Buffer.from(found.body) }, 'list');
+      if (found !== undefined) return decodeSaved(found, 'list');
       const problem = 'has no response to a request that this contract leads to. Record it again.';
       throw new ConfigError([`${quote(file)} ${problem}`]);
     },

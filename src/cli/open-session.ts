@@ -1,6 +1,6 @@
 import { createSession, type Session, type TokenStore } from '../client/session.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { isBearer } from '../upstream/bearer.ts';
+import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { type ClientCommand, type OpenGateway, openGateway } from './open-gateway.ts';
 import type { Runtime } from './runtime.ts';
@@ -37,7 +37,7 @@ export async function openSession(
 
 /** A token that cannot be renewed. */
 function hold(accessToken: string): TokenStore {
-  if (!isBearer(`Bearer ${accessToken}`))
+  if (!isBearerHeader(`Bearer ${accessToken}`))
     throw new ConfigError([
       'KEYTRAIL_TOKEN must be an access token, without Bearer before it, and without spaces, line breaks, commas and quotes in it.',
     ]);

@@ -1,11 +1,9 @@
+import { decodeSaved, type SavedResponse } from '../api/decode-saved.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, toFileText, UTF_16 } from '../config/load.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
 import type { NamedResponse } from '../tools/learn/learn-contract.ts';
-import { decodeResponse } from '../upstream/decode-response.ts';
-import type { RawResponse } from '../upstream/http-request.ts';
-import { path } from '../upstream/path.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
@@ -51,7 +49,7 @@ export async function loadResponses(
 const NO_HEADERS: Head = { status: 200, headers: {} };
 
 /** A response without its body. */
-type Head = Pick<RawResponse, 'status' | 'headers'>;
+type Head = Omit<SavedResponse, 'body'>;
 
 /**
  * Reads the file of an option.
@@ -80,9 +78,9 @@ export function loadSaved(
   file: string,
   { status, headers }: Head = NO_HEADERS,
 ): UpstreamResponse {
-  const body = Buffer.from(read(runtime, option, file));
+  const body = read(runtime, option, file);
   try {
-    return decodeResponse({ status, headers, body }, 'text');
+    return decodeSaved({ status, headers, body }, 'text');
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new ConfigError([
@@ -119,6 +117,6 @@ const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/;
 
 async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<NamedResponse> {
   await using service = connect(runtime, commandLine, 'learn');
-  const response = await service.get(path`/api/v1/audit`);
+  const response = await service.first();
   return { name: 'the response', response, isRequested: true, url: service.url };
 }

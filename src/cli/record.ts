@@ -1,8 +1,8 @@
+import { eventsOf, readTrail } from '../api/read-trail.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError } from '../errors.ts';
 import type { ConfiguredContract } from '../mapping/contract.ts';
-import { eventsOf, readTrail } from '../tools/record/read-trail.ts';
 import { createRecording, mapLogin } from '../tools/record/record-trail.ts';
 import { cut } from '../tools/show-value.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';

@@ -17,8 +17,8 @@ import {
   readSource,
 } from '../mapping/read-source.ts';
 import { isCount, toFlag } from '../mapping/values.ts';
-import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { memoize } from '../util/memoize.ts';
+import type { UpstreamResponse } from '../util/upstream-response.ts';
 import {
   BOUND,
   ENVELOPE_NAMES,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { eventsOf, readTrail } from '../../src/api/read-trail.ts';
 import { openRecording } from '../../src/cli/open-recording.ts';
 import type { ConfiguredContract } from '../../src/mapping/contract.ts';
 import { createCredentialSearch } from '../../src/tools/record/find-credentials.ts';
-import { eventsOf, readTrail } from '../../src/tools/record/read-trail.ts';
 import { createRecording } from '../../src/tools/record/record-trail.ts';
 import type { Path } from '../../src/upstream/path.ts';
 import { encodingsOf, TOKEN, withoutLogin } from '../helpers/recording.ts';

@@ -1,10 +1,10 @@
+import { followTrailLink } from '../../api/read-trail.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import type { AuditContract, Source } from '../../mapping/contract.ts';
 import type { AuditPage } from '../../mapping/event.ts';
 import { wordsOfPointer } from '../../mapping/member-names.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isCount, parseOutcome } from '../../mapping/values.ts';
-import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { cut, type ShowValue, showLength } from '../show-value.ts';
 import { formatSentence, formatSource } from './format.ts';
@@ -116,7 +116,7 @@ function describeLink(link: string, source: Source, url: URL | undefined): strin
   const place = source === null ? 'the header Link' : formatSource(source);
   const other = `the link at ${place} leads to another host or path`;
   const advice = 'set audit.paging.follow to "query"';
-  if (followLink(link, path`/api/v1/audit`, base) === null)
+  if (followTrailLink(link, base) === null)
     return `The service has more pages, but ${other}: ${advice}.`;
   return url === undefined && URL.canParse(link)
     ? `If ${other} than UPSTREAM_URL, ${advice}.`

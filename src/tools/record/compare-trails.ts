@@ -1,3 +1,4 @@
+import { eventsOf, type MappedPage } from '../../api/read-trail.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, type EventEntry, usedPointers } from '../../inference/event-entries.ts';
 import { profileFields } from '../../inference/profile-fields.ts';
@@ -6,7 +7,6 @@ import { compilePointer } from '../../mapping/json-pointer.ts';
 import { isAbsent } from '../../mapping/read-source.ts';
 import { detectFormat } from '../../mapping/time.ts';
 import { findDataKeys } from './data-keys.ts';
-import { eventsOf, type MappedPage } from './read-trail.ts';
 
 /** A place from which an entry of the contract is read. */
 export type Place = {

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
+import { eventsOf, type MappedPage } from '../../api/read-trail.ts';
 import { listEnvelopeFields } from '../../inference/envelope.ts';
 import { EVENT_ENTRIES, readPointers } from '../../inference/event-entries.ts';
 import { classesOf } from '../../inference/word-classes.ts';
 import { splitMemberName } from '../../mapping/member-names.ts';
 import { isObject } from '../../mapping/values.ts';
 import { memoize } from '../../util/memoize.ts';
-import { eventsOf, type MappedPage } from './read-trail.ts';
 
 /** The characters of the names of fields. Numbers in these are short. */
 const NAME = /^(?!.*\d{4})[\w$@#.:/ -]{0,80}$/;

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
+import type { MappedPage } from '../../api/read-trail.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
-import type { MappedPage } from './read-trail.ts';
 
 /** Formats pages, and the response to a login, as a HAR 1.2. */
 export function formatHar(

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { eventsOf, type MappedPage, readTrail } from '../../api/read-trail.ts';
 import { EVENT_ENTRIES } from '../../inference/event-entries.ts';
 import { completeLogin, explainMissingToken } from '../../inference/login.ts';
 import type { ConfiguredContract } from '../../mapping/contract.ts';
 import { readLogin } from '../../mapping/login.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { formatHar } from './har.ts';
-import { eventsOf, type MappedPage, readTrail } from './read-trail.ts';
 import { type Recorded, redact } from './redact.ts';
 
 /** Maps a saved response to a login. @throws GatewayError without an access token. */

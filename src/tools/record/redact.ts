@@ -1,3 +1,4 @@
+import { followTrailLink, type MappedPage } from '../../api/read-trail.ts';
 import { type EnvelopeField, listEnvelopeFields } from '../../inference/envelope.ts';
 import type { AuditContract, ConfiguredContract, LoginContract } from '../../mapping/contract.ts';
 import { decodeJwtClaims } from '../../mapping/login.ts';
@@ -5,12 +6,10 @@ import { splitMemberName } from '../../mapping/member-names.ts';
 import { parseHeader, readLinkHeader, readRange } from '../../mapping/read-source.ts';
 import { parseTime } from '../../mapping/time.ts';
 import { isObject, toFlag, toText } from '../../mapping/values.ts';
-import { followLink, path } from '../../upstream/path.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { findDataKeys } from './data-keys.ts';
 import { createCredentialSearch } from './find-credentials.ts';
 import { createFieldRedaction, textsOf, toPatterns } from './kept-values.ts';
-import type { MappedPage } from './read-trail.ts';
 import { createStandIns } from './stand-ins.ts';
 
 /** Responses of a service, with what is needed to understand them. */
@@ -143,8 +142,6 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
   };
 }
 
-const AUDIT = path`/api/v1/audit`;
-
 /** The pointer of a list that is not there: the fields of the whole value are those around it. */
 const NO_LIST = '/-';
 
@@ -179,9 +176,9 @@ function createEnvelopeRedaction(
 /** A link to a page leads to the same path, with its query redacted. Null for any other text. */
 function redactLink(text: string, url: URL, redactQuery: (query: string) => string): string | null {
   const [start] = /^(?:https?:\/\/|\/|\?)/.exec(text) ?? [];
-  const link = start === undefined ? null : followLink(text, AUDIT, url);
+  const link = start === undefined ? null : followTrailLink(text, url);
   if (link === null) return null;
-  const page = new URL(`${url.href.replace(/\/+$/, '')}${link.value}`);
+  const page = new URL(`${url.href.replace(/\/+$/, '')}${link}`);
   const before = start === '?' ? '' : `${start === '/' ? '' : page.origin}${page.pathname}`;
   return before + redactQuery(page.search);
 }

@@ -1,4 +1,4 @@
-import type { Fetch } from '../client/request.ts';
+import type { RequestInit, Response } from 'undici';
 import { proxyRefusalOf } from '../upstream/http-request.ts';
 import { createProxyAgent } from '../upstream/pool.ts';
 
@@ -9,7 +9,9 @@ const CONNECT_MS = 10_000;
  * Creates a `fetch` that sends its requests through a proxy. Node's own takes none. Disposing the result closes the
  * connections.
  */
-export function fetchThrough(proxy: string): AsyncDisposable & { readonly fetch: Fetch } {
+export function fetchThrough(proxy: string): AsyncDisposable & {
+  fetch(url: string, init: RequestInit): Promise<Response>;
+} {
   const agent = createProxyAgent(proxy, CONNECT_MS);
   return {
     fetch: async (url, init) => {
