@@ -11,12 +11,13 @@ import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway, type GatewayDependencies } from '../gateway.ts';
 import type { Authorize, Gateway } from '../http/gateway-type.ts';
-import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { RestClientOptions } from '../upstream/http-client.ts';
 import { usedProxyOptions } from '../util/proxy.ts';
-import type { CallTimers, GatewayOptions } from './gateway-options.ts';
+import { type CallTimers, type GatewayOptions, GRAPHQL_PATH } from './gateway-options.ts';
 import { describeUnsupportedServer, requireSupportedNode } from './node-version.ts';
+
+export type { Gateway } from '../http/gateway-type.ts';
 
 /**
  * Creates a gateway to a REST service, to be embedded in a program. It opens no port, reads no environment variable and

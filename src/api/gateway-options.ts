@@ -3,6 +3,9 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import type { GatewaySettings, UpstreamSettings } from './gateway-options.generated.ts';
 
+/** Path of the GraphQL endpoint, unless a program chooses another. */
+export const GRAPHQL_PATH = '/graphql';
+
 /** How to reach the REST service. */
 export type UpstreamOptions = UpstreamSettings & {
   /** Base URL, http or https; a path is kept as a prefix. */

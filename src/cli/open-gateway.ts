@@ -1,11 +1,11 @@
 import { createGatewayWith } from '../api/create-gateway.ts';
 import { fetchThrough } from '../api/fetch-through.ts';
+import { GRAPHQL_PATH } from '../api/gateway-options.ts';
 import type { Fetch } from '../client/request.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings } from '../config/load.ts';
 import { byOption } from '../config/settings.ts';
 import { isPlainHttp, PLAIN_HTTP } from '../config/value-types.ts';
-import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import { compileIdentity } from '../mapping/event.ts';
 import { proxyFor } from '../util/proxy.ts';

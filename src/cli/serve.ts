@@ -1,10 +1,11 @@
+import { GRAPHQL_PATH } from '../api/gateway-options.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { byOption } from '../config/settings.ts';
 import { assembleGateway } from '../gateway.ts';
 import type { Gateway } from '../http/gateway-type.ts';
 import { listen } from '../http/http-server.ts';
-import { GRAPHQL_PATH, prefersPage, targetOf } from '../http/request-head.ts';
+import { prefersPage, targetOf } from '../http/request-head.ts';
 import { RESPONSE_HEADERS } from '../http/send-response.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';

@@ -27,9 +27,6 @@ export type Routes = {
   readonly notFound: string;
 };
 
-/** Path of the GraphQL endpoint, unless a program chooses another. */
-export const GRAPHQL_PATH = '/graphql';
-
 const METHODS = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'CONNECT', 'TRACE'];
 
 /** `http.route` of every path that is not one of the gateway's. */

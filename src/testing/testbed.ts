@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGatewayWith } from '../api/create-gateway.ts';
-import { createSandbox } from '../api/create-sandbox.ts';
-import type { CallTimers, GatewayOptions, UpstreamOptions } from '../api/gateway-options.ts';
+import { createGatewayWith, type Gateway } from '../api/create-gateway.ts';
+import {
+  type CallTimers,
+  type GatewayOptions,
+  GRAPHQL_PATH,
+  type UpstreamOptions,
+} from '../api/gateway-options.ts';
+import { listenOnLoopback } from '../api/listen-on-loopback.ts';
 import { requireSupportedNode } from '../api/node-version.ts';
 import { type Batch, createFollow } from '../client/follow.ts';
 import {
@@ -14,13 +19,11 @@ import {
   type Result,
   request,
 } from '../client/index.ts';
-import type { Gateway } from '../http/gateway-type.ts';
-import { listen } from '../http/http-server.ts';
-import { GRAPHQL_PATH } from '../http/request-head.ts';
 import type { SandboxEvent } from '../sandbox/event.ts';
 import type { RestRequest } from '../sandbox/routes.ts';
 import type { SandboxClient } from '../sandbox/seed.ts';
 import type { Sandbox } from '../sandbox/server.ts';
+import { createSandbox } from './create-sandbox.ts';
 import { createScript, type TestbedResponse } from './script.ts';
 
 export type { SandboxEvent } from '../sandbox/event.ts';
@@ -178,7 +181,6 @@ async function startTestbed(
       },
     }),
   );
-  const draining = new AbortController();
   // With a recording, logins are those of the sandbox, not of the service that was recorded.
   const { login, ...ofRecording } = options?.contract ?? {};
   const contract = recording === undefined ? options?.contract : ofRecording;
@@ -195,9 +197,7 @@ async function startTestbed(
       upstream: { ...upstream, timeoutMs: upstream?.timeoutMs ?? 2000, url: sandbox.url },
     }),
   );
-  const { corsOrigins = [] } = options ?? {};
-  const port = { host: '127.0.0.1', port: 0, draining, drainMs: 0, timeoutMs: 2000, corsOrigins };
-  const { url } = use(await listen(gateway, port));
+  const { url } = use(await listenOnLoopback(gateway, options?.corsOrigins ?? []));
   // The contract may map scripted logins, not the sandbox's.
   await using loginGateway =
     recording !== undefined || login === undefined

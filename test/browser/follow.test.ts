@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { createSandbox } from '../../src/api/create-sandbox.ts';
+import { createSandbox } from '../../src/testing/create-sandbox.ts';
 import { launchChromium, newPage } from '../helpers/browser.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';
 import { findPort, serve } from '../helpers/serve.ts';

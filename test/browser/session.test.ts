@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox } from '../../src/api/create-sandbox.ts';
+import { createSandbox } from '../../src/testing/create-sandbox.ts';
 import { launchChromium, newPage } from '../helpers/browser.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { type KeytrailProcess, startKeytrail } from '../helpers/process.ts';

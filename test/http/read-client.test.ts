@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { AuditDocument, LoginDocument } from '../../src/client/operations.generated.ts';
 import { createClientReader } from '../../src/http/read-client.ts';
+import { createSandbox } from '../../src/testing/create-sandbox.ts';
 import { ask, gatewayOver, type Overrides, onPort } from '../helpers/gateway.ts';
 import { startLiveTrail } from '../helpers/live-trail.ts';
 import { type ReceivedRequest, startService } from '../helpers/service.ts';

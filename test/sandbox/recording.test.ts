@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSandbox } from '../../src/api/create-sandbox.ts';
 import { playBack } from '../../src/sandbox/play-back.ts';
+import { createSandbox } from '../../src/testing/create-sandbox.ts';
 import { parseRecording } from '../../src/util/recording.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 import { createFolder } from '../helpers/recording.ts';

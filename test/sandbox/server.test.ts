@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createSandbox } from '../../src/api/create-sandbox.ts';
+import { createSandbox } from '../../src/testing/create-sandbox.ts';
 
 let clock = Date.UTC(2026, 10, 21, 12);
 
