@@ -21,9 +21,10 @@ const PORTABLE = [
  * of files of this repository.
  */
 const PORTABLE_FILES = [
-  'test/cli/{audit-formats,check,completion,delete-key,format-log-line}.test.ts',
+  'test/cli/{audit-formats,check,completion,delete-key}.test.ts',
   'test/cli/{learn,learn-parts,record,redaction}.test.ts',
   'test/{faults/subscription-bounds,plugins/fast-path,sandbox/recording}.test.ts',
+  'test/serve/format-log-line.test.ts',
   'test/upstream/{bad-responses,decode-response,partial-json}.test.ts',
   'test/{docs,imports,lock-files,observability/grafana}.test.ts',
 ];

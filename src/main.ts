@@ -40,7 +40,7 @@ process.on('uncaughtException', (bug: unknown) => {
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 let isHeld = false;
-const status = await run({
+const runtime = {
   arguments: process.argv.slice(2),
   environment: process.env,
   stdout: process.stdout,
@@ -48,7 +48,7 @@ const status = await run({
   stderr: process.stderr,
   stdin: process.stdin,
   fetch: globalThis.fetch,
-  readFile: (path) => readFileSync(path, 'utf8'),
+  readFile: (path: string) => readFileSync(path, 'utf8'),
   replaceFile,
   version: VERSION,
   now: () => new Date(),
@@ -67,6 +67,20 @@ const status = await run({
   exit: () => {
     isHeld = true;
   },
+};
+const status = await run(runtime, {
+  serve: async (settings, data) => {
+    const { serve } = await import('./serve/serve.ts');
+    await serve(runtime, settings, async () => {
+      const { startSandbox } = await import('./sandbox/server.ts');
+      return await startSandbox({ ...runtime, host: '127.0.0.1', port: 0, ...data });
+    });
+  },
+  runSandbox: async (options) => {
+    const { runSandbox } = await import('./sandbox/run-sandbox.ts');
+    await runSandbox(runtime, { ...runtime, ...options });
+  },
+  printSchema: async (options) => (await import('./serve/print-schema.ts')).printSchema(options),
 });
 process.exitCode ??= status;
 // What does not respond gets a second at most: the reader of the log, or the collector of spans.

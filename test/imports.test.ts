@@ -48,6 +48,7 @@ const ALL = [
     'config/',
     'cli/',
     'api/',
+    'serve/',
     'client/',
     'sandbox/',
     'testing/',

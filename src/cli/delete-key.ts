@@ -4,6 +4,7 @@ import { wasNotDone } from '../client/login-failure.ts';
 import { DeleteApiKeyDocument } from '../client/operations.generated.ts';
 import { formatInstant } from '../mapping/time.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
+import { untilStopped } from '../util/running-process.ts';
 import { instantOf } from './audit.ts';
 import type { CommandLine } from './command-line.ts';
 import { findActiveKeys } from './find-active-keys.ts';
@@ -11,7 +12,7 @@ import { type OpenSession, openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
 import { read } from './read-responses.ts';
 import { LOG_IN, reportClientFailure } from './report-client-failure.ts';
-import { type Runtime, untilStopped } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 /** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. */
 const STATUS: ReadonlyMap<string, number> = new Map([

@@ -2,17 +2,18 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
 import { quote } from '../config/value-types.ts';
 import { GatewayError, InstallationError } from '../errors.ts';
+import { untilStopped } from '../util/running-process.ts';
 import { type CommandLine, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatHelp } from './help.ts';
-import { type Runtime, untilStopped } from './runtime.ts';
+import type { Runtime, Servers } from './runtime.ts';
 
 /**
  * Runs the command of the command line.
  * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid; others as
  * {@link COMMANDS} has them.
  */
-export async function run(runtime: Runtime): Promise<number> {
+export async function run(runtime: Runtime, servers: Servers): Promise<number> {
   const commandLine = parseCommandLine(runtime.arguments);
   const { command, help, version, problems } = commandLine;
   if (help !== undefined || version) {
@@ -22,10 +23,10 @@ export async function run(runtime: Runtime): Promise<number> {
   try {
     switch (command) {
       case 'serve':
-        await (await import('./serve.ts')).serve(runtime, commandLine);
+        await (await import('./serve.ts')).serve(runtime, commandLine, servers);
         return 0;
       case 'sandbox':
-        await (await import('./sandbox.ts')).sandbox(runtime, commandLine);
+        await (await import('./sandbox.ts')).sandbox(runtime, commandLine, servers);
         return 0;
       case 'learn':
         await (await import('./learn.ts')).learn(runtime, commandLine);
@@ -49,10 +50,7 @@ export async function run(runtime: Runtime): Promise<number> {
         return await (await import('./delete-key.ts')).deleteKey(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
-        const { createSchema } = await import('../create-schema.ts');
-        const { printClientSchema, printSubgraph } = await import('../schema/federation.ts');
-        const printSchema = commandLine.client ? printClientSchema : printSubgraph;
-        runtime.stdout.write(printSchema(createSchema()));
+        runtime.stdout.write(await servers.printSchema(commandLine));
         return 0;
       }
       default:

@@ -1,135 +1,29 @@
-import { GRAPHQL_PATH } from '../api/gateway-options.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../config/load.ts';
-import { byOption } from '../config/settings.ts';
-import { assembleGateway } from '../gateway.ts';
-import type { Gateway } from '../http/gateway-type.ts';
-import { listen } from '../http/http-server.ts';
-import { prefersPage, targetOf } from '../http/request-head.ts';
-import { RESPONSE_HEADERS } from '../http/send-response.ts';
-import type { Sandbox } from '../sandbox/server.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import { exportSpans } from './export-spans.ts';
-import { createLogger } from './logger.ts';
-import { type Runtime, untilStopped } from './runtime.ts';
+import type { Runtime, Servers } from './runtime.ts';
 
 /**
- * Runs the gateway until the process should shut down, then shuts it down gracefully.
+ * Runs `keytrail serve`: the gateway, until the process should shut down.
  * @throws ConfigError for invalid settings, and Node's error if a port or a file cannot be opened.
  */
-export async function serve(runtime: Runtime, commandLine: CommandLine): Promise<void> {
-  const { config, contract, tls, headers } = loadSettings({
-    ...runtime,
-    ...commandLine,
-    ...COMMANDS.serve,
-  });
+export async function serve(
+  runtime: Runtime,
+  commandLine: CommandLine,
+  servers: Servers,
+): Promise<void> {
+  const settings = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.serve });
   const { data: file, 'strict-login': strictLogin, flags } = commandLine;
   const forSandbox = [
     ...(file === undefined ? [] : ['--data']),
     ...(strictLogin ? ['--strict-login'] : []),
   ];
-  if (config.UPSTREAM_URL !== undefined && forSandbox.length > 0) {
+  if (settings.config.UPSTREAM_URL !== undefined && forSandbox.length > 0) {
     const upstreamUrl = nameAsGiven('UPSTREAM_URL', flags);
     throw new ConfigError(
       forSandbox.map((option) => `${option} is for the sandbox: remove it, or ${upstreamUrl}.`),
     );
   }
-  // Disposed last: the spans of the other parts are sent too.
-  await using _spans = await exportSpans(runtime);
-  await using sandbox =
-    config.UPSTREAM_URL === undefined
-      ? await (await import('../sandbox/server.ts')).startSandbox({
-          ...runtime,
-          host: '127.0.0.1',
-          port: 0,
-          file,
-          strictLogin,
-        })
-      : null;
-  const upstreamUrl = config.UPSTREAM_URL?.href ?? sandbox?.url ?? '';
-  // Disposed after the gateway, so that metrics can be scraped while it drains.
-  await using metrics =
-    config.METRICS_PORT === undefined
-      ? null
-      : await (await import('./metrics-server.ts')).serveMetrics(
-          config.METRICS_HOST,
-          config.METRICS_PORT,
-        );
-  const log = createLogger(runtime, config);
-  const draining = new AbortController();
-  await using gateway = assembleGateway({
-    ...runtime, // the time and random numbers
-    tracer: runtime.getTracer(),
-    ...byOption('', config),
-    upstream: { ...byOption('upstream.', config), url: new URL(upstreamUrl), tls, headers },
-    contract,
-    path: GRAPHQL_PATH,
-    playground: config.PLAYGROUND ? toPlayground(sandbox) : null,
-    observer: metrics?.observer,
-    log,
-    draining: draining.signal,
-  });
-  await using server = await listen(config.PLAYGROUND ? withRedirect(gateway) : gateway, {
-    host: config.HOST,
-    port: config.PORT,
-    draining,
-    drainMs: config.SHUTDOWN_DRAIN_MS,
-    timeoutMs: config.SHUTDOWN_TIMEOUT_MS,
-    corsOrigins: config.CORS_ORIGINS,
-  });
-  const url = `${server.url}${GRAPHQL_PATH}`;
-  const banner = [
-    `Keytrail ${runtime.version}`,
-    '',
-    `  GraphQL      ${url}`,
-    ...(config.PLAYGROUND ? [`  Playground   ${url} (in a browser)`] : []),
-    `  Forwards to  ${upstreamUrl.replace(/\/$/, '')}`,
-    ...(metrics === null ? [] : [`  Metrics      ${metrics.url}`]),
-    ...(sandbox === null ? [] : describeSandbox(url, sandbox)),
-  ];
-  // Programs read the output in production.
-  if (config.NODE_ENV === 'production')
-    log.info({ version: runtime.version, url, metrics: metrics?.url }, 'listening');
-  else runtime.stderr.write(`${banner.join('\n')}\n\n`);
-  await untilStopped(runtime);
-  // A login or deletion continues after its client disconnects, but not beyond the shutdown deadline.
-  setTimeout(gateway.abort, config.SHUTDOWN_TIMEOUT_MS).unref();
-}
-
-/** Redirects browsers from `/` to the playground. In the command only: a program may have its own page there. */
-function withRedirect({ handle }: Gateway): Pick<Gateway, 'handle'> {
-  const redirect = { ...RESPONSE_HEADERS, location: GRAPHQL_PATH, 'content-length': 0 };
-  return {
-    handle: async (request, response) => {
-      const { method, headers } = request;
-      const isRead = method === 'GET' || method === 'HEAD';
-      if (targetOf(request) === '/' && isRead && prefersPage(headers.accept))
-        response.writeHead(302, redirect).end();
-      else await handle(request, response);
-    },
-  };
-}
-
-function toPlayground(sandbox: Sandbox | null) {
-  const { clientId, secret: clientSecret } = sandbox?.clients[0] ?? {};
-  return { clientId, clientSecret, keyToDelete: sandbox?.clients.at(-1)?.clientId };
-}
-
-/** The demo clients of the sandbox, and how to log in. */
-function describeSandbox(url: string, { clients }: Sandbox): readonly string[] {
-  const [first] = clients;
-  const query =
-    'mutation ($clientId: ID!, $clientSecret: String!) { login(clientId: $clientId, credential: {clientSecret: $clientSecret}) { accessToken refreshToken expiresAt } }';
-  const variables = { clientId: first?.clientId, clientSecret: first?.secret };
-  return [
-    '',
-    '  THIS IS THE SANDBOX: an embedded service with fake data. Set UPSTREAM_URL to use your service.',
-    '',
-    '  Demo clients and their secrets:',
-    ...clients.map(({ clientId, secret }) => `    ${clientId.padEnd(14)} ${secret}`),
-    '',
-    `  Log in as ${first?.clientId}:`,
-    `    curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify({ query, variables })}'`,
-  ];
+  await servers.serve(settings, { file, strictLogin });
 }

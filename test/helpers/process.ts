@@ -10,6 +10,12 @@ import { trace } from '@opentelemetry/api';
 import type { Output } from '../../src/cli/output.ts';
 import { replaceFile } from '../../src/cli/replace-file.ts';
 import { run } from '../../src/cli/run.ts';
+import type { Runtime } from '../../src/cli/runtime.ts';
+import { runSandbox } from '../../src/sandbox/run-sandbox.ts';
+import { startSandbox } from '../../src/sandbox/server.ts';
+import { printSchema } from '../../src/serve/print-schema.ts';
+import { serve } from '../../src/serve/serve.ts';
+import type { ServerProcess } from '../../src/serve/server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -87,7 +93,7 @@ export function keytrailInProcess(
 ): RunningCommand {
   const stopping = new AbortController();
   const output = watchOutput();
-  const status = run({
+  const runtime: Runtime & ServerProcess & { createToken(): string } = {
     arguments: args,
     environment,
     stdout: { write: (text) => output.add('stdout', text) },
@@ -117,6 +123,14 @@ export function keytrailInProcess(
     getTracer: () => trace.getTracer('keytrail'),
     stopping: stopping.signal,
     exit: () => {},
+  };
+  const status = run(runtime, {
+    serve: (settings, data) =>
+      serve(runtime, settings, () =>
+        startSandbox({ ...runtime, host: '127.0.0.1', port: 0, ...data }),
+      ),
+    runSandbox: (options) => runSandbox(runtime, { ...runtime, ...options }),
+    printSchema: async (options) => printSchema(options),
   });
   return {
     ...output.watch(status),

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Config } from '../config/load.ts';
 import type { GatewayLog } from '../observability/observer.ts';
 import { formatLogLine } from './format-log-line.ts';
-import type { Runtime } from './runtime.ts';
+import type { ServerProcess } from './server-process.ts';
 
 /** Bytes of the log that may wait for the process that reads it. */
 const MAX_QUEUED_BYTES = 2 ** 23;
@@ -13,7 +13,7 @@ const MAX_QUEUED_BYTES = 2 ** 23;
  * 8 MB wait: the process that reads them has stopped, and the memory of this one must not grow. The next line says so.
  */
 export function createLogger(
-  { stdout, environment, now }: Pick<Runtime, 'stdout' | 'environment' | 'now'>,
+  { stdout, environment, now }: Pick<ServerProcess, 'stdout' | 'environment' | 'now'>,
   { LOG_LEVEL: level }: Pick<Config, 'LOG_LEVEL'>,
 ): GatewayLog {
   let entries: (readonly [keyof GatewayLog, object, string])[] = [];

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatLogLine, type LogEntry } from '../../src/cli/format-log-line.ts';
+import { formatLogLine, type LogEntry } from '../../src/serve/format-log-line.ts';
 
 const TIME = new Date(2026, 10, 21, 9, 8, 7); // local time
 const UUID = '0fd7ffe8-0f56-42c8-86b8-a8b9637b3023';

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ProxyTracerProvider, trace } from '@opentelemetry/api';
-import type { Environment } from '../config/load.ts';
-import type { Runtime } from './runtime.ts';
+import type { ServerProcess } from './server-process.ts';
 
 /** The variables with which OpenTelemetry's SDK is loaded. It reads them itself, and all others that begin with OTEL_. */
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
@@ -15,7 +14,7 @@ const FLUSH_MS = 3000;
  * Exports the spans of this process from now on, if an endpoint for them is set. Disposing the result sends the remaining
  * ones. Without the SDK it says how to install it: a gateway without traces is better than none.
  */
-export async function exportSpans(runtime: Runtime): Promise<AsyncDisposable | null> {
+export async function exportSpans(runtime: ServerProcess): Promise<AsyncDisposable | null> {
   const { environment, stderr } = runtime;
   const endpoint = ENDPOINTS.find((name) => environment[name]?.trim());
   if (endpoint === undefined || hasSdk()) return null;
@@ -54,7 +53,7 @@ function hasSdk(): boolean {
 }
 
 /** Whether a variable names the service. The SDK's own default is `unknown_service`. */
-function isNamed(environment: Environment): boolean {
+function isNamed(environment: ServerProcess['environment']): boolean {
   const { OTEL_SERVICE_NAME: name = '', OTEL_RESOURCE_ATTRIBUTES: attributes = '' } = environment;
   return name.trim() !== '' || /(?:^|,)\s*service\.name\s*=/.test(attributes);
 }

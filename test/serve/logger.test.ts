@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createLogger } from '../../src/cli/logger.ts';
+import { createLogger } from '../../src/serve/logger.ts';
 
 describe.each([
   ['a pipe', false],
