@@ -5,6 +5,6 @@ export type UpstreamResponse = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The parsed JSON; a plain text as a string, where one is allowed; `undefined` for an empty body. */
   readonly body: unknown;
-  /** Whether the body was truncated after the requested prefix, see `upstream/partial-json.ts`. */
+  /** Whether the body was truncated after the requested prefix, see `partial-json.ts`. */
   readonly isPartial?: boolean;
 };
