@@ -136,7 +136,7 @@ const { dependencies }: { readonly dependencies: Readonly<Record<string, string>
  * Whether the sources import a module from where npm installs it. The others are copied, with all that they import:
  * - `graphql`, and the packages that have it as a peer. Beside another version of it in the user's project, npm and Bun
  *   give those packages that one, and `graphql` refuses the objects of another copy.
- * - OpenTelemetry's API, an optional peer.
+ * - OpenTelemetry's API, an optional peer, and its core, of which a part is used.
  * - The helper for `using`.
  */
 function isInstalled(id: string, importer: string | undefined): boolean {

@@ -1,16 +1,17 @@
 import {
   type Context,
   context,
-  createTraceState,
-  isSpanContextValid,
   propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
   type TextMapGetter,
+  type TextMapPropagator,
+  type TextMapSetter,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { Attempt, Trace, TraceHeaders } from '../upstream/types.ts';
 import { failureOf } from './failure.ts';
 import type { CompletedRequest } from './observer.ts';
@@ -107,9 +108,12 @@ function setError(span: Span, type: string | undefined): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Whether the process has a propagator, as an SDK sets one. Without, the API's own does nothing. */
-function hasPropagator(): boolean {
-  return propagation.fields().length > 0;
+/** For a process without an SDK. */
+const W3C = new W3CTraceContextPropagator();
+
+/** The process's propagator, as an SDK sets one: the API's own has no fields, and does nothing. */
+function propagator(): Pick<TextMapPropagator, 'extract' | 'inject'> {
+  return propagation.fields().length > 0 ? propagation : W3C;
 }
 
 const GETTER: TextMapGetter<IncomingRequest['headers']> = {
@@ -117,44 +121,23 @@ const GETTER: TextMapGetter<IncomingRequest['headers']> = {
   keys: () => [], // only Jaeger's baggage has names that are not fixed
 };
 
+const SETTER: TextMapSetter<Record<string, string>> = {
+  set: (headers, name, value) => {
+    if (value !== '') headers[name] = value; // a tracestate without a valid member
+  },
+};
+
 function extract(parent: Context, headers: IncomingRequest['headers']): Context {
-  return hasPropagator()
-    ? propagation.extract(parent, headers, GETTER)
-    : extractTraceContext(parent, headers);
+  const extracted = propagator().extract(parent, headers, GETTER);
+  const spanContext = trace.getSpanContext(extracted);
+  if (spanContext === undefined) return extracted;
+  // Two flags are defined; the others must be 0 (W3C Trace Context 2, section 3.2.2.5.3). Above 15, inject writes three digits.
+  const traceFlags = spanContext.traceFlags & 3;
+  return trace.setSpanContext(extracted, { ...spanContext, traceFlags });
 }
 
 function toHeaders(requestId: string, own: Context): TraceHeaders {
   const headers = {};
-  if (hasPropagator()) propagation.inject(own, headers);
-  else injectTraceContext(own, headers);
+  propagator().inject(own, headers, SETTER);
   return { ...headers, 'x-request-id': requestId };
-}
-
-/** W3C Trace Context, section 3.2.2. Later versions may append fields, which are ignored (section 4.3). */
-const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/;
-
-/** W3C Trace Context, section 3.3.1: the characters of a list, and the length that must be forwarded. */
-const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
-
-function extractTraceContext(parent: Context, headers: IncomingRequest['headers']): Context {
-  const match = TRACEPARENT.exec(headers.get('traceparent') ?? '');
-  if (match === null) return parent;
-  const [, traceId = '', spanId = '', flags = ''] = match;
-  const state = headers.get('tracestate') ?? '';
-  return trace.setSpanContext(parent, {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16),
-    isRemote: true,
-    ...(TRACESTATE.test(state) && { traceState: createTraceState(state) }),
-  });
-}
-
-function injectTraceContext(own: Context, headers: Record<string, string>): void {
-  const spanContext = trace.getSpanContext(own);
-  if (spanContext === undefined || !isSpanContextValid(spanContext)) return;
-  const { traceId, spanId, traceFlags, traceState } = spanContext;
-  headers['traceparent'] = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-  const state = traceState?.serialize();
-  if (state) headers['tracestate'] = state;
 }

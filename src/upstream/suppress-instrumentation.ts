@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api';
+import { suppressTracing } from '@opentelemetry/core';
 import type { Dispatcher } from 'undici';
 
 /** Where undici publishes each request before it sends it. An instrumentation of undici adds its headers here. */
@@ -14,11 +15,8 @@ type Created = {
   };
 };
 
-/** The key of `suppressTracing` in @opentelemetry/core: with it, SDKs record no span, and propagators inject nothing. */
-const SUPPRESSED = ROOT_CONTEXT.setValue(
-  createContextKey('OpenTelemetry SDK Context Key SUPPRESS_TRACING'),
-  true,
-);
+/** With it, SDKs record no span, and propagators inject nothing. */
+const SUPPRESSED = suppressTracing(ROOT_CONTEXT);
 
 const SENT = createContextKey('Keytrail headers');
 

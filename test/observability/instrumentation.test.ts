@@ -213,4 +213,16 @@ describe('the propagator of the process', () => {
       expect(seen.headers).not.toHaveProperty('traceparent');
     }
   });
+
+  it('of W3C forwards the two flags that are defined, in two digits', async () => {
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    try {
+      await using parts = await start();
+      const traceparent = TRACEPARENT.replace(/01$/, 'ff');
+      await OPERATIONS['audit']?.(parts.gateway, { traceparent });
+      expect(parts.service.seen[0]?.headers['traceparent']).toBe(TRACEPARENT.replace(/01$/, '03'));
+    } finally {
+      propagation.disable();
+    }
+  });
 });

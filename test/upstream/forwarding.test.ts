@@ -76,6 +76,8 @@ describe('login', () => {
 });
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const LONG = 'x'.repeat(200);
+const MEMBERS = Array.from({ length: 40 }, (_, i) => `k${i}=1`);
 
 describe('the trace of a request', () => {
   it('is forwarded to the service: x-request-id, given or created, and the W3C trace headers', async () => {
@@ -113,6 +115,18 @@ describe('the trace of a request', () => {
     await ask(gateway, AuditDocument, {}, { token: 't', headers });
     expect(service.seen[0]?.headers['traceparent']).toBe(TRACEPARENT);
     expect(service.seen[0]?.headers).not.toHaveProperty('tracestate');
+  });
+
+  it.each([
+    ['in 512 characters', `a=${LONG},b=${LONG},c=${LONG},d=1`, `a=${LONG},b=${LONG},d=1`],
+    ['that are 32', MEMBERS.join(), MEMBERS.slice(0, 32).join()],
+    ['that are valid', 'a=1, B=2,\tc=3,,=4', 'a=1,c=3'],
+  ])('has the members of its tracestate %s', async (_, tracestate, forwarded) => {
+    await using service = await startService({ body: [] });
+    await using gateway = gatewayOver(service.url);
+    const headers = { traceparent: TRACEPARENT, tracestate };
+    await ask(gateway, AuditDocument, {}, { token: 't', headers });
+    expect(service.seen[0]?.headers['tracestate']).toBe(forwarded);
   });
 });
 
