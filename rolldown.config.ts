@@ -109,10 +109,14 @@ const addClientPackage: Plugin = {
   },
 };
 
+/** The CommonJS of a package that cannot be bundled, as it passes `require` to a function, and its ES module. */
+const ES_MODULE = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
+
 /** Options of all builds. */
 const shared: RolldownOptions = {
   platform: 'node',
   plugins: [mapLines, addLicenses],
+  resolve: { alias: ES_MODULE },
   checks: { bundlerTimings: false }, // on a slow machine it warns of `map-lines` after npm ci
   output: {
     cleanDir: true,
@@ -137,6 +141,7 @@ const { dependencies }: { readonly dependencies: Readonly<Record<string, string>
  * - `graphql`, and the packages that have it as a peer. Beside another version of it in the user's project, npm and Bun
  *   give those packages that one, and `graphql` refuses the objects of another copy.
  * - OpenTelemetry's API, an optional peer, and its core, of which a part is used.
+ * - `jsonc-parser`, of which the parser is used.
  * - The helper for `using`.
  */
 function isInstalled(id: string, importer: string | undefined): boolean {
@@ -158,7 +163,7 @@ export default defineConfig([
     },
     external: isInstalled,
     // An SDK serves every copy of the API whose minor version is not newer than its own: this is the oldest of the peer's range.
-    resolve: { alias: { '@opentelemetry/api': 'opentelemetry-api-1.9' } },
+    resolve: { alias: { ...ES_MODULE, '@opentelemetry/api': 'opentelemetry-api-1.9' } },
     plugins: [mapLines, addLicenses, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
     output: { ...shared.output, dir: 'dist' },

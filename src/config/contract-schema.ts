@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CONTRACT, type ConfiguredContract, type EntryTable } from '../mapping/contract.ts';
 import { findClosestName } from '../util/closest-name.ts';
-import { findJsonError } from '../util/json-error.ts';
+import { findJsonError, type JsonError } from '../util/json-error.ts';
 import { ENTRY_SCHEMAS } from './contract-entries.ts';
 
 /** The schema of a contract file. */
@@ -46,11 +46,15 @@ export function parseContract(text: string): ParsedContract {
   try {
     json = JSON.parse(text);
   } catch {
-    const { line, column, mistake } = findJsonError(text) ?? { line: 1, column: 1, mistake: null };
-    const place = `the file is not valid JSON: see line ${line}, column ${column}.`;
-    return { problems: [mistake === null ? place : `${place} ${MISTAKES[mistake]}`] };
+    return { problems: [`the file is not valid JSON: ${describeError(findJsonError(text))}`] };
   }
   return checkContract(json);
+}
+
+function describeError(error: JsonError | null): string {
+  if (error === null) return 'it is nested too deeply to say where.';
+  const place = `see line ${error.line}, column ${error.column}.`;
+  return error.mistake === null ? place : `${place} ${MISTAKES[error.mistake]}`;
 }
 
 const MISTAKES = {

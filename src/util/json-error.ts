@@ -1,3 +1,5 @@
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+
 /** Where a text stops being JSON. Both count from 1, the column in UTF-16 code units, as editors do. */
 export type JsonError = {
   readonly line: number;
@@ -6,55 +8,25 @@ export type JsonError = {
   readonly mistake: 'comma' | 'comment' | null;
 };
 
-/** Spaces, then a punctuator, a string, or any other value. */
-const TOKEN =
-  /[ \t\r\n]*(?:([{}[\]:,])|("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-]))/y;
+/** A string as far as it is valid, or a word. The library names the place where an invalid one begins. */
+const VALID = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*|(?:true|false|null)(?!\w)/y;
 
-/** The same as far as a string is valid. */
-const START = /[ \t\r\n]*(?:"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*)?/y;
-
-/** The tokens that may come next: `"` is a string, `v` another value. */
-const VALUE = '{["v';
-
-/** Finds the first error of a text that is not JSON (RFC 8259); null if there is none. It does not depend on V8's messages. */
+/** Finds the first error of a text that is not JSON (RFC 8259); null if there is none, or thousands of brackets before it. */
 export function findJsonError(text: string): JsonError | null {
-  const closers: string[] = [];
-  let expected = VALUE;
-  let isAfterComma = false;
-  let at = 0;
-  for (;;) {
-    TOKEN.lastIndex = at;
-    const match = TOKEN.exec(text);
-    const [token = '', punctuator, string] = match ?? [];
-    const kind = punctuator ?? (string === undefined ? 'v' : '"');
-    const isExpected = match !== null && expected.includes(kind);
-    if (!isExpected) {
-      START.lastIndex = at;
-      const offset =
-        at + (match === null ? (START.exec(text)?.[0].length ?? 0) : token.search(/\S/));
-      if (expected === '' && offset === text.length) return null;
-      const isComma = isAfterComma && /[}\]]/.test(kind);
-      const isComment = /^\/[/*]/.test(text.slice(offset, offset + 2));
-      return { ...locate(text, offset), mistake: isComma ? 'comma' : isComment ? 'comment' : null };
-    }
-    at += token.length;
-    isAfterComma = kind === ',';
-    const isKey = kind === '"' && !expected.includes('v');
-    if (kind === '{' || kind === '[') {
-      closers.push(kind === '{' ? '}' : ']');
-      expected = kind === '{' ? '"}' : `${VALUE}]`;
-    } else if (isKey) expected = ':';
-    else if (kind === ':') expected = VALUE;
-    else if (kind === ',') expected = closers.at(-1) === '}' ? '"' : VALUE;
-    else {
-      if (kind === '}' || kind === ']') closers.pop();
-      const closer = closers.at(-1);
-      expected = closer === undefined ? '' : `,${closer}`;
-    }
+  const errors: ParseError[] = [];
+  try {
+    parse(text, errors, { disallowComments: true });
+  } catch {
+    // The library is recursive: a RangeError.
   }
-}
-
-function locate(text: string, offset: number): Pick<JsonError, 'line' | 'column'> {
-  const lines = text.slice(0, offset).split(/\r\n?|\n/);
-  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
+  const [first] = errors;
+  if (first === undefined) return null;
+  const code = printParseErrorCode(first.error);
+  VALID.lastIndex = first.offset;
+  const valid = /^Invalid|String$/.test(code) ? (VALID.exec(text)?.[0] ?? '') : '';
+  const before = text.slice(0, first.offset + valid.length);
+  const lines = before.split(/\r\n?|\n/);
+  const isComma = /,[ \t\r\n]*$/.test(before) && /[}\]]/.test(text.charAt(before.length));
+  const mistake = isComma ? 'comma' : code === 'InvalidCommentToken' ? 'comment' : null;
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, mistake };
 }

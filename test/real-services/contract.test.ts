@@ -717,6 +717,17 @@ describe('C5: a date alone', () => {
   });
 });
 
+const problemOf = (text: string) => String(Object.values(parseContract(text)));
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe('C6: an error in a contract file', () => {
   it.each([
     ['{"audit": {"paging": {"folow": "query"}}}', 'folow', 'follow'],
@@ -761,6 +772,9 @@ describe('C6: an error in a contract file', () => {
     ['{"audit": {}} {"CANARY": 1}', 1, 15, ''],
     ['{"audit": NaN}', 1, 11, ''],
     ['{"é": "🔑" 1}', 1, 12, ''],
+    ['{"audit": {}} "', 1, 16, ''],
+    ['{"total": 01}', 1, 12, ''],
+    ['{"total": true#}', 1, 15, ''],
   ])('%j is not JSON at line %i, column %i', async (text, line, column, hint) => {
     const problem = `the file is not valid JSON: see line ${line}, column ${column}.${hint && ` ${hint}`}`;
     expect(parseContract(text)).toEqual({ problems: [problem] });
@@ -775,6 +789,37 @@ describe('C6: an error in a contract file', () => {
     const { stderr } = command.output;
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('see line 2, column 33.');
     expect(stderr).not.toContain('CANARY');
+  });
+
+  it('behind thousands of brackets has no place', () => {
+    expect(parseContract('['.repeat(100_000))).toEqual({
+      problems: ['the file is not valid JSON: it is nested too deeply to say where.'],
+    });
+  });
+
+  it('has a place in a contract of which a part is exchanged for another, unless that is JSON', () => {
+    const contract =
+      '{\r\n "audit": {"total": "/\\u00e9", "event": {"id": ["/a"]}},\n "login": null}';
+    const parts = fc.constantFrom(
+      ...'"\\/,:{}[]\n\r\t\0é',
+      '//',
+      '/*',
+      '\\u12',
+      '01',
+      '1.',
+      'true',
+      'nul',
+    );
+    const place = fc.nat({ max: contract.length });
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 3 }), place, place, (given, from, to) => {
+        const text = contract.slice(0, from) + given.join('') + contract.slice(to);
+        const [, line, column] = /see line (\d+), column (\d+)\./.exec(problemOf(text)) ?? [];
+        const end = text.split(/\r\n?|\n/)[Number(line) - 1]?.length ?? -1;
+        expect(Number(column) >= 1 && Number(column) <= end + 1).toBe(!isJson(text));
+      }),
+      { numRuns: 3000 },
+    );
   });
 
   it('is at the place where a text stops being JSON', () => {
