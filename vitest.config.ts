@@ -26,7 +26,7 @@ const PORTABLE_FILES = [
   'test/{faults/subscription-bounds,plugins/fast-path,sandbox/recording}.test.ts',
   'test/serve/format-log-line.test.ts',
   'test/upstream/{bad-responses,decode-response,partial-json}.test.ts',
-  'test/{docs,imports,lock-files,observability/grafana}.test.ts',
+  'test/{ci-steps,docs,imports,lock-files,observability/grafana}.test.ts',
 ];
 
 /** Folders that are no part of the suite, each a project of its own. */
