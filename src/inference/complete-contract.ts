@@ -90,6 +90,6 @@ export function completeList(
     sample: withoutNulls(list).slice(0, SAMPLE_SIZE),
     total: () => envelope().total,
     paging: () => fillGaps<PagingContract>(paging, envelope().paging),
-    announcements: () => envelope().announcements,
+    evidence: () => envelope().evidence,
   };
 }

@@ -1,14 +1,13 @@
 import type {
-  Announcements,
   DeepPartial,
   ListContract,
-  PageCounts,
   PagingContract,
   PagingStyle,
   Source,
 } from '../mapping/contract.ts';
 import { parentOf } from '../mapping/json-pointer.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
+import type { Announcement, Claim, PageEvidence, PagePlace } from '../mapping/page-evidence.ts';
 import {
   CONTENT_RANGE,
   parseHeader,
@@ -16,7 +15,7 @@ import {
   readRange,
   readSource,
 } from '../mapping/read-source.ts';
-import { isCount, toFlag } from '../mapping/values.ts';
+import { isCount, toCount, toFlag } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';
 import {
@@ -94,12 +93,12 @@ function listHeaders({ headers }: UpstreamResponse): readonly SourceField[] {
 
 /** What is inferred from the envelope and the headers of a response. */
 type InferredEnvelope = Pick<ListContract, 'total' | 'paging'> & {
-  readonly announcements: Announcements;
+  readonly evidence: PageEvidence;
 };
 
 /**
- * Infers the total, how the service paginates, and what the response announces. The names of query parameters are always
- * null: no response contains them. An announcement whose entry is configured as null is not looked for.
+ * Infers the total, how the service paginates, and what the response says about further pages. The names of query
+ * parameters are always null: no response contains them. What is configured as null is not looked for.
  * @param length number of records in this response.
  */
 export function inferEnvelope(
@@ -108,68 +107,142 @@ export function inferEnvelope(
   length: number,
   { total: configuredTotal, paging: configured = {} }: DeepPartial<ListContract>,
 ): InferredEnvelope {
-  const { headers, body, status } = response;
   const inHeaders = listHeaders(response);
-  const fields: readonly SourceField[] = [...envelope, ...inHeaders];
+  const found = findFields([...envelope, ...inHeaders], response);
+  const total =
+    configuredTotal === undefined ? inferTotal(found, inHeaders, length) : configuredTotal;
+  const value = readSource(total, response);
+  const isInexact = total !== null && (isBound(value) || isEstimate(total, found));
+  const counted: Counted = { length, isInexact, total: total === null ? null : Number(value) };
+  const paging = inferPaging(found, counted, configured, response);
+  const place: PagePlace = {
+    range: found.range,
+    offset: countOf(found.offset),
+    size: countOf(found.size),
+    page: countOf(found.page),
+    pages: configured.pages === null ? null : countOf(found.pages),
+    remaining: configuredTotal === null ? null : countOf(found.remaining),
+  };
+  const hasFlags = configured.more !== null;
+  const flag = hasFlags ? readFlag(found, length) : null;
+  const isLast = hasFlags && saysLast(found);
+  const isPart = hasFlags && mayBePart(place, counted, response);
+  const denial = isPart ? 'more' : isInexact && paging.style === 'none' ? 'total' : null;
+  return {
+    total: isInexact ? null : total,
+    paging,
+    evidence: {
+      claims: flag === null ? listClaims(place, counted, isLast) : [{ entry: 'more', says: flag }],
+      ofFirstPage: length === 0 || denial === null ? [] : [{ entry: denial, says: 'more' }],
+      hasNext: configured.next !== null && found.hasNext,
+      isInexact,
+      hasCount:
+        configuredTotal !== null && (Number(value) > 0 || found.fields.some(isPositiveCount)),
+      place,
+    },
+  };
+}
+
+/** The fields and headers that describe the list. */
+type FoundFields = ReturnType<typeof findFields>;
+
+function findFields(fields: readonly SourceField[], { headers }: UpstreamResponse) {
   const find = (kind: EnvelopeKind, accepts: (field: SourceField) => boolean) =>
     fields.find((field) => field.kinds.has(kind) && accepts(field));
-  const sourceOf = (kind: EnvelopeKind, accepts: (value: unknown) => boolean): Source =>
-    find(kind, ({ value }) => accepts(value))?.source ?? null;
-  const numberAt = (source: Source) => Number(readSource(source, response));
+  const findCount = (kind: EnvelopeKind) => find(kind, ({ value }) => isCount(value));
   const link =
-    sourceOf('next', (value) => /^https?:\/\//.test(String(value))) ?? sourceOf('next', isLink);
-  const cursor =
-    find('cursor', (field) => isCursor(field.value) && flagOf(field) === null)?.source ?? null;
+    find('next', ({ value }) => /^https?:\/\//.test(String(value))) ??
+    find('next', ({ value }) => isLink(value));
+  const cursor = find('cursor', (field) => isCursor(field.value) && flagOf(field) === null);
   const hasLinkHeader = readLinkHeader(headers['link']) !== null;
-  const hasNext = hasLinkHeader || link !== null || cursor !== null;
-  const page = sourceOf('page', isCount);
-  const pages = sourceOf('pages', isCount);
-  const offset = sourceOf('offset', isCount);
-  const size = sourceOf('size', isCount);
-  const remaining = sourceOf('remaining', isCount);
-  // Of flags that contradict one another, the one that says that there are more.
-  const more =
-    find('more', (field) => flagOf(field) === true) ??
-    find('more', (field) => flagOf(field) === false);
-  const range = readRange(headers);
+  return {
+    ...{ fields, find, link, cursor, hasLinkHeader },
+    hasNext: hasLinkHeader || link !== undefined || cursor !== undefined,
+    // Of flags that contradict one another, the one that says that there are more.
+    more: find('more', isTrue) ?? find('more', (field) => flagOf(field) === false),
+    page: findCount('page'),
+    pages: findCount('pages'),
+    offset: findCount('offset'),
+    size: findCount('size'),
+    remaining: findCount('remaining'),
+    range: readRange(headers),
+  };
+}
+
+function countOf(field: SourceField | undefined): number | null {
+  return field === undefined ? null : toCount(field.value);
+}
+
+/** A total in the body that is not larger than the page may be that of the page. */
+function inferTotal(
+  { find, range }: FoundFields,
+  inHeaders: readonly SourceField[],
+  length: number,
+): Source {
   const counted =
     find('total', ({ value }) => isCount(value) || isBound(value)) ??
     find('count', ({ value }) => isBound(value) || (isCount(value) && Number(value) > length));
-  // A total in the body that is not larger than the page may be that of the page.
-  const larger = inHeaders.find(({ value, kinds }) => kinds.has('total') && Number(value) > length);
   const isOfPage = counted === undefined || Number(counted.value) <= length;
+  if (!isOfPage) return counted.source;
+  const larger = inHeaders.find(({ value, kinds }) => kinds.has('total') && Number(value) > length);
   const isRange = range?.total != null && (counted === undefined || range.total > length);
-  const found =
-    (isOfPage ? (larger?.source ?? (isRange ? CONTENT_RANGE : null)) : null) ??
-    counted?.source ??
-    null;
-  const total = configuredTotal === undefined ? found : configuredTotal;
-  const isInexact =
-    total !== null &&
-    (isBound(readSource(total, response)) ||
-      fields.some((field) =>
-        field.source === total ? field.kinds.has('estimate') : saysInexact(field),
-      ));
-  const flag = more === undefined || configured.more === null ? null : flagOf(more);
-  const hasMore = numberAt(total) > length || flag === true || (isInexact && length > 0);
+  return larger?.source ?? (isRange ? CONTENT_RANGE : (counted?.source ?? null));
+}
+
+/** Whether the name of a total, or a field next to it, says that it is no exact one. */
+function isEstimate(total: Source, { fields }: FoundFields): boolean {
+  return fields.some((field) =>
+    field.source === total ? field.kinds.has('estimate') : saysInexact(field),
+  );
+}
+
+/** What is known of the number of records. */
+type Counted = {
+  /** Number of records in this response. */
+  readonly length: number;
+  /** The total; NaN if it is no number, null without one. */
+  readonly total: number | null;
+  readonly isInexact: boolean;
+};
+
+function inferPaging(
+  { link, cursor, hasLinkHeader, page, pages, offset, more }: FoundFields,
+  { length, total, isInexact }: Counted,
+  configured: DeepPartial<PagingContract>,
+  response: UpstreamResponse,
+): PagingContract {
+  const isFlagged = more !== undefined && configured.more !== null && isTrue(more);
+  const hasMore = Number(total) > length || isFlagged || (isInexact && length > 0);
   const mayFollowLinks = configured.parameter == null; // links contain their parameters
   const styles: readonly (readonly [PagingStyle, boolean])[] = [
     ['link-header', mayFollowLinks && hasLinkHeader],
-    ['next-link', mayFollowLinks && link !== null],
-    ['cursor', cursor !== null],
-    ['page', pages !== null || (page !== null && hasMore)],
-    ['offset', offset !== null && hasMore],
+    ['next-link', mayFollowLinks && link !== undefined],
+    ['cursor', cursor !== undefined],
+    ['page', pages !== undefined || (page !== undefined && hasMore)],
+    ['offset', offset !== undefined && hasMore],
   ];
   const inferred = styles.find(([, isDetected]) => isDetected)?.[0] ?? 'none';
   const style = configured.style ?? styleOf(configured, response) ?? inferred;
   const next = { cursor, 'next-link': link };
   const position = { page, offset };
-  const hasPages = pages !== null && configured.pages !== null;
-  const isPart = length > 0 && range !== null && range.end < (range.total ?? 0);
-  // Of pages that follow one another, each may be a part, the last one too.
-  const isCounted = (total !== null && !isInexact) || hasPages;
-  const maybePart = (range === null ? status === 206 : range.total === null) && !isCounted;
-  const isTrueOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === true);
+  return {
+    style,
+    next: style === 'cursor' || style === 'next-link' ? (next[style]?.source ?? null) : null,
+    more: more?.source ?? null,
+    position: style === 'page' || style === 'offset' ? (position[style]?.source ?? null) : null,
+    pages: style === 'page' ? (pages?.source ?? null) : null,
+    start: style === 'page' ? 1 : 0,
+    parameter: null,
+    size: null,
+    follow: null,
+    last: null,
+    inclusive: null,
+  };
+}
+
+/** What a flag says, or the range of a partial response. */
+function readFlag({ fields, find, more, range }: FoundFields, length: number): Announcement {
+  if (more !== undefined) return isTrue(more) ? 'more' : 'end';
   const isFalseOf = (kind: EnvelopeKind) => find(kind, (field) => flagOf(field) === false);
   // PHP and SQL write false as 0. With 1, a number under the name `last` is no flag.
   const notLast =
@@ -179,59 +252,42 @@ export function inferEnvelope(
     find('last', ({ value, kinds, source }) => {
       const isZero = length > 0 && !kinds.has('pages') && String(value) === '0';
       return isZero && fields.every((one) => one.value !== 0 || !isFirstOf(one.source, source));
-    });
-  const isNotLast = notLast !== undefined || isTrueOf('partial') !== undefined;
-  const last = isTrueOf('last') ?? (hasNext ? undefined : isTrueOf('done'));
+    }) ??
+    find('partial', isTrue);
+  const isPart = length > 0 && range !== null && range.end < (range.total ?? 0);
+  return notLast !== undefined || isPart ? 'more' : null;
+}
+
+/** Whether a flag says that this is the last page. */
+function saysLast({ find, hasNext }: FoundFields): boolean {
+  const last = find('last', isTrue) ?? (hasNext ? undefined : find('done', isTrue));
   // A number next to a cursor may be that of the last record.
-  const isLast = last !== undefined && !(hasNext && isCount(last.value));
-  const isCountedBehind = (read: PageCounts) =>
-    hasPages
-      ? numberAt(pages) > read.pages
-      : configuredTotal !== null && !isInexact && numberAt(total) > read.records;
-  const said = flag === null ? isNotLast || isPart : flag;
-  const flagged =
-    configured.more === null || (flag === null && !said) ? null : said ? 'more' : 'end';
-  return {
-    total: isInexact ? null : total,
-    paging: {
-      style,
-      next: style === 'cursor' || style === 'next-link' ? next[style] : null,
-      more: more?.source ?? null,
-      position: style === 'page' || style === 'offset' ? position[style] : null,
-      pages: style === 'page' ? pages : null,
-      start: style === 'page' ? 1 : 0,
-      parameter: null,
-      size: null,
-      follow: null,
-      last: null,
-      inclusive: null,
-    },
-    announcements: {
-      flag: flagged,
-      announcedBy: (read) => {
-        if (flagged !== null) return flagged;
-        const hasRemaining = configuredTotal !== null && numberAt(remaining) > 0;
-        if (hasRemaining || (read !== null && isCountedBehind(read))) return 'more';
-        return isLast && configured.more !== null ? 'end' : null;
-      },
-      firstOfMore:
-        length > 0 && maybePart && configured.more !== null
-          ? 'more'
-          : length > 0 && isInexact && style === 'none'
-            ? 'total'
-            : null,
-      hasNext: configured.next !== null && hasNext,
-      isInexact,
-      hasCount: configuredTotal !== null && (numberAt(total) > 0 || fields.some(isPositiveCount)),
-      isListOnly: Array.isArray(body) || Object.keys(Object(body)).length === 1,
-      remaining: configuredTotal === null ? null : remaining,
-      range,
-      offset: offset === null ? null : numberAt(offset),
-      size: size === null ? null : numberAt(size),
-      page: page === null ? null : numberAt(page),
-      pages: hasPages ? numberAt(pages) : null,
-    },
-  };
+  return last !== undefined && !(hasNext && isCount(last.value));
+}
+
+/** Whether the response may be a part of an unknown whole, as each of several pages may, the last one too. */
+function mayBePart(
+  { range, pages }: PagePlace,
+  { total, isInexact }: Counted,
+  { status }: UpstreamResponse,
+): boolean {
+  const isCounted = (total !== null && !isInexact) || pages !== null;
+  return (range === null ? status === 206 : range.total === null) && !isCounted;
+}
+
+/** Lists what counts say, and last a flag that is right only if they say nothing. */
+function listClaims(
+  { remaining, pages }: PagePlace,
+  { total, isInexact }: Counted,
+  isLast: boolean,
+): readonly Claim[] {
+  const claims: Claim[] = [];
+  if (Number(remaining) > 0) claims.push({ entry: 'total', says: 'more' });
+  if (pages !== null) claims.push({ entry: 'pages', of: 'pages', count: pages });
+  else if (total !== null && !isInexact)
+    claims.push({ entry: 'total', of: 'records', count: total });
+  if (isLast) claims.push({ entry: 'more', says: 'end' });
+  return claims;
 }
 
 /** Whether a field is named `first` next to one named `last`: both may be positions. */
@@ -243,6 +299,10 @@ function isFirstOf(first: Source, last: Source): boolean {
 function flagOf({ value, kinds }: SourceField): boolean | null {
   const isLetter = kinds.has('last') && !isCount(value);
   return kinds.has('flag') || isLetter || isWordFlag(value) ? toFlag(value) : null;
+}
+
+function isTrue(field: SourceField): boolean {
+  return flagOf(field) === true;
 }
 
 function isWordFlag(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { AUDIT_EVENT } from './event-fields.ts';
+import type { PageEvidence } from './page-evidence.ts';
 import type { TimeFormat, TimeNotation } from './time.ts';
 import { type EventOutcome, isObject } from './values.ts';
 
@@ -266,51 +267,7 @@ export type EventEntryName =
 export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
   readonly total: () => Source;
   readonly paging: () => PagingContract;
-  readonly announcements: () => Announcements;
-};
-
-/** What a response says about further pages in any field or header that inference knows, whatever is configured. */
-export type Announcements = {
-  /** By a flag or a count, given how much was read up to this page; null for an unknown number. */
-  announcedBy(counts: PageCounts | null): 'more' | 'end' | null;
-  /** By a flag, or the range of a partial response. */
-  readonly flag: 'more' | 'end' | null;
-  /**
-   * Whether a first page is probably not the last, and the entry that denies it: the response is a part of an unknown
-   * whole, or the total is a lower bound.
-   */
-  readonly firstOfMore: 'more' | 'total' | null;
-  /** Whether there is a link to a next page, or a cursor. */
-  readonly hasNext: boolean;
-  /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */
-  readonly isInexact: boolean;
-  /** Whether a count of records is above 0. */
-  readonly hasCount: boolean;
-  /** Whether the body is only a list, or an object with no other member. */
-  readonly isListOnly: boolean;
-  /** Pointer of the number of records on all later pages. */
-  readonly remaining: Source;
-  /** The position of the page's records in the list, from 0 on, as a range of the response states it. */
-  readonly range: Range | null;
-  /** The offset of the page's first record, from 0 or 1 on, and the number of records of a full page, if they are stated. */
-  readonly offset: number | null;
-  readonly size: number | null;
-  /** The number of this page, and the number of pages, if they are stated. */
-  readonly page: number | null;
-  readonly pages: number | null;
-};
-
-/** A range of records: the first, the one after the last, and the number of all; null for an unknown number. */
-export type Range = {
-  readonly start: number;
-  readonly end: number;
-  readonly total: number | null;
-};
-
-/** Numbers of pages and of records, how many of the pages had none, and the records of the largest page if they differ. */
-export type PageCounts = Readonly<Record<'pages' | 'records', number>> & {
-  readonly empty?: number;
-  readonly largest?: number;
+  readonly evidence: () => PageEvidence;
 };
 
 /** An `AuditContract` whose envelope and event are inferred when first read. */

@@ -1,12 +1,11 @@
 import { GatewayError } from '../errors.ts';
 import { lazy } from '../util/memoize.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';
-import type { LazyListContract, Source } from './contract.ts';
+import type { LazyListContract, PagingContract } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
 import {
-  type Announcement,
-  announcersOf,
+  type Announced,
   countRead,
   type EntryNames,
   FIRST_PAGE,
@@ -15,13 +14,14 @@ import {
   type PageFacts,
   type PageRequest,
   type PageToken,
-  readAnnouncement,
+  readAnnounced,
   readNextPage,
+  readPagingValues,
   type UncountedPage,
 } from './next-page.ts';
-import { readSource } from './read-source.ts';
+import { saidBy } from './page-evidence.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
-import { isCount, isObject } from './values.ts';
+import { isObject } from './values.ts';
 import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
@@ -51,17 +51,12 @@ export type ListPage<Item extends ListItem = ListItem> = {
   item(index: number): Item;
   /** How to request the next page. @param token How this page was requested; its counts may be corrected. */
   next(token?: PageToken | null): NextPage;
-  /** What a flag or a count of the response says about further pages. */
-  announces(token?: PageToken | null): Announcement;
-  /** The entries from which it is known that there are more records. */
-  announcers(token?: PageToken | null): readonly string[];
-  /** Where a link to the next page is. */
-  linkAt(): Source;
+  /** What a flag or a count of the response says about further pages, and the entries by which it says that. */
+  announced(token?: PageToken | null): Announced;
   /** Whether the response shows that records between the page before this one and this one were skipped. */
   isAfterHole(token?: PageToken | null): boolean;
-  /** Whether pages are requested by the last record of the page before them, and whether they begin with it. */
-  isAfterLast(): boolean;
-  isInclusive(): boolean;
+  /** How the service paginates the list. */
+  paging(): PagingContract;
   /** Empties the list in the body. After that neither items nor `raw` may be read. */
   release(): void;
 };
@@ -105,7 +100,7 @@ export function readListPage<Item extends ListItem>(
   if (length === 0) throwOnSoftFailure(response, 'read', /^error$/);
   const { entryNames } = reader;
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
-  const { total: totalSource, paging, announcements } = contract;
+  const { total: totalSource, paging, evidence } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
   const items: Item[] = [];
   const item = (index: number) => {
@@ -118,13 +113,12 @@ export function readListPage<Item extends ListItem>(
   };
   const facts = lazy(
     (): UncountedPage => ({
-      response,
+      ...{ response, request },
       paging: paging(),
-      request,
-      announcements: announcements(),
+      values: readPagingValues(paging(), totalSource(), response),
+      evidence: evidence(),
       length: length + nulls,
       records: length,
-      total: toCount(readSource(totalSource(), response)),
       idAt: (index) => item(index).id,
       recordAt: (index) => item(index).raw,
       entryNames,
@@ -135,9 +129,9 @@ export function readListPage<Item extends ListItem>(
     return { ...page, read: countRead(page) };
   };
   const readTotal = () => {
-    const { total, announcements, read } = factsFor();
-    const remaining = toCount(readSource(announcements.remaining, response));
-    return total ?? (remaining === null || read === null ? null : read.records + remaining);
+    const { values, evidence, read } = factsFor();
+    const { remaining } = evidence.place;
+    return values.total ?? (remaining === null || read === null ? null : read.records + remaining);
   };
   return {
     raw: isPartial ? null : body,
@@ -147,17 +141,11 @@ export function readListPage<Item extends ListItem>(
     total: lazy(() => (isPartial ? null : readTotal())),
     item,
     next: (token) => (isPartial ? { isPartial: true } : readNextPage(factsFor(token))),
-    announces: (token) => readAnnouncement(factsFor(token)),
-    announcers: (token) => announcersOf(factsFor(token)),
-    linkAt: () => {
-      const { style, next } = facts().paging;
-      return style === 'link-header' ? { header: 'link' } : next;
-    },
+    announced: (token) => readAnnounced(factsFor(token)),
     // Most pages need no counts, so the envelope is not read for them.
     isAfterHole: (token = request.token) =>
       token?.preceding !== undefined && isAfterHole(factsFor(token)),
-    isAfterLast: () => /^last-/.test(facts().paging.style),
-    isInclusive: () => facts().paging.inclusive === true,
+    paging: () => facts().paging,
     release: () => {
       list.splice(0);
       records.splice(0);
@@ -176,12 +164,13 @@ const COMPLETE = /^20[0345]$/;
  * contain it, nor a count above 0, nor a text that may say what is wrong.
  */
 function isEmptyPage(
-  { records: pointer, announcements }: LazyListContract,
+  { records: pointer, evidence }: LazyListContract,
   { body, status }: UpstreamResponse,
   isFirst: boolean,
 ): boolean {
-  const { hasCount, hasNext, announcedBy } = announcements();
-  const isNotEnd = hasNext || !isFirst || announcedBy({ pages: 1, records: 0 }) === 'more';
+  const { hasCount, hasNext, claims } = evidence();
+  const says = claims.map((claim) => saidBy(claim, { pages: 1, records: 0 }));
+  const isNotEnd = hasNext || !isFirst || says.find((one) => one !== null) === 'more';
   if (hasCount || !(COMPLETE.test(String(status)) || (status === 206 && isNotEnd))) return false;
   if (body === null) return true;
   let value: unknown = pointer === null ? undefined : body;
@@ -266,9 +255,4 @@ export function splitAtWildcard(
 ): Readonly<Record<'groups' | 'records', string>> | null {
   const [groups = '', records] = pointer.split(/\/\*(?=\/|$)/, 2);
   return records === undefined ? null : { groups, records };
-}
-
-/** A count beyond 2^53 has lost digits; it is then larger than any list. */
-function toCount(value: unknown): number | null {
-  return isCount(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
 }

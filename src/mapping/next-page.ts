@@ -1,9 +1,16 @@
 import type { UpstreamResponse } from '../util/upstream-response.ts';
-import type { Announcements, PageCounts, PagingContract, Source } from './contract.ts';
+import type { PagingContract, Source } from './contract.ts';
 import { compilePointers } from './json-pointer.ts';
 import { splitMemberName } from './member-names.ts';
+import {
+  type Announcement,
+  type Claim,
+  type PageCounts,
+  type PageEvidence,
+  saidBy,
+} from './page-evidence.ts';
 import { isAbsent, readLinkHeader, readSource } from './read-source.ts';
-import { toFlag, toText } from './values.ts';
+import { toCount, toFlag, toText } from './values.ts';
 import { SIZE_PARAMETER } from './vocabulary.ts';
 
 /**
@@ -51,9 +58,6 @@ export type PageRequest = {
 /** The first page of a list, without query parameters. */
 export const FIRST_PAGE: PageRequest = { token: null, parameters: [] };
 
-/** What a response says about further pages. */
-export type Announcement = 'more' | 'end' | null;
-
 /** What is known of the page of a response. */
 export type PageFacts = UncountedPage & {
   /** Number of pages and of records that were read up to this page; null if that is unknown. */
@@ -63,115 +67,149 @@ export type PageFacts = UncountedPage & {
 /** What is known before that. */
 export type UncountedPage = {
   readonly response: UpstreamResponse;
-  readonly paging: PagingContract;
   readonly request: PageRequest;
-  readonly announcements: Announcements;
+  readonly paging: PagingContract;
+  readonly values: PagingValues;
+  readonly evidence: PageEvidence;
   /** Number of items in the list, with the nulls: the service has counted them, too. */
   readonly length: number;
   /** Number of records in it. */
   readonly records: number;
-  /** Number of all records, as the service states it. */
-  readonly total: number | null;
   readonly idAt: (index: number) => string | null;
   /** A record as the service sent it. */
   readonly recordAt: (index: number) => unknown;
   readonly entryNames: EntryNames;
 };
 
+/** What a response has at the entries of the contract: null for nothing, NaN for a value that is no number. */
+type PagingValues = {
+  /** The link to the next page, or its cursor. */
+  readonly next: string | null;
+  readonly more: boolean | null;
+} & Readonly<Record<'position' | 'pages' | 'total', number | null>>;
+
+/** Reads what a response has at the entries of the contract. */
+export function readPagingValues(
+  { style, next, more, position, pages }: PagingContract,
+  total: Source,
+  response: UpstreamResponse,
+): PagingValues {
+  const numberAt = (source: Source) => {
+    const value = readSource(source, response);
+    return value === null ? null : Number(value);
+  };
+  return {
+    next:
+      style === 'link-header'
+        ? readLinkHeader(response.headers['link'])
+        : toText(readSource(next, response)),
+    more: toFlag(readSource(more, response)),
+    position: numberAt(position),
+    pages: numberAt(pages),
+    total: toCount(readSource(total, response)),
+  };
+}
+
 /**
- * Reads from a response how to request the next page. A link or a cursor leads on from a page without records too, and
+ * Decides from a response how to request the next page. A link or a cursor leads on from a page without records too, and
  * so does the number of a page that was announced: a service may filter its pages after it has cut them. What the
  * response announces counts even if the contract leads to no next page: no record is lost silently because an entry is
  * wrong.
  */
 export function readNextPage(page: PageFacts): NextPage {
-  const { response, paging, request, announcements, length, entryNames, read } = page;
+  const { response, paging, values, evidence, request, length, entryNames } = page;
   const { style } = paging;
-  const announced = readAnnouncement(page);
-  const isMore = announced === 'more';
   const hasNext = isLinkOrCursor(style);
+  const claim = findClaim(page);
+  const isMore = claim?.says === 'more';
   // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
-  const isEnd = hasNext ? announcements.announcedBy(read) === 'end' : announced === 'end';
-  if (isEnd && !isMore) return null;
+  if (claim?.says === 'end' && !(hasNext && claim.isConfigured)) return null;
   const next = readByStyle(page, isMore);
-  const missing = (entry: string) => ({
-    missing: entry,
-    announcers: announcersOf(page),
-  });
+  const missing = (entry: string) => ({ missing: entry, announcers: announcersOf(page) });
   if (next !== null)
     return 'missing' in next && next.reason === undefined ? missing(next.missing) : next;
   // A configured `next` that is null says that this is the last page. One that is absent may be misspelt.
   const hasOtherNext =
     request.token === null &&
-    announcements.hasNext &&
+    evidence.hasNext &&
     (length === 0 ||
       style === 'none' ||
       style === 'link-header' ||
       (hasNext && isAbsent(paging.next, response)));
   const isFull = style === 'none' && isOfRequestedSize(page);
   // A total next to an empty first page counts something else.
-  const isCounted = length > 0 || request.token !== null || readFlag(page) === 'more';
+  const isCounted = length > 0 || request.token !== null || claim?.entry === 'more';
   if (!(isMore && isCounted) && !isFull && !hasOtherNext) return null;
   if (style === 'none') return missing(`${entryNames.paging}.style`);
   if (hasNext) return missing(`${entryNames.paging}.next`);
   // Pages are missing if they are counted from another number.
-  const isFromUnknown = style === 'page' && readSource(paging.position, response) === null;
+  const isFromUnknown = style === 'page' && values.position === null;
   return missing(isFromUnknown ? `${entryNames.paging}.start` : entryNames.paging);
 }
 
-/** What a flag or a count says about further pages. */
-export function readAnnouncement(page: PageFacts): Announcement {
-  const flag = readFlag(page);
-  const said = page.announcements.announcedBy(page.read);
-  // Counts show that a page was skipped, whatever a flag says.
-  const isSkipped = page.request.token !== null && isBehind(page).includes(true);
-  if (flag === 'more' || said === 'more' || isSkipped) return 'more';
-  return flag ?? said ?? (isFirstOfMore(page) ? 'more' : null);
+/** What a response says about further pages, and the entries of what says that there are more. */
+export type Announced = { readonly says: Announcement; readonly announcers: readonly string[] };
+
+/** Reads what a flag or a count says about further pages. */
+export function readAnnounced(page: PageFacts): Announced {
+  return { says: findClaim(page)?.says ?? null, announcers: announcersOf(page) };
 }
 
-function isFirstOfMore({ request, announcements }: PageFacts): boolean {
-  return request.token === null && announcements.firstOfMore !== null;
+/** Finds the claim that counts: the first one that says something. */
+function findClaim(page: PageFacts) {
+  const { values, evidence, request, read } = page;
+  const isFirst = request.token === null;
+  const claims: readonly (Claim & { readonly isConfigured?: true })[] = [
+    ...(values.more === true ? [MORE] : []),
+    // Counts show that a page was skipped, whatever another flag says.
+    ...(isFirst ? [] : listCounts(page)),
+    ...evidence.claims,
+    ...(values.more === false ? [END] : []),
+    ...(isFirst ? evidence.ofFirstPage : []),
+  ];
+  for (const claim of claims) {
+    const says = saidBy(claim, read);
+    if (says !== null) return { entry: claim.entry, says, isConfigured: claim.isConfigured };
+  }
+  return null;
 }
 
-/** What a flag says, that of the contract or another one. */
-function readFlag({ response, paging, announcements }: PageFacts): Announcement {
-  const flag = toFlag(readSource(paging.more, response));
-  if (flag === true) return 'more';
-  return announcements.flag ?? (flag === null ? null : 'end');
-}
+/** What the flag of the contract says. */
+const MORE = { entry: 'more', says: 'more' } as const;
+const END = { entry: 'more', says: 'end', isConfigured: true } as const;
 
-/** Whether the total, and whether the number of pages, is larger than what was read. */
-function isBehind({ response, paging, total, read }: PageFacts): readonly [boolean, boolean] {
-  if (read === null) return [false, false];
-  const pages = readSource(paging.pages, response);
-  return [Number(total) > read.records, Number(pages) > read.pages];
+/** The total, and the number of pages. */
+function listCounts({ values: { total, pages } }: PageFacts): readonly Claim[] {
+  return [
+    ...(total === null ? [] : [{ entry: 'total', of: 'records', count: total } as const]),
+    ...(pages === null ? [] : [{ entry: 'pages', of: 'pages', count: pages } as const]),
+  ];
 }
 
 /** The entries of what says that there are more. */
-export function announcersOf(page: PageFacts): readonly string[] {
+function announcersOf(page: PageFacts): readonly string[] {
+  const { values, evidence, read } = page;
   const { paging, total } = page.entryNames;
-  const [isTotal, isPages] = isBehind(page);
-  const { firstOfMore, hasNext, isInexact, announcedBy } = page.announcements;
-  const isFlag = readFlag(page) === 'more' || firstOfMore === 'more';
-  const found = [
-    ...(isFlag ? [`${paging}.more`] : []),
-    ...(isTotal ? [total] : []),
-    ...(isPages ? [`${paging}.pages`] : []),
-  ];
-  if (found.length > 0) return found;
+  const names = { more: `${paging}.more`, total, pages: `${paging}.pages` };
+  const isMore = (claim: Claim) => saidBy(claim, read) === 'more';
+  const inferred = [...evidence.claims, ...evidence.ofFirstPage];
+  const flags = inferred.filter(({ entry }) => entry === 'more');
+  const certain = [...(values.more === true ? [MORE] : []), ...flags, ...listCounts(page)];
+  const found = certain.filter(isMore).map(({ entry }) => names[entry]);
+  if (found.length > 0) return [...new Set(found)];
   // The number of remaining records, or an estimate.
-  if (isInexact || announcedBy(page.read) === 'more') return [total];
-  return hasNext ? [`${paging}.next`] : [];
+  if (evidence.isInexact || evidence.claims.some(isMore)) return [total];
+  return evidence.hasNext ? [`${paging}.next`] : [];
 }
 
 /**
  * Whether the second page is really the third, because pages are counted from another number: the response has its
  * position, and that is a whole page too far. Less than that may be what the service has filtered.
  */
-export function isAfterHole({ paging, request, announcements, total }: PageFacts): boolean {
-  const { range, size } = announcements;
+export function isAfterHole({ paging, request, evidence, values: { total } }: PageFacts): boolean {
+  const { range, size } = evidence.place;
   const { preceding } = request.token ?? {};
-  const offset = range?.start ?? announcements.offset;
+  const offset = range?.start ?? evidence.place.offset;
   if (paging.style !== 'page' || preceding?.pages !== 1 || preceding.empty) return false;
   if (offset === null) return false;
   // An offset beyond the total is another number, such as the time of the first record.
@@ -202,13 +240,13 @@ export function countRead(page: UncountedPage): PageCounts | null {
 
 /** Counts what precedes the first page that was read: the client may have requested a later one by `parameters`. */
 function countSkipped(page: UncountedPage): PageCounts {
-  const { paging, request, length, announcements } = page;
+  const { paging, request, length, evidence } = page;
   const { parameter, size, style, start } = paging;
+  const { range } = evidence.place;
   const isPosition = ({ name }: { readonly name: string }) =>
     name !== size && name === (parameter ?? name);
   if (!request.parameters.some(isPosition)) return { pages: 0, records: 0 };
-  if (announcements.range !== null && style !== 'page')
-    return { pages: 0, records: announcements.range.start };
+  if (range !== null && style !== 'page') return { pages: 0, records: range.start };
   const count = Math.max(0, readPosition(page) - start);
   // An offset of whole pages plus one means that offsets start at 1.
   const isFromOne = count === 1 || count % length === 1;
@@ -223,20 +261,18 @@ function isLinkOrCursor(style: PagingContract['style']): boolean {
 
 /** Null if no link, cursor, number or record of the page leads to another one. */
 function readByStyle(page: PageFacts, isMore: boolean): NextPage {
-  const { response, paging, entryNames } = page;
-  const { style, next } = paging;
-  switch (style) {
+  const { paging, values, entryNames } = page;
+  switch (paging.style) {
     case 'none':
       return null;
     case 'page':
     case 'offset':
       return readCounted(page, isMore);
     case 'cursor':
-      return readCursor(toText(readSource(next, response)), page);
+      return readCursor(page, isMore);
     case 'next-link':
-      return toLink(toText(readSource(next, response)), page);
     case 'link-header':
-      return toLink(readLinkHeader(response.headers['link']), page);
+      return toLink(values.next, page);
     case 'last-id':
       return readLast(page.idAt, entryNames.id, page);
     case 'last-value': {
@@ -252,7 +288,8 @@ function readByStyle(page: PageFacts, isMore: boolean): NextPage {
  * are counted down. A number that has become smaller may be the cursor of a list that is counted down, or lead back to its
  * beginning.
  */
-function readCursor(value: string | null, page: PageFacts): NextPage {
+function readCursor(page: PageFacts, isMore: boolean): NextPage {
+  const value = page.values.next;
   const next = value !== null && /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
   const { token } = page.request;
   const current = token !== null && 'value' in token ? Number(token.value) : Number.NaN;
@@ -261,22 +298,22 @@ function readCursor(value: string | null, page: PageFacts): NextPage {
   const isLast = isLastOfCounted(page);
   if (isLast === true) return null;
   if (!isNone) return toToken(value, page);
-  return isLast === false || readAnnouncement(page) === 'more'
+  return isLast === false || isMore
     ? { missing: `${page.entryNames.paging}.next`, reason: 'PAGING_REPEATS' }
     : null;
 }
 
 /** Whether the number of pages or the total says that this page is the last one; null if neither does. */
 function isLastOfCounted(page: PageFacts): boolean | null {
-  const { request, read, length, total, announcements } = page;
-  const { page: number, pages } = announcements;
+  const { request, read, length, values } = page;
+  const { page: number, pages } = page.evidence.place;
   if (number !== null && pages !== null && number >= pages) return true;
   const walk = request.token?.walk;
   const walked = walk && { pages: walk.pages + 1, records: walk.records + length };
   const counted = request.token === null ? read : walked;
   if (counted == null) return null;
   if (pages !== null) return counted.pages >= pages;
-  return total === null ? null : counted.records >= total;
+  return values.total === null ? null : counted.records >= values.total;
 }
 
 function toToken(value: string | null, { paging, entryNames }: PageFacts): NextPage {
@@ -320,18 +357,18 @@ function readLast(
 
 /** By page number or offset. Null if the numbers in the response say that this page is the last. */
 function readCounted(page: PageFacts, isMore: boolean): NextPage {
-  const { response, paging, request, announcements, total, length, entryNames, read } = page;
-  const { style, pages, parameter } = paging;
+  const { paging, values, evidence, request, length, entryNames, read } = page;
+  const { style, parameter } = paging;
+  const { total, pages } = values;
   const { token } = request;
   // The token was a link or a cursor, and this response has none: it is the last page, whatever its counts say.
   if (read === null) return null;
   const isEmpty = length === 0;
-  const pageCount = readSource(pages, response);
-  const isCounted = isEmpty || !announcements.isInexact;
-  const isLastNumber = pageCount !== null && isCounted && read.pages >= Number(pageCount);
-  const isLast = pageCount === null ? total !== null && read.records >= total : isLastNumber;
+  const isCounted = isEmpty || !evidence.isInexact;
+  const isLastNumber = pages !== null && isCounted && read.pages >= pages;
+  const isLast = pages === null ? total !== null && read.records >= total : isLastNumber;
   if (isLast && !isMore) return null;
-  const announcedPages = pageCount === null ? countPages(page, read) : Number(pageCount);
+  const announcedPages = pages ?? countPages(page, read);
   if (isEmpty && (style !== 'page' || !(read.pages + 1 < announcedPages))) return null;
   // Of a list with empty pages, the number of the records is not expected to be that of the total.
   if (!isEmpty && isCounted && read.empty && read.pages >= announcedPages)
@@ -351,30 +388,32 @@ function readCounted(page: PageFacts, isMore: boolean): NextPage {
 
 /** The number of pages that follows from the total and the size of a page; NaN if that is unknown. */
 function countPages(
-  { request, paging, announcements, total }: PageFacts,
+  { request, paging, evidence, values: { total } }: PageFacts,
   read: PageCounts,
 ): number {
   const usual = usualSize(read);
   const requested = Number(requestedSize(request, paging) ?? Number.NaN);
-  const stated = announcements.size ?? (Number.isNaN(usual) ? requested : usual);
+  const stated = evidence.place.size ?? (Number.isNaN(usual) ? requested : usual);
   const size = usual > stated ? usual : stated;
   return total === null || size === 0 ? Number.NaN : Math.ceil(total / size);
 }
 
 /** The number of the page, or the offset of its first record: as the response says, or else as it was requested. */
-function readPosition({ response, paging, request, total }: UncountedPage): number {
-  const { style, position, start } = paging;
-  const found = readSource(position, response);
+function readPosition({ paging, request, values }: UncountedPage): number {
+  const { style, start } = paging;
+  const { position, total } = values;
   // An offset beyond the total is another number, such as the time of the first record.
-  const isOther = found === null || (style === 'offset' && total !== null && Number(found) > total);
-  if (!isOther) return Number(found);
+  const isOther = style === 'offset' && total !== null && Number(position) > total;
+  if (position !== null && !isOther) return position;
   return request.token !== null && 'value' in request.token ? Number(request.token.value) : start;
 }
 
 /** Whether as many records were returned as were requested, and nothing says whether there are more. */
-function isOfRequestedSize({ paging, request, announcements, length, total }: PageFacts): boolean {
+function isOfRequestedSize({ response, paging, request, length, values }: PageFacts): boolean {
+  const { body } = response;
   const isFull = length > 0 && requestedSize(request, paging) === String(length);
-  return isFull && total === null && announcements.isListOnly;
+  if (!isFull || values.total !== null) return false;
+  return Array.isArray(body) || Object.keys(Object(body)).length === 1;
 }
 
 function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {

@@ -1,6 +1,7 @@
 import type { UpstreamResponse } from '../util/upstream-response.ts';
-import type { Range, Source } from './contract.ts';
+import type { Source } from './contract.ts';
 import { compilePointer, compilePointers } from './json-pointer.ts';
+import type { Range } from './page-evidence.ts';
 
 /** Reads a field or a header of a response; null if there is none. Of a repeated header, reads the first. */
 export function readSource(source: Source, response: UpstreamResponse): unknown {

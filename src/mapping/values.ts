@@ -23,6 +23,11 @@ export function isCount(value: unknown): boolean {
   return typeof value !== 'object' && /^\d+$/.test(String(value));
 }
 
+/** Reads a count. One beyond 2^53 has lost digits; it is then larger than any list. */
+export function toCount(value: unknown): number | null {
+  return isCount(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
+}
+
 /** Whether an action succeeded. */
 export type EventOutcome = 'SUCCESS' | 'FAILURE';
 

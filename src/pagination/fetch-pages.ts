@@ -122,7 +122,11 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   const previous = lastFilled(pages.slice(0, -1));
   const { page, token, repeats } = last;
   const following = withWalk(page.next(token), last);
-  if (page.length === 0 && page.announces(token) !== 'more' && isTotalReached(pages, page.total()))
+  if (
+    page.length === 0 &&
+    page.announced(token).says !== 'more' &&
+    isTotalReached(pages, page.total())
+  )
     return null;
   const isRequested =
     following !== null && pages.some((one) => isSameRequest(one.token, following));
@@ -132,7 +136,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   const mayContinue =
     isNumbered && repeats === 1 && mayBeMoved(page, previous?.page) && canContinue;
   if (repeats > 0 && !mayContinue) {
-    const announced = [previous?.page.announces(previous.token), page.announces(token)];
+    const announced = [previous, last].map((one) => one?.page.announced(one.token).says);
     if (announced.includes('more')) throw toPagingError(problem);
     // Some services return the cursor of the last page on that page as well.
     if (announced.includes('end') || isOwnPage(token, previous?.token ?? null)) return null;
@@ -144,7 +148,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   if (isNumbered) return page.length > 0 ? problem : missingNext(last);
   // The same request may lead to other records, as with the ID of a scroll.
   if (page.length > 0) return following;
-  return page.announces(token) === 'more' ? missingNext(last) : null;
+  return page.announced(token).says === 'more' ? missingNext(last) : null;
 }
 
 /** Whether a token that led to the same records is that of their page. 0 is the first page, if it leads there. */
@@ -154,7 +158,10 @@ function isOwnPage(token: PageToken | null, previous: PageToken | null): boolean
 }
 
 function missingNext({ page, token }: FetchedPage<ListItem>): MissingPage {
-  return { missing: `${page.entryNames.paging}.next`, announcers: page.announcers(token) };
+  return {
+    missing: `${page.entryNames.paging}.next`,
+    announcers: page.announced(token).announcers,
+  };
 }
 
 /** Identifies a page by its request and its first record. */
@@ -264,7 +271,7 @@ function countOverlap(previous: ListPage | undefined, page: ListPage): number {
   const isOverlap = (size: number) =>
     size <= previous.length &&
     indices(size).every((index) => isSame(previous.length - size + index, index));
-  if (previous.item(end).id === null && !page.isInclusive())
+  if (previous.item(end).id === null && page.paging().inclusive !== true)
     return page.length === previous.length && isOverlap(page.length) ? page.length : 0;
   const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
   return isOverlap(size) ? size : 0;
@@ -276,7 +283,7 @@ async function isUnordered(
   page: ListPage,
   from: number,
 ): Promise<boolean> {
-  if (previous === undefined || !page.isAfterLast()) return false;
+  if (previous === undefined || !/^last-/.test(page.paging().style)) return false;
   for (let index = from; index < page.length; index += 1)
     if (await containsRecord(previous, page, index)) return true;
   return false;

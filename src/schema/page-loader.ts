@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { GatewayError } from '../errors.ts';
 import { inferCertainRecords } from '../inference/records.ts';
-import type { ListContract } from '../mapping/contract.ts';
+import type { ListContract, PagingContract, Source } from '../mapping/contract.ts';
 import {
   type ListItem,
   type ListPage,
@@ -113,15 +113,20 @@ function toPath(client: Pick<RestClient, 'follow'>, first: Path, token: PageToke
 export function withoutPath(
   client: Pick<RestClient, 'follow'>,
   next: NextPage,
-  { entryNames: { paging }, linkAt }: ListPage,
+  { entryNames: { paging: entry }, paging }: ListPage,
   first: Path,
 ): NextPage {
   if (next === null || !('link' in next)) return next;
   const path = client.follow(next.link, first);
   if (path !== null) return { link: queryOf(path.value) };
   return client.follow(queryOf(next.link), first) === null
-    ? { missing: paging }
-    : { missing: `${paging}.follow`, linkAt: linkAt() };
+    ? { missing: entry }
+    : { missing: `${entry}.follow`, linkAt: linkAt(paging()) };
+}
+
+/** Where a link to the next page is. */
+function linkAt({ style, next }: PagingContract): Source {
+  return style === 'link-header' ? { header: 'link' } : next;
 }
 
 /**
