@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.ts';
-import type { Source } from '../mapping/contract.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
 import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
 import { digest } from '../util/digest.ts';
@@ -12,6 +11,7 @@ import {
   fingerprint,
   type ItemPosition,
 } from './find-item.ts';
+import { toPagingError } from './paging-error.ts';
 
 /** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
 export type FetchPage<Item extends ListItem> = (
@@ -74,12 +74,8 @@ export async function fetchPages<Item extends ListItem>(
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
     const isOverlap = wanted === null && from > 0;
-    if (wanted === null && (await isUnordered(previous?.page, page, from)))
-      throw toPagingError({ missing: page.entryNames.paging, reason: 'PAGING_REPEATS' });
-    if (isCircle(pages, page, token))
-      throw toPagingError({ missing: `${page.entryNames.paging}.next`, reason: 'PAGING_REPEATS' });
-    if (page.isAfterHole(token))
-      throw toPagingError({ missing: `${page.entryNames.paging}.start`, reason: 'PAGING_REPEATS' });
+    const wrong = await findWrongEntry(pages, page, token, wanted === null ? from : page.length);
+    if (wrong !== null) throw toPagingError({ missing: wrong, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {
       page,
@@ -226,36 +222,6 @@ function parameterEntry(token: PageToken | null, { entryNames: { paging } }: Lis
   return token !== null && 'parameter' in token ? `${paging}.parameter` : paging;
 }
 
-/** The error for a next page that cannot be requested. */
-export function toPagingError(page: MissingPage): GatewayError {
-  const { missing, reason, announcers = [], linkAt = null } = page;
-  const styles = missing.endsWith('.style') ? ' (`page`, `offset` or `last-id`)' : '';
-  const nulls = announcers.map((entry) => `\`${entry}: null\``).join(' and ');
-  const hint = nulls && ` If there are none that the caller may read, set ${nulls}.`;
-  const message =
-    reason !== undefined
-      ? `The next page would repeat or skip records: correct \`${missing}\` in the contract (KEYTRAIL_CONTRACT).`
-      : linkAt !== null
-        ? `The service has more records, but ${describeForeignLink(linkAt, missing)} in the contract (KEYTRAIL_CONTRACT), or another style in \`${missing.replace(/\.follow$/, '')}\`.`
-        : `The service has more records, but Keytrail cannot request the next page: set or correct \`${missing}\`${styles} in the contract (KEYTRAIL_CONTRACT).${hint}`;
-  return new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: reason ?? 'PAGING_UNKNOWN', message });
-}
-
-/** Pointers that name members. Others may have keys that are data, which no message contains. */
-const NAMES = /^(?:\/[a-z_@$][a-z_@$: .-]*\d?)+$/i;
-
-/** Says what a link to the next page leads to, and what to set. */
-export function describeForeignLink(at: Source, entry: string): string {
-  const [pointer] = [at].flat();
-  const place =
-    typeof pointer === 'string'
-      ? NAMES.test(pointer)
-        ? `the link at \`${pointer}\``
-        : 'the link to the next page'
-      : `the link in the header \`${pointer?.header}\``;
-  return `${place} leads to another host or path: set \`${entry}\` to \`query\``;
-}
-
 /**
  * Number of items at the start of a page that the page before it already contained, because records were added between
  * the two requests, or because the page begins with the last value. Otherwise only items with ids can be compared, unless
@@ -275,6 +241,19 @@ function countOverlap(previous: ListPage | undefined, page: ListPage): number {
     return page.length === previous.length && isOverlap(page.length) ? page.length : 0;
   const size = 1 + indices(page.length).findIndex((index) => isSame(end, index));
   return isOverlap(size) ? size : 0;
+}
+
+/** The entry of the contract because of which a page repeats or skips records; null if it does neither. */
+async function findWrongEntry(
+  pages: readonly FetchedPage<ListItem>[],
+  page: ListPage,
+  token: PageToken | null,
+  from: number,
+): Promise<string | null> {
+  const { paging } = page.entryNames;
+  if (await isUnordered(lastFilled(pages)?.page, page, from)) return paging;
+  if (isCircle(pages, page, token)) return `${paging}.next`;
+  return page.isAfterHole(token) ? `${paging}.start` : null;
 }
 
 /** Whether a page after the last record of the page before it has a record of that page again: it was not the last. */

@@ -7,7 +7,7 @@ import type { ConfiguredContract } from '../mapping/contract.ts';
 import type { DeletionReading } from '../mapping/deletion.ts';
 import { readAuditPage } from '../mapping/event.ts';
 import { type PageRequest, queryOf } from '../mapping/next-page.ts';
-import { describeForeignLink } from '../pagination/fetch-pages.ts';
+import { describeForeignLink } from '../pagination/paging-error.ts';
 import type { RestClient } from '../upstream/http-client.ts';
 import { type Path, showPath, toCurl } from '../upstream/path.ts';
 import type { Attempt, Trace } from '../upstream/types.ts';
