@@ -1,32 +1,23 @@
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tracer } from '@opentelemetry/api';
 import { createYoga } from 'graphql-yoga';
 import { createSchema } from './create-schema.ts';
 import { InstallationError } from './errors.ts';
-import { respondToPreflight, toCorsHeaders } from './http/cors.ts';
+import { toCorsHeaders } from './http/cors.ts';
 import type { Authorize, Gateway } from './http/gateway-type.ts';
 import { createLoadShedder } from './http/load-shedding.ts';
 import { createLoginRateLimiter, type LoginRateLimitOptions } from './http/login-rate-limit.ts';
 import { type ClientOptions, createClientReader } from './http/read-client.ts';
-import { readFetchArguments } from './http/read-fetch-arguments.ts';
+import { type BodyLimits, createBodyReader, MAX_BODY_BYTES } from './http/request-body.ts';
 import {
-  type Body,
-  type BodyLimits,
-  createBodyReader,
-  MAX_BODY_BYTES,
-} from './http/request-body.ts';
-import {
-  createRoutes,
-  type Endpoint,
-  EVENT_STREAM,
-  targetOf,
-  validateHead,
-} from './http/request-head.ts';
+  createFetchHandler,
+  createNodeHandler,
+  type HandlerOptions,
+} from './http/request-handlers.ts';
+import { createRoutes } from './http/request-head.ts';
 import {
   createPipelining,
   createSender,
-  isPipelined,
   RESPONSE_HEADERS,
   type SendLimits,
   watchDisconnect,
@@ -50,7 +41,6 @@ import { useVariableCheck } from './plugins/use-variable-check.ts';
 import { createContext } from './schema/context.ts';
 import { createExplanation } from './schema/explain.ts';
 import { createStreams, type StreamTimers } from './tail/streams.ts';
-import { isBearer } from './upstream/bearer.ts';
 import { createCallers } from './upstream/callers.ts';
 import {
   createRestClient,
@@ -127,72 +117,105 @@ function toBodyBytes(memoryBytes = 0): number {
  * @throws InstallationError if it could execute no query.
  */
 export function assembleGateway(options: GatewayDependencies): Gateway {
-  const { path, contract, playground, corsOrigins } = options;
-  const { now, clock, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
+  const shared = assembleShared(options);
+  const { routes, callers, loadShedder, client, loginRateLimiter, sender, endStreams } = shared;
+  const contextOf = assembleContext(options, shared);
+  const fastPath = assembleFastPath(options, shared, contextOf);
+  const yoga = assembleYoga(options, shared, contextOf, fastPath);
+  orInstallationError(() => requireExecutable(yoga));
+  const handlers: HandlerOptions = {
+    ...{ routes, loadShedder, yoga },
+    corsOrigins: options.corsOrigins,
+    createId: options.createId,
+    bodies: createBodyReader(options),
+    memory: createMemoryBudget(toBodyBytes(options.memoryBytes)),
+    readClient: createClientReader(options),
+    identify: callers.identify,
+    authorize: options.authorization,
+  };
+  return {
+    fetch: createFetchHandler(handlers),
+    handle: createNodeHandler({
+      ...handlers,
+      ...sender,
+      waitForTurn: createPipelining(options),
+      respondFast: fastPath.respond,
+    }),
+    abort: () => {
+      endStreams();
+      client.abort();
+      loadShedder.abort();
+    },
+    [Symbol.asyncDispose]: async () => {
+      endStreams();
+      await loadShedder[Symbol.asyncDispose]();
+      await Promise.all([client, loginRateLimiter].map((part) => part[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** What all requests share. */
+type Shared = ReturnType<typeof assembleShared>;
+
+/** Assembles the reports, the limits, the client of the service, and what sends responses. */
+function assembleShared(options: GatewayDependencies) {
+  const { path, now, clock, createId, draining, observer } = options;
   const shutdown = new AbortController();
   const endStreams = () => shutdown.abort();
   draining?.addEventListener('abort', endStreams, { once: true });
-  const routes = createRoutes(path, draining !== null);
   const reporter = createReporter({
-    log: options.log,
-    observer: options.observer,
+    ...{ log: options.log, observer, clock },
     beginSpan: createTracing(options.tracer, options.upstream.url),
-    clock,
   });
   const callers = createCallers(clock);
   const loadShedder = createLoadShedder({
-    reporter,
-    path,
-    createId,
-    clock,
+    ...{ reporter, path, createId, clock },
     maxInFlight: options.maxInFlight,
     maxLagMs: options.maxLagMs,
   });
   const turns = createTurns(clock, loadShedder.hasOthers);
   const client = createRestClient({
-    clock,
-    callers,
-    turns,
+    ...{ clock, callers, turns },
     random: options.random,
-    observer: { ...options.observer?.upstream, onCircuitState: reporter.circuit },
+    observer: { ...observer?.upstream, onCircuitState: reporter.circuit },
     maxBytesPerRequest: MAX_BYTES_PER_REQUEST,
     ...options.upstream,
     now: () => now().getTime(),
   });
-  const bodies = createBodyReader(options);
-  const waitForTurn = createPipelining(options);
-  const bodyBytes = toBodyBytes(options.memoryBytes);
-  const memory = createMemoryBudget(bodyBytes);
-  const { send, sendStream } = createSender({ maxUnreadBytes: bodyBytes, ...options });
   const loginRateLimiter = createLoginRateLimiter({
     perMinute: options.loginRateLimit,
     redisUrl: options.rateLimitRedisUrl,
     clock,
-    observer: { ...options.observer?.login, onFallback: reporter.fallback },
+    observer: { ...observer?.login, onFallback: reporter.fallback },
   });
+  return {
+    ...{ shutdown: shutdown.signal, endStreams, reporter, callers, loadShedder, turns, client },
+    loginRateLimiter,
+    routes: createRoutes(path, draining !== null),
+    sender: createSender({ maxUnreadBytes: toBodyBytes(options.memoryBytes), ...options }),
+  };
+}
 
-  const openStream = createStreams({
-    timers: { clock, pause: options.pause ?? pauseByTimer },
-    max: options.maxSubscriptions,
-    maxPayloadLength: graphqlMaxBytes,
-    shutdown: shutdown.signal,
-  });
+/** The head of a request whose resolvers get a context. */
+type ContextHead = Pick<Request, 'signal'> & { readonly headers: Pick<Headers, 'get'> };
+
+/** Assembles the function that creates the context of a request: of one that is explained, with a recording client. */
+function assembleContext(
+  { contract, now, explain }: GatewayDependencies,
+  { client, callers, reporter, loginRateLimiter }: Shared,
+) {
   const services = {
-    client,
-    callers,
+    ...{ client, callers },
     contract: { configured: contract, now, reportDrift: reporter.drift },
     admitLogin: loginRateLimiter.admit,
   };
-  const readClient = createClientReader(options);
-  const contextOf = (
-    request: Pick<Request, 'signal'> & { readonly headers: Pick<Headers, 'get'> },
+  return (
+    { headers, signal }: ContextHead,
     requestClient: RequestClient,
     report: OngoingRequest | undefined,
   ) => {
-    const trace = report?.trace ?? NO_TRACE;
-    const own = { headers: request.headers, signal: request.signal, client: requestClient, trace };
-    if (!options.explain || request.headers.get(EXPLAIN_HEADER) !== '1')
-      return createContext(services, own);
+    const own = { headers, signal, client: requestClient, trace: report?.trace ?? NO_TRACE };
+    if (!explain || headers.get(EXPLAIN_HEADER) !== '1') return createContext(services, own);
     const explanation = createExplanation(client, contract);
     const explained = {
       ...services,
@@ -205,47 +228,53 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     };
     return { ...createContext(explained, own), explanation };
   };
-  const hasOwnLogin = ({ route }: Endpoint) =>
-    options.authorization !== undefined && route === path;
-  /** Headers with the Authorization header that the program gives a request. */
-  const authorize = async (headers: HeadersInit, request: IncomingMessage | Request) => {
-    const authorized = new Headers(headers);
-    authorized.delete('authorization');
-    const given = await options.authorization?.(request);
-    // A malformed one is rejected like that of a client, whatever characters it has.
-    if (given != null) authorized.set('authorization', isBearer(given) ? given : 'malformed');
-    return authorized;
-  };
-  const toPreflight = (method: string, headers: Pick<Headers, 'get'>) =>
-    respondToPreflight(corsOrigins, { method, headers }, createId);
-  const addCorsHeaders = ({ headers }: Response, origin: string | null) => {
-    for (const [name, value] of Object.entries(toCorsHeaders(corsOrigins, origin)))
-      headers.append(name, value); // a response may vary by other headers too
-  };
+}
+
+/** Creates the context of a request. */
+type ContextOf = ReturnType<typeof assembleContext>;
+
+/** Assembles the schema, and the fast path that executes it without Yoga. */
+function assembleFastPath(
+  options: GatewayDependencies,
+  { reporter, turns, sender, shutdown }: Shared,
+  contextOf: ContextOf,
+) {
+  const { clock, createId, corsOrigins, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
+  const openStream = createStreams({
+    timers: { clock, pause: options.pause ?? pauseByTimer },
+    max: options.maxSubscriptions,
+    maxPayloadLength: graphqlMaxBytes,
+    shutdown,
+  });
   const schema = orInstallationError(() => createSchema(openStream));
   const fastPath = createFastPath(schema, {
     ownHeader: options.explain ? EXPLAIN_HEADER : null,
-    begin: ({ headers, client: requestClient }, { response }) => {
+    begin: ({ headers, client }, { response }) => {
       const signal = watchDisconnect(response);
       const requestId = takeRequestId(headers.get('x-request-id'), createId);
       const report = reporter.begin({ requestId, headers, isGraphql: true });
-      return {
-        requestId,
-        context: contextOf({ headers, signal }, requestClient, report),
-        report,
-        signal,
-      };
+      const context = contextOf({ headers, signal }, client, report);
+      return { requestId, context, report, signal };
     },
     graphqlMaxBytes,
     codeErrors: (result, requestId) => codeErrors(result, requestId, reporter.bug),
-    turns,
-    send,
+    ...{ turns, send: sender.send },
     headers: { ...RESPONSE_HEADERS, ...toCorsHeaders(corsOrigins, null) },
   });
-  const yoga = createYoga<{ client: RequestClient; caller: Caller; report?: OngoingRequest }>({
-    schema,
-    context: ({ request: { headers, signal }, client: requestClient, report }) =>
-      contextOf({ headers, signal }, requestClient, report),
+  return { ...fastPath, schema };
+}
+
+/** Assembles Yoga with its plugins, for every request that the fast path does not execute. */
+function assembleYoga(
+  options: GatewayDependencies,
+  { routes, reporter, loadShedder, turns, shutdown }: Shared,
+  contextOf: ContextOf,
+  fastPath: ReturnType<typeof assembleFastPath>,
+) {
+  const { path, playground, createId, draining, graphqlMaxBytes = MAX_RESULT_BYTES } = options;
+  return createYoga<{ client: RequestClient; caller: Caller; report?: OngoingRequest }>({
+    schema: fastPath.schema,
+    context: ({ request, client, report }) => contextOf(request, client, report),
     graphqlEndpoint: path,
     // Hooks of the same name run in this order. Where it matters, a comment gives the reason; docs/architecture.md draws it.
     plugins: [
@@ -258,10 +287,10 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
         routes,
         (requestId, { headers }, { pathname }) =>
           reporter.begin({ requestId, headers, isGraphql: pathname === path }),
-        () => shutdown.signal.aborted,
+        () => shutdown.aborted,
       ),
       useRoutes({ ...routes, playground, draining, isShedding: loadShedder.isShedding }),
-      useJsonRequests(shutdown.signal, turns),
+      useJsonRequests(shutdown, turns),
       useValidationRules(options),
       useVariableCheck(options),
       fastPath.plugin,
@@ -276,105 +305,6 @@ export function assembleGateway(options: GatewayDependencies): Gateway {
     multipart: false,
     healthCheckEndpoint: ' ', // disables Yoga's health check, which would report healthy while draining (see useRoutes)
   });
-  orInstallationError(() => requireExecutable(yoga));
-
-  return {
-    fetch: async (input, init) => {
-      const { signal, url, method, headers: sent, body: stream } = readFetchArguments(input, init);
-      signal.throwIfAborted();
-      const endpoint = routes.toEndpoint(method, new URL(url).pathname);
-      const { address, ...client } = readClient(init?.remoteAddress, sent);
-      const isOwn = hasOwnLogin(endpoint);
-      const identity = callers.identify(isOwn ? null : sent.get('authorization'), address);
-      const { caller } = identity;
-      using account = memory.open(caller);
-      const ofToken = isOwn ? undefined : identity;
-      const requestClient = { ...client, address, memory: account, identity: ofToken };
-      const readBody =
-        stream && isOperation(endpoint, path) ? () => bodies.ofFetch(stream, caller) : undefined;
-      const admission = { ...endpoint, caller, signal, readBody };
-      const respond = async (body: Body | undefined) => {
-        const toGiven = () =>
-          typeof input === 'object' && 'headers' in input
-            ? input
-            : new Request(url, { method, headers: sent });
-        const headers = isOwn ? await authorize(sent, toGiven()) : sent;
-        const members = { method, headers, signal, body: body ?? null };
-        return yoga.fetch(new yoga.fetchAPI.Request(url, members), {
-          client: requestClient,
-          caller,
-        });
-      };
-      const response = toPreflight(method, sent) ?? (await loadShedder.respond(admission, respond));
-      if (response !== null) {
-        addCorsHeaders(response, sent.get('origin'));
-        return response;
-      }
-      signal.throwIfAborted();
-      throw new TypeError('The body of the request could not be read.');
-    },
-    handle: async (request, response, next) => {
-      const target = targetOf(request);
-      const endpoint = routes.toEndpoint(request.method, target);
-      if (next !== undefined && endpoint.route !== path) return next();
-      if (isPipelined(response) && !(await waitForTurn(request, response))) return;
-      const invalid = validateHead(request, endpoint, routes);
-      const isWanted = !invalid && isOperation(endpoint, path);
-      const sent = { get: (name: string) => request.headers[name]?.toString() ?? null };
-      const { remoteAddress } = request.socket; // undefined once the client has disconnected
-      const { address, ...client } = readClient(remoteAddress, sent);
-      const isOwn = hasOwnLogin(endpoint);
-      const identity = callers.identify(isOwn ? null : sent.get('authorization'), address);
-      const { caller } = identity;
-      using account = memory.open(caller); // until the sender has the response
-      const ofToken = isOwn ? undefined : identity;
-      const requestClient = { ...client, address, memory: account, identity: ofToken };
-      const recipient = { response, caller };
-      const readBody = isWanted ? () => bodies.ofNode(request, caller) : undefined;
-      const respond = async (body: Body | undefined) => {
-        if (invalid) return loadShedder.reject(invalid.error, invalid.status, endpoint);
-        const authorized = isOwn ? await authorize(entriesOf(request), request) : null;
-        const headers = authorized ?? sent;
-        if (
-          body &&
-          target === path &&
-          (await fastPath.respond({ headers, client: requestClient }, recipient, body))
-        )
-          return null;
-        // Yoga's own conversion also reads what frameworks add to a request. Nothing depends on the host.
-        return yoga.handleRequest(
-          new yoga.fetchAPI.Request(`http://localhost${target}`, {
-            method: request.method ?? '',
-            headers: authorized ?? entriesOf(request),
-            body: body ?? null,
-            signal: watchDisconnect(response),
-          }),
-          { client: requestClient, caller },
-        );
-      };
-      const preflight = invalid ? null : toPreflight(request.method ?? '', sent);
-      const result =
-        preflight ?? (await loadShedder.respond({ ...endpoint, caller, readBody }, respond));
-      if (result === null) return;
-      addCorsHeaders(result, sent.get('origin'));
-      const head = { status: result.status, headers: Object.fromEntries(result.headers) };
-      if (result.body !== null && head.headers['content-type'] === EVENT_STREAM)
-        await sendStream(recipient, head, result.body);
-      else if (Number(head.headers['content-length']) > MAX_TEXT_BYTES)
-        send(recipient, head, [Buffer.from(await result.arrayBuffer())]);
-      else send(recipient, head, await result.text());
-    },
-    abort: () => {
-      endStreams();
-      client.abort();
-      loadShedder.abort();
-    },
-    [Symbol.asyncDispose]: async () => {
-      endStreams();
-      await loadShedder[Symbol.asyncDispose]();
-      await Promise.all([client, loginRateLimiter].map((part) => part[Symbol.asyncDispose]()));
-    },
-  };
 }
 
 /** For steps that depend on nothing but the installed packages. */
@@ -388,16 +318,4 @@ function orInstallationError<Result>(step: () => Result): Result {
 
 const pauseByTimer: StreamTimers['pause'] = (ms, signal) => sleep(ms, undefined, { signal });
 
-/** A larger response is not converted to a text, which would take more than 10 ms. */
-const MAX_TEXT_BYTES = 2 ** 20;
-
 const NO_CACHE = { get: () => undefined, set: () => {} };
-
-function entriesOf({ headers }: IncomingMessage): [name: string, value: string][] {
-  return Object.entries(headers).map(([name, value]) => [name, String(value)]);
-}
-
-/** Whether a request carries a GraphQL operation in its body. */
-function isOperation({ method, route }: Endpoint, path: string): boolean {
-  return method === 'POST' && route === path;
-}

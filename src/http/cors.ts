@@ -20,6 +20,17 @@ export function toCorsHeaders(
   };
 }
 
+/** Adds the headers of {@link toCorsHeaders} to a response. */
+export function addCorsHeaders(
+  allowed: readonly string[],
+  response: Response,
+  request: Pick<Headers, 'get'>,
+): Response {
+  const headers = toCorsHeaders(allowed, request.get('origin'));
+  for (const [name, value] of Object.entries(headers)) response.headers.append(name, value); // a response may vary by other headers too
+  return response;
+}
+
 /**
  * Responds to a CORS preflight, without the headers of {@link toCorsHeaders}; returns null if the request is none. A
  * preflight is never shed: without a 2xx response to it, the page sees neither a status nor an error.
