@@ -15,7 +15,7 @@ import {
   readRange,
   readSource,
 } from '../mapping/read-source.ts';
-import { isCount, toCount, toFlag } from '../mapping/values.ts';
+import { isCount, toFlag } from '../mapping/values.ts';
 import { memoize } from '../util/memoize.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';
 import {
@@ -133,7 +133,7 @@ export function inferEnvelope(
     paging,
     evidence: {
       claims: flag === null ? listClaims(place, counted, isLast) : [{ entry: 'more', says: flag }],
-      ofFirstPage: length === 0 || denial === null ? [] : [{ entry: denial, says: 'more' }],
+      ofFirstPage: length === 0 || denial === null ? null : { entry: denial, says: 'more' },
       hasNext: configured.next !== null && found.hasNext,
       isInexact,
       hasCount:
@@ -169,8 +169,9 @@ function findFields(fields: readonly SourceField[], { headers }: UpstreamRespons
   };
 }
 
+/** A field that was found as a count. */
 function countOf(field: SourceField | undefined): number | null {
-  return field === undefined ? null : toCount(field.value);
+  return field === undefined ? null : Math.min(Number(field.value), Number.MAX_SAFE_INTEGER);
 }
 
 /** A total in the body that is not larger than the page may be that of the page. */

@@ -100,7 +100,7 @@ export function readListPage<Item extends ListItem>(
   if (length === 0) throwOnSoftFailure(response, 'read', /^error$/);
   const { entryNames } = reader;
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
-  const { total: totalSource, paging, evidence } = contract;
+  const { total: totalSource, paging: pagingOf, evidence } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
   const items: Item[] = [];
   const item = (index: number) => {
@@ -111,19 +111,18 @@ export function readListPage<Item extends ListItem>(
     items[index] = created;
     return created;
   };
-  const facts = lazy(
-    (): UncountedPage => ({
-      ...{ response, request },
-      paging: paging(),
-      values: readPagingValues(paging(), totalSource(), response),
+  const facts = lazy((): UncountedPage => {
+    const paging = pagingOf();
+    return {
+      ...{ response, request, paging, entryNames },
+      values: readPagingValues(paging, totalSource(), response),
       evidence: evidence(),
       length: length + nulls,
       records: length,
       idAt: (index) => item(index).id,
       recordAt: (index) => item(index).raw,
-      entryNames,
-    }),
-  );
+    };
+  });
   const factsFor = (token = request.token): PageFacts => {
     const page = { ...facts(), request: { ...request, token } };
     return { ...page, read: countRead(page) };

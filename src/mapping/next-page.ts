@@ -81,31 +81,29 @@ export type UncountedPage = {
   readonly entryNames: EntryNames;
 };
 
-/** What a response has at the entries of the contract: null for nothing, NaN for a value that is no number. */
-type PagingValues = {
-  /** The link to the next page, or its cursor. */
-  readonly next: string | null;
-  readonly more: boolean | null;
-} & Readonly<Record<'position' | 'pages' | 'total', number | null>>;
+/** What a response has at the entries of the contract. */
+type PagingValues = ReturnType<typeof readPagingValues>;
 
-/** Reads what a response has at the entries of the contract. */
+/** Reads what a response has at the entries of the contract: null for nothing, NaN for a value that is no number. */
 export function readPagingValues(
-  { style, next, more, position, pages }: PagingContract,
+  paging: PagingContract,
   total: Source,
   response: UpstreamResponse,
-): PagingValues {
+) {
   const numberAt = (source: Source) => {
     const value = readSource(source, response);
     return value === null ? null : Number(value);
   };
+  const { style, next } = paging;
   return {
+    /** The link to the next page, or its cursor. */
     next:
       style === 'link-header'
         ? readLinkHeader(response.headers['link'])
         : toText(readSource(next, response)),
-    more: toFlag(readSource(more, response)),
-    position: numberAt(position),
-    pages: numberAt(pages),
+    more: toFlag(readSource(paging.more, response)),
+    position: numberAt(paging.position),
+    pages: numberAt(paging.pages),
     total: toCount(readSource(total, response)),
   };
 }
@@ -121,9 +119,10 @@ export function readNextPage(page: PageFacts): NextPage {
   const { style } = paging;
   const hasNext = isLinkOrCursor(style);
   const claim = findClaim(page);
-  const isMore = claim?.says === 'more';
+  const says = claim && saidBy(claim, page.read);
+  const isMore = says === 'more';
   // A link or a cursor leads on even if a configured flag is false: the entry may be wrong.
-  if (claim?.says === 'end' && !(hasNext && claim.isConfigured)) return null;
+  if (says === 'end' && !(hasNext && claim === END)) return null;
   const next = readByStyle(page, isMore);
   const missing = (entry: string) => ({ missing: entry, announcers: announcersOf(page) });
   if (next !== null)
@@ -152,37 +151,34 @@ export type Announced = { readonly says: Announcement; readonly announcers: read
 
 /** Reads what a flag or a count says about further pages. */
 export function readAnnounced(page: PageFacts): Announced {
-  return { says: findClaim(page)?.says ?? null, announcers: announcersOf(page) };
+  const claim = findClaim(page);
+  return { says: claim && saidBy(claim, page.read), announcers: announcersOf(page) };
 }
 
 /** Finds the claim that counts: the first one that says something. */
-function findClaim(page: PageFacts) {
+function findClaim(page: PageFacts): Claim | null {
   const { values, evidence, request, read } = page;
   const isFirst = request.token === null;
-  const claims: readonly (Claim & { readonly isConfigured?: true })[] = [
-    ...(values.more === true ? [MORE] : []),
+  const isSaid = (claim: Claim) => saidBy(claim, read) !== null;
+  if (values.more === true) return MORE;
+  return (
     // Counts show that a page was skipped, whatever another flag says.
-    ...(isFirst ? [] : listCounts(page)),
-    ...evidence.claims,
-    ...(values.more === false ? [END] : []),
-    ...(isFirst ? evidence.ofFirstPage : []),
-  ];
-  for (const claim of claims) {
-    const says = saidBy(claim, read);
-    if (says !== null) return { entry: claim.entry, says, isConfigured: claim.isConfigured };
-  }
-  return null;
+    (isFirst ? null : listCounts(page).find(isSaid)) ??
+    evidence.claims.find(isSaid) ??
+    (values.more === false ? END : null) ??
+    (isFirst ? evidence.ofFirstPage : null)
+  );
 }
 
 /** What the flag of the contract says. */
-const MORE = { entry: 'more', says: 'more' } as const;
-const END = { entry: 'more', says: 'end', isConfigured: true } as const;
+const MORE: Claim = { entry: 'more', says: 'more' };
+const END: Claim = { entry: 'more', says: 'end' };
 
-/** The total, and the number of pages. */
+/** What the total and the number of pages say: nothing, if they are unknown. */
 function listCounts({ values: { total, pages } }: PageFacts): readonly Claim[] {
   return [
-    ...(total === null ? [] : [{ entry: 'total', of: 'records', count: total } as const]),
-    ...(pages === null ? [] : [{ entry: 'pages', of: 'pages', count: pages } as const]),
+    { entry: 'total', of: 'records', count: total ?? 0 },
+    { entry: 'pages', of: 'pages', count: pages ?? 0 },
   ];
 }
 
@@ -192,9 +188,11 @@ function announcersOf(page: PageFacts): readonly string[] {
   const { paging, total } = page.entryNames;
   const names = { more: `${paging}.more`, total, pages: `${paging}.pages` };
   const isMore = (claim: Claim) => saidBy(claim, read) === 'more';
-  const inferred = [...evidence.claims, ...evidence.ofFirstPage];
-  const flags = inferred.filter(({ entry }) => entry === 'more');
-  const certain = [...(values.more === true ? [MORE] : []), ...flags, ...listCounts(page)];
+  const flag = values.more === true ? MORE : null;
+  const flags = [flag, ...evidence.claims, evidence.ofFirstPage].filter(
+    (claim) => claim?.entry === 'more',
+  );
+  const certain = [...flags, ...listCounts(page)].filter((claim) => claim !== null);
   const found = certain.filter(isMore).map(({ entry }) => names[entry]);
   if (found.length > 0) return [...new Set(found)];
   // The number of remaining records, or an estimate.

@@ -15,7 +15,7 @@ export type PageEvidence = {
   /** A flag, or else counts, and a flag that is weaker: the first claim that says something is right. */
   readonly claims: readonly Claim[];
   /** That a first page is probably not the last: it is a part of an unknown whole, or the total is a lower bound. */
-  readonly ofFirstPage: readonly Claim[];
+  readonly ofFirstPage: Claim | null;
   /** Whether there is a link to a next page, or a cursor. */
   readonly hasNext: boolean;
   /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */
