@@ -182,22 +182,26 @@ function listCounts({ values: { total, pages } }: PageFacts): readonly Claim[] {
   ];
 }
 
-/** The entries of what says that there are more. */
+/** The entries of what says that there are more: of flags and counts, or else of what is less certain. */
 function announcersOf(page: PageFacts): readonly string[] {
-  const { values, evidence, read } = page;
-  const { paging, total } = page.entryNames;
+  const { values, evidence, read, entryNames } = page;
+  const { claims, ofFirstPage, isInexact, hasNext } = evidence;
+  const { paging, total } = entryNames;
   const names = { more: `${paging}.more`, total, pages: `${paging}.pages` };
-  const isMore = (claim: Claim) => saidBy(claim, read) === 'more';
-  const flag = values.more === true ? MORE : null;
-  const flags = [flag, ...evidence.claims, evidence.ofFirstPage].filter(
-    (claim) => claim?.entry === 'more',
-  );
-  const certain = [...flags, ...listCounts(page)].filter((claim) => claim !== null);
-  const found = certain.filter(isMore).map(({ entry }) => names[entry]);
-  if (found.length > 0) return [...new Set(found)];
-  // The number of remaining records, or an estimate.
-  if (evidence.isInexact || evidence.claims.some(isMore)) return [total];
-  return evidence.hasNext ? [`${paging}.next`] : [];
+  const entriesOf = (all: readonly Claim[]) => [
+    ...new Set(all.filter((one) => saidBy(one, read) === 'more').map(({ entry }) => names[entry])),
+  ];
+  const inferred = ofFirstPage === null ? claims : [...claims, ofFirstPage];
+  const flags = inferred.filter(({ entry }) => entry === 'more');
+  const certain = entriesOf([
+    ...(values.more === true ? [MORE] : []),
+    ...flags,
+    ...listCounts(page),
+  ]);
+  if (certain.length > 0) return certain;
+  // An estimate, the number of remaining records, or a number of pages that no page is requested by.
+  const others = isInexact ? [total] : entriesOf(claims);
+  return others.length === 0 && hasNext ? [`${paging}.next`] : others;
 }
 
 /**

@@ -941,6 +941,13 @@ describe('P8: at the end of a walk where more is announced than the caller may r
       { paging: { ...BY_PAGE?.paging, pages: null } },
     ],
     [
+      'the number of pages next to a cursor that is null',
+      { '': { body: { events: records(1), total_pages: 3, next_cursor: null } } },
+      { paging: { next: '/next_cursor', parameter: 'at' } },
+      '`audit.paging.pages: null`',
+      { paging: { next: '/next_cursor', parameter: 'at', pages: null } },
+    ],
+    [
       'a flag by page',
       numbered([[1], []], () => ({ has_more: true })),
       BY_PAGE,
