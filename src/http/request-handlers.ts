@@ -83,7 +83,7 @@ export function createFetchHandler(options: HandlerOptions): Gateway['fetch'] {
 }
 
 /** What the handler of a Node server needs beside that. */
-export type NodeHandlerOptions = HandlerOptions &
+type NodeHandlerOptions = HandlerOptions &
   ReturnType<typeof createSender> & {
     readonly waitForTurn: ReturnType<typeof createPipelining>;
     /** Responds to a POST without Yoga. False: Yoga must respond. */
