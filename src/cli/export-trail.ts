@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
-import { MAX_LATE, requireEvents, type TrailPage } from './read-trail.ts';
+import { requireEvents, type TrailPage } from './read-trail.ts';
 import { describe } from './report-client-failure.ts';
 import { PositionLost, resumeTrail, takeOne } from './resume-trail.ts';
 import type { Runtime } from './runtime.ts';
@@ -136,7 +137,7 @@ export async function exportTrail(
           if (isMet()) afterFound += 1;
         }
         // Only older ones follow those that were written, but for a few that arrived late: behind fewer than these.
-        const isDue = known.length === 0 || Math.max(found, afterFound) >= MAX_LATE;
+        const isDue = known.length === 0 || Math.max(found, afterFound) >= ENOUGH_OLD;
         isEnd = !isByCursor && size > 0 && ascents < 0 && isMet() && isDue;
         if (isEnd) break;
       }
@@ -145,7 +146,7 @@ export async function exportTrail(
       before = [...before, ...digests].slice(-KEPT);
       pages.push({ after: page.after, digests });
       // The next run reads the last events again: others may have arrived late.
-      while (pages.length > 2 || pages.slice(1).some((each) => each.digests.length >= MAX_LATE))
+      while (pages.length > 2 || pages.slice(1).some((each) => each.digests.length >= ENOUGH_OLD))
         pages.shift();
       const next = isByCursor
         ? {

@@ -1,6 +1,7 @@
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
-import { MAX_LATE, readTrail } from './read-trail.ts';
+import { readTrail } from './read-trail.ts';
 
 /** Says why a key may have acted; undefined only if it is known that it did not. */
 export type WhyActive = (id: string) => string | undefined;
@@ -59,8 +60,8 @@ const EXPLAIN = ': keytrail audit --explain says why.';
 
 /** Whether the last events are all older than `start`, and than the first ones: in a trail from old to new they are not. */
 function isPast(times: readonly number[], start: number): boolean {
-  const [first, last] = [times.slice(0, MAX_LATE), times.slice(-MAX_LATE)];
-  return times.length >= 2 * MAX_LATE && Math.max(...last) < Math.min(start, ...first);
+  const [first, last] = [times.slice(0, ENOUGH_OLD), times.slice(-ENOUGH_OLD)];
+  return times.length >= 2 * ENOUGH_OLD && Math.max(...last) < Math.min(start, ...first);
 }
 
 /**

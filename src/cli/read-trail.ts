@@ -5,6 +5,7 @@ import {
   type AuditFilter,
   type AuditQuery,
 } from '../client/operations.generated.ts';
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 
@@ -32,9 +33,6 @@ export type TrailOptions = {
 
 /** Events of a page. With 20 values each they are within the 50,000 values that a response may have. */
 const PAGE = 1000;
-
-/** A record is taken for old once this number in a row is: others may arrive late, see `auditEvents`. */
-export const MAX_LATE = 33;
 
 /**
  * Reads the trail page by page, until its end, or until only events before `filter.since` follow.
@@ -110,10 +108,10 @@ async function isPast(session: OpenSession, after: string | null, since: string)
     return nodes.map(({ occurredAt }) => occurredAt);
   };
   const [newest] = await read({ first: 1 });
-  const next = await read({ first: MAX_LATE, after });
+  const next = await read({ first: ENOUGH_OLD, after });
   const millis = since.slice(0, 23); // times of events are cut to milliseconds
   const isOld = (time: string | null) => time !== null && time < millis;
   const last = next.at(-1) ?? null;
   if (newest == null || last === null || newest <= last) return false;
-  return next.length === MAX_LATE && next.every(isOld);
+  return next.length === ENOUGH_OLD && next.every(isOld);
 }

@@ -1,8 +1,9 @@
 import { OperationError } from '../client/errors.ts';
 import { isPageRefusal } from '../errors.ts';
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
-import { MAX_LATE, readTrail, type TrailOptions, type TrailPage } from './read-trail.ts';
+import { readTrail, type TrailOptions, type TrailPage } from './read-trail.ts';
 
 /** Where an earlier run has got to. Digests are in the order of the trail. */
 export type Position = {
@@ -86,7 +87,7 @@ export async function* resumeTrail(
       while (window.slice(1).reduce((sum, each) => sum + each.events.length, 0) >= 2 * MAX_ANCHOR)
         window.shift();
     // The rest of it may be on the next page.
-    isFound = found !== null && (!page.hasNext || events.length - 1 - found.last >= MAX_LATE);
+    isFound = found !== null && (!page.hasNext || events.length - 1 - found.last >= ENOUGH_OLD);
     if (found === null || !isFound) continue;
     const passed = new Set(events.slice(0, isAfter ? found.first : found.last + 1));
     for (const each of window)
@@ -108,7 +109,7 @@ function isRefused(error: unknown): boolean {
 }
 
 /**
- * Finds the last place in a list that has more than half of the anchor, with at most {@link MAX_LATE} others in a row between
+ * Finds the last place in a list that has more than half of the anchor, with at most {@link ENOUGH_OLD} others in a row between
  * its parts: these arrived late. An event that only equals one of the anchor is thus not taken for it.
  */
 function findAnchor(digests: readonly string[], anchor: readonly string[]) {
@@ -120,7 +121,7 @@ function findAnchor(digests: readonly string[], anchor: readonly string[]) {
       if (last < 0) last = index;
       [first, others] = [index, 0];
     } else if (last >= 0) others += 1;
-    if (others <= MAX_LATE) continue;
+    if (others <= ENOUGH_OLD) continue;
     if (isFound()) break;
     left = [...anchor];
     [first, last, others] = [-1, -1, 0];

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { LIST_ORDERS, type ListOrder } from '../mapping/contract.ts';
+import { MAX_LATE } from '../mapping/late-records.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import { decodeParts, encodeParts, fromTokenParts, toTokenParts } from '../pagination/cursor.ts';
 import { DIGEST_LENGTH } from '../pagination/find-item.ts';
@@ -24,9 +25,6 @@ export type Checkpoint = {
 export type StartsWith = 'older' | 'newer';
 
 const STARTS_WITH = [undefined, 'older', 'newer'] as const;
-
-/** A late record is delivered if it arrives after at most this number of newer ones. */
-export const MAX_LATE = 32;
 
 /** Newest records that a checkpoint knows. 64: even if 31 vanish, 33 are left, one more than a record may be late. */
 export const MAX_KNOWN = 2 * MAX_LATE;

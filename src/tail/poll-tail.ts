@@ -1,9 +1,10 @@
 import { GatewayError } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
+import { MAX_LATE } from '../mapping/late-records.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import { type FetchPage, MAX_PAGES } from '../pagination/fetch-pages.ts';
-import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
+import { type Checkpoint, MAX_KNOWN } from './checkpoint.ts';
 import { createKnownMatcher } from './match-known.ts';
 import {
   isBefore,

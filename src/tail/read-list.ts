@@ -2,6 +2,7 @@ import { GatewayError, isPageRefusal } from '../errors.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { identityText } from '../mapping/identity-text.ts';
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import type { PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
@@ -10,7 +11,7 @@ import { DIGEST_LENGTH } from '../pagination/find-item.ts';
 import { toPagingError } from '../pagination/paging-error.ts';
 import { digest } from '../util/digest.ts';
 import { visitInTurns } from '../util/event-loop.ts';
-import { type Checkpoint, MAX_KNOWN, MAX_LATE } from './checkpoint.ts';
+import { type Checkpoint, MAX_KNOWN } from './checkpoint.ts';
 import { createKnownMatcher, type KnownMatcher } from './match-known.ts';
 
 /** What a poll looks for. */
@@ -242,7 +243,7 @@ function createEnough(
     if (checkpoint.isWhole) return false;
     const isComplete = matcher.found() === checkpoint.known.length;
     const last = matcher.last();
-    return last >= 0 && (isComplete || matcher.length() - 1 - last > MAX_LATE);
+    return last >= 0 && (isComplete || matcher.length() - 1 - last >= ENOUGH_OLD);
   };
 }
 
