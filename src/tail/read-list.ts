@@ -55,8 +55,8 @@ export type Reading = Pick<
   readonly found: number;
   /** Whether the first page of the list was read. */
   readonly isStart: boolean;
-  /** Whether the end of the list was read. */
-  readonly isEnd: boolean;
+  /** Which records after the last that was read may be in the list: newer ones if it begins with the oldest, else older ones. */
+  readonly unread: 'none' | 'newer' | 'older';
   /** How to request the page after those that were read. Null at the end. */
   readonly following: PageToken | null;
 };
@@ -83,52 +83,45 @@ export async function readList(
   maxPages: number,
   mayBePartial = true,
 ): Promise<Reading> {
-  const { checkpoint } = options;
   // Few records may have arrived late and suggest the wrong order. A whole list needs none, so it is inferred again.
+  const { checkpoint } = options;
   const knownOrder = options.order ?? (checkpoint?.isWhole ? null : checkpoint?.order) ?? null;
   const tokens: (PageToken | null)[] = [];
-  const known = checkpoint?.known ?? [];
-  let read = createRecords(known, options);
+  const read = createRecords(options);
   let order = knownOrder;
-  let isMoreNeeded = true;
-  let isReadWhole = true;
-  let isReadToStart = true;
-  let isTooShort = false; // the beginning of the response
+  let unneeded = 0; // records at the end of the last page
+  const isEnough = () => order === 'newest-first' && read.isEnough();
   // It is read from its end later. More records may suggest the other order, up to those that are compared.
   const isReversed = () =>
     order === 'oldest-first' && (knownOrder !== null || read.records.length >= MAX_COMPARED);
-  const recordsNeeded = mayBePartial && knownOrder !== 'oldest-first' ? USUAL_RECORDS : undefined;
-  const isLimit = (error: unknown) =>
-    isExhausted(error) || isPageUnneeded(error, order, read.matcher, options);
-  const first = { token, position: null, recordsNeeded, maxPages, isLimit };
+  const first = {
+    ...{ token, position: null, maxPages },
+    recordsNeeded: mayBePartial && knownOrder !== 'oldest-first' ? USUAL_RECORDS : undefined,
+    isLimit: (error: unknown) =>
+      isExhausted(error) || isPageUnneeded(error, order, read.matcher, options),
+  };
   const { pages, next } = await fetchPages(fetchPage, first, async ({ page, from, token }) => {
     let index = from;
     await visitInTurns(from, page.length, (_, to) => {
-      while (isMoreNeeded && !isReversed() && index < to) {
+      while (index < to && !isEnough() && !isReversed()) {
         const end = Math.min(to, index + STEP);
         for (; index < end; index += 1) read.add(page.item(index), tokens.length);
         order = knownOrder ?? inferOrder(read.records);
-        isMoreNeeded = order !== 'newest-first' || !read.isEnough();
       }
-      return isMoreNeeded && !isReversed();
+      return index === to;
     });
-    isReadWhole = index === page.length || order === 'oldest-first';
-    isTooShort = isMoreNeeded && page.isPartial;
+    unneeded = page.length - index;
     tokens.push(token);
-    return isMoreNeeded && !isTooShort;
+    return !isEnough() && !page.isPartial;
   });
-  if (isTooShort) return readList(fetchPage, options, token, maxPages, false);
+  if (pages.at(-1)?.page.isPartial && !isEnough())
+    return readList(fetchPage, options, token, maxPages, false);
   const following = next();
   if (order === 'oldest-first' && following !== null && 'missing' in following)
     throw toPagingError(following);
-  if (order === 'oldest-first') {
-    read = createRecords(known, options);
-    // Without a checkpoint, an event may have arrived late anywhere in the list.
-    const isWholeNeeded = checkpoint === null && options.since !== null;
-    isReadToStart = await readBackwards(pages, read.add, () => !isWholeNeeded && read.isEnough());
-  }
-  const { records, matcher } = read;
-  const inListOrder = order === 'oldest-first' ? records.toReversed() : records;
+  const { records, matcher, isToStart } =
+    order === 'oldest-first' ? await readBackwards(pages, options) : { ...read, isToStart: true };
+  const rest = order === 'oldest-first' ? 'newer' : 'older';
   return {
     ...matcher.match(),
     found: matcher.found(),
@@ -136,39 +129,41 @@ export async function readList(
     tokens,
     pages: pages.map(({ page }) => page),
     order: order ?? requireNoOrder(records),
-    inferred: inferOrder(inListOrder),
-    isStart: token === null && isReadToStart,
-    isEnd: isReadWhole && following === null,
+    inferred: inferOrder(order === 'oldest-first' ? records.toReversed() : records),
+    isStart: token === null && isToStart,
+    unread: following === null && (rest === 'newer' || unneeded === 0) ? 'none' : rest,
     following: following !== null && isToken(following) ? following : null,
   };
 }
 
-/** Reads a list with the oldest first from its end, until it has found enough. Returns whether it has read all of it. */
+/** Reads a list with the oldest first from its end, until it has found enough. `isToStart`: whether it has read all of it. */
 async function readBackwards(
   pages: readonly { readonly page: ListPage<AuditEvent>; readonly from: number }[],
-  add: (event: AuditEvent, page: number) => void,
-  isEnough: () => boolean,
-): Promise<boolean> {
+  options: PollOptions,
+) {
+  const read = createRecords(options);
+  // Without a checkpoint, an event may have arrived late anywhere in the list.
+  const isAllNeeded = options.checkpoint === null && options.since !== null;
   for (const [number, { page, from }] of [...pages.entries()].reverse()) {
     const length = page.length - from; // before that are records of the page before
     let count = 0;
     await visitInTurns(0, length, (_, to) => {
-      while (count < to && (count % STEP !== 0 || !isEnough())) {
+      while (count < to && (isAllNeeded || count % STEP !== 0 || !read.isEnough())) {
         count += 1;
-        add(page.item(page.length - count), number);
+        read.add(page.item(page.length - count), number);
       }
       return count === to;
     });
-    if (count < length) return false;
+    if (count < length) return { ...read, isToStart: false };
   }
-  return true;
+  return { ...read, isToStart: true };
 }
 
 /** Creates what collects the records of a list, each once, and finds the known ones among them. */
-function createRecords(known: readonly string[], options: PollOptions) {
+function createRecords(options: PollOptions) {
   const records: ReadRecord[] = [];
   const identified = new Set<string>();
-  const matcher = createKnownMatcher(known);
+  const matcher = createKnownMatcher(options.checkpoint?.known ?? []);
   return {
     records,
     matcher,
