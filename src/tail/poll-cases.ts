@@ -20,7 +20,7 @@ export type Outcome = {
 export const POLL_CASES = {
   /** There is no checkpoint: only what is not older than `since` is new, and without `since` nothing is. */
   begins: { fresh: 'fromSince', missed: false, known: 'unmetAfter', next: 'overlap' },
-  /** There is no checkpoint, and pages that were not read may have more events since `since`. */
+  /** There is no checkpoint, and pages that were not read may have events from `since` on, too. */
   sinceNotReached: { fresh: 'fromSince', missed: true, known: 'unmetAfter', next: 'overlap' },
   /** The page of the checkpoint is refused, or has no known record any more, and no page is left to read the first one. */
   pageLost: { fresh: 'none', missed: false, known: 'same', next: 'firstPage' },
