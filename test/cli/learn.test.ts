@@ -206,14 +206,8 @@ describe('keytrail learn', () => {
   });
 
   it.each([
-    [{ result: { status: 'gone' } }, '/result/status', 'gone', 'not understood'],
-    [
-      { success: true, message: 'Cannot delete it' },
-      '/message',
-      'Cannot delete it',
-      'read as FAILED',
-    ],
     [{ deletedCount: 0 }, '/deletedCount', '0', 'read as FAILED'],
+    [{ ended: false }, '/ended', 'false', 'not understood'],
     [{ done: false }, '/done', 'false', 'read as ACCEPTED'],
     [{ revoked: true }, '/revoked', 'true', 'read as DELETED'],
   ] as const)(
@@ -236,12 +230,23 @@ describe('keytrail learn', () => {
     },
   );
 
-  it('shows no value of a response to a deletion that may be a credential', async () => {
-    const body = { revoked_token: 'canary-8f3a', deleted: 'sk_live_4eC39HqLyjWDarjtT1zdp7dc' };
+  it.each([
+    [{ result: { status: 'gone' } }, '/result/status'],
+    [{ success: true, message: 'Cannot delete it' }, '/message'],
+    [{ deleted: 'no', code: 'canary' }, '/deleted'],
+  ])('names the text of a deletion that decides, and does not show it: %j', async (body, at) => {
     const saved = await save('deletion.json', body);
     await using learning = keytrailInProcess(['learn', '--from', saved]);
     expect(await learning.status).toBe(2);
-    expect(learning.output.stderr).not.toMatch(/canary|4eC39/);
+    const report = learning.output.stderr.replace(/\s+/g, ' ');
+    expect(report).toContain(`this text decides: ${at}.`);
+    expect(report).toContain(`{"at": "${at}", "map": {…}}`);
+    expect(report).not.toMatch(/gone|Cannot delete it|canary/);
+    const outcome = { at, map: { gone: 'DELETED', 'Cannot delete it': 'FAILED', no: 'FAILED' } };
+    const contract = await save('deletion-contract.json', { deletion: { outcome } });
+    await using trying = keytrailInProcess(['learn', '--contract', contract, '--from', saved]);
+    expect(await trying.status).toBe(0);
+    expect(trying.output.stderr).toMatch(/^The response to a deletion means (?:DELETED|FAILED): /);
   });
 
   it('learns from a live service with the token from the environment', async () => {

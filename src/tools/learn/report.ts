@@ -104,14 +104,22 @@ function reportDeletion(
   );
 }
 
-/** Says what a response means if it is that to a deletion and something in it decides, and how to correct it. */
+/** Names what decides if a response is that to a deletion, and how to say what it means. */
 function adviseDeletion(response: UpstreamResponse): readonly string[] {
-  const lines = suggestDeletion(response);
-  if (lines.length === 0) return [];
-  const sentence =
-    '  If it is the response to a deletion, one of these decides. Add it with what it means (DELETED, ACCEPTED, NOT_FOUND or FAILED), and each other value that it may have:';
-  return [...formatSentence(sentence), ...formatReadyLines(lines)];
+  const { lines, texts } = suggestDeletion(response);
+  const [text] = texts;
+  return [
+    ...(lines.length === 0 ? [] : [...formatSentence(DELETION), ...formatReadyLines(lines)]),
+    ...(text === undefined
+      ? []
+      : formatSentence(
+          `  If it is the response to a deletion, ${texts.length === 1 ? 'this text decides' : 'these texts decide'}: ${texts.join(', ')}. To say what it means, set deletion.outcome in the contract: {"at": "${text}", "map": {…}}, with each text that it may have as a key.`,
+        )),
+  ];
 }
+
+const DELETION =
+  '  If it is the response to a deletion, one of these decides. Add it with what it means (DELETED, ACCEPTED, NOT_FOUND or FAILED), and each other value that it may have:';
 
 const ROWS_OF_VALUES =
   '  It has rows of values, whose names are elsewhere. Keytrail reads records that are objects.';
