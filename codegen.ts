@@ -3,7 +3,7 @@ import { preset } from '@graphql-codegen/client-preset';
 import { codegen } from '@graphql-codegen/core';
 import { buildASTSchema, parse } from 'graphql';
 import { z } from 'zod';
-import { byOption, SETTINGS, type Setting } from './src/config/settings.ts';
+import { byOption, SETTINGS, type Setting } from './src/gateway/config/settings.ts';
 
 /**
  * Generates the typed documents of `keytrail/client` from the schema and the operations, and the types of options that
@@ -12,7 +12,7 @@ import { byOption, SETTINGS, type Setting } from './src/config/settings.ts';
  */
 const OPERATIONS = 'src/client/operations.graphql';
 const OUTPUT = 'src/client/operations.generated.ts';
-const OPTIONS = 'src/api/gateway-options.generated.ts';
+const OPTIONS = 'src/gateway/api/gateway-options.generated.ts';
 
 const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8');
 
@@ -57,7 +57,7 @@ const generated = {
   [OUTPUT]: output
     .replace('@graphql-typed-document-node/core', './typed-document.ts')
     .replaceAll('Record<string, any>', 'Record<string, unknown>'),
-  [OPTIONS]: `// Generated from src/config/settings.ts by npm run codegen.
+  [OPTIONS]: `// Generated from src/gateway/config/settings.ts by npm run codegen.
 
 /** The options of a gateway that are settings. */
 export type GatewaySettings = ${printType(gateway)};

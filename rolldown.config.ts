@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { defineConfig, type Plugin, type RolldownOptions } from 'rolldown';
-import { createContractJsonSchema } from './src/config/contract-json-schema.ts';
-import { createSchema } from './src/create-schema.ts';
-import { printClientSchema } from './src/schema/federation.ts';
+import { createContractJsonSchema } from './src/gateway/config/contract-json-schema.ts';
+import { createSchema } from './src/gateway/create-schema.ts';
+import { printClientSchema } from './src/gateway/schema/federation.ts';
 
 /** Removes indentation and file names, and maps lines instead of tokens: stack traces keep file and line, and the package is a third smaller. */
 const mapLines: Plugin = {

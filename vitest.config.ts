@@ -12,8 +12,8 @@ const SUITE: Options = { ...SOURCES, isolate: false, testTimeout: 60_000 };
 
 /** Folders of the suite for which any Node is the same: they test functions of values, and what services send. */
 const PORTABLE = [
-  ...['config', 'inference', 'mapping', 'pagination', 'real-services', 'released', 'schema'],
-  ...['shapes', 'testing'],
+  ...['config', 'inference', 'mapping', 'pagination', 'schema'].map((name) => `gateway/${name}`),
+  ...['real-services', 'released', 'shapes'],
 ];
 
 /**
@@ -21,12 +21,13 @@ const PORTABLE = [
  * of files of this repository.
  */
 const PORTABLE_FILES = [
-  'test/cli/{audit-formats,check,completion,delete-key}.test.ts',
-  'test/cli/{learn,learn-parts,record,redaction}.test.ts',
-  'test/{faults/subscription-bounds,plugins/fast-path,sandbox/recording}.test.ts',
-  'test/serve/format-log-line.test.ts',
-  'test/upstream/{bad-responses,decode-response,partial-json}.test.ts',
-  'test/{ci-steps,docs,imports,lock-files,observability/grafana}.test.ts',
+  'test/testing/*.test.ts',
+  'test/terminal/{audit-formats,check,completion,delete-key}.test.ts',
+  'test/terminal/{learn,learn-parts,record,redaction}.test.ts',
+  'test/{faults/subscription-bounds,gateway/plugins/fast-path,testing/sandbox/recording}.test.ts',
+  'test/gateway/serve/format-log-line.test.ts',
+  'test/gateway/upstream/{bad-responses,decode-response,partial-json}.test.ts',
+  'test/{ci-steps,docs,imports,lock-files,gateway/observability/grafana}.test.ts',
 ];
 
 /** Folders that are no part of the suite, each a project of its own. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { encodeCheckpoint } from '../src/tail/checkpoint.ts';
+import { encodeCheckpoint } from '../src/gateway/tail/checkpoint.ts';
 import { readMemoryLimit, readPeakBytes, resetPeak } from './image.ts';
 import { keytrail, ROOT } from './peers.ts';
 import { PEER_CORE, pinThisProcess, type Running, start, startService } from './processes.ts';

@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { trace } from '@opentelemetry/api';
-import { describeUnsupportedServer } from './api/node-version.ts';
-import { openOutput } from './cli/output.ts';
-import { replaceFile } from './cli/replace-file.ts';
-import { run } from './cli/run.ts';
+import { describeUnsupportedServer } from './gateway/api/node-version.ts';
+import { openOutput } from './terminal/output.ts';
+import { replaceFile } from './terminal/replace-file.ts';
+import { run } from './terminal/run.ts';
 import { VERSION } from './util/version.ts';
 
 const problem = describeUnsupportedServer();
@@ -70,17 +70,18 @@ const runtime = {
 };
 const status = await run(runtime, {
   serve: async (settings, data) => {
-    const { serve } = await import('./serve/serve.ts');
+    const { serve } = await import('./gateway/serve/serve.ts');
     await serve(runtime, settings, async () => {
-      const { startSandbox } = await import('./sandbox/server.ts');
+      const { startSandbox } = await import('./testing/sandbox/server.ts');
       return await startSandbox({ ...runtime, host: '127.0.0.1', port: 0, ...data });
     });
   },
   runSandbox: async (options) => {
-    const { runSandbox } = await import('./sandbox/run-sandbox.ts');
+    const { runSandbox } = await import('./testing/sandbox/run-sandbox.ts');
     await runSandbox(runtime, { ...runtime, ...options });
   },
-  printSchema: async (options) => (await import('./serve/print-schema.ts')).printSchema(options),
+  printSchema: async (options) =>
+    (await import('./gateway/serve/print-schema.ts')).printSchema(options),
 });
 process.exitCode ??= status;
 // What does not respond gets a second at most: the reader of the log, or the collector of spans.

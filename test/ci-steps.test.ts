@@ -90,7 +90,15 @@ describe('.ci/run', () => {
   });
 
   it.each([
-    ...['new', 'src/new.ts', 'src/new/a.ts', 'src/gateway.ts', 'src/util/a.ts', 'docs-a', 'docs/é'],
+    ...[
+      'new',
+      'src/new.ts',
+      'src/new/a.ts',
+      'src/gateway/gateway.ts',
+      'src/util/a.ts',
+      'docs-a',
+      'docs/é',
+    ],
     ...['package.json', 'package-lock.json', 'test/deploy/package-lock.json', 'bench/package.json'],
     ...['.ci/new', 'rolldown.config.ts', 'vitest.config.ts', '.github/workflows/ci.yml'],
   ])('runs everything if %s changes', (path) => {
@@ -101,7 +109,7 @@ describe('.ci/run', () => {
   it.each<[paths: string, steps: readonly string[]]>([
     ['docs/a.md', ['test:docs', 'test', 'check']],
     ['docs/siem.md', ['test:docs', 'test', 'test:deploy', 'check']],
-    ['test/mapping/a.test.ts', ['test', 'test:newest', 'check']],
+    ['test/gateway/mapping/a.test.ts', ['test', 'test:newest', 'check']],
     ['test/browser/a.test.ts', ['test:browser', 'check']],
     ['test/browser/a.ts test/security/b.ts', ['test:browser', 'audit:security', 'check']],
     ['bench/package.ts', ['test:docs', 'check']],

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { checkContract } from '../src/config/contract-schema.ts';
 import { type ErrorCode, FAILURES, GatewayError } from '../src/errors.ts';
-import { createMetrics } from '../src/observability/metrics.ts';
+import { checkContract } from '../src/gateway/config/contract-schema.ts';
+import { createMetrics } from '../src/gateway/observability/metrics.ts';
 import { renderEntries, renderFields } from './docs/contract-tables.ts';
 import { anchorsOf, readBlocks } from './docs/markdown.ts';
 import { renderSettings } from './docs/settings-tables.ts';

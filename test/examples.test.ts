@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createApolloClient } from '../examples/clients/apollo-client.ts';
 import { createUrqlClient } from '../examples/clients/urql.ts';
 import { createSession, type Session } from '../src/client/index.ts';
-import { DEMO_CLIENTS } from '../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../src/testing/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../src/testing/testbed.ts';
 import { COMPILE_CACHE } from './helpers/process.ts';
 import { startService } from './helpers/service.ts';

@@ -4,7 +4,11 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../src/client/operations.generated.ts';
-import { SETTING_NAMES, type SettingName, toCommandOption } from '../src/config/settings.ts';
+import {
+  SETTING_NAMES,
+  type SettingName,
+  toCommandOption,
+} from '../src/gateway/config/settings.ts';
 import { keytrailInProcess, startKeytrail } from './helpers/process.ts';
 import { type ServiceResponse, startService } from './helpers/service.ts';
 

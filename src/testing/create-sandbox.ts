@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { requireSupportedNode } from '../api/node-version.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../sandbox/server.ts';
+import { requireSupportedNode } from '../gateway/api/node-version.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox/server.ts';
 
 /**
  * Starts the sandbox: by default on a free loopback port, with its data in memory.

@@ -1,5 +1,5 @@
-import { matchRoute, REST_ROUTES, type RestRequest, type RestRoute } from '../sandbox/routes.ts';
-import { type ScriptedResponse, validateScript } from '../sandbox/script.ts';
+import { matchRoute, REST_ROUTES, type RestRequest, type RestRoute } from './sandbox/routes.ts';
+import { type ScriptedResponse, validateScript } from './sandbox/script.ts';
 
 /** A scripted response, for the next request or for the next one that `to` matches. */
 export type TestbedResponse = ScriptedResponse & {

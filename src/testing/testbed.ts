@@ -1,13 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGatewayWith, type Gateway } from '../api/create-gateway.ts';
-import {
-  type CallTimers,
-  type GatewayOptions,
-  GRAPHQL_PATH,
-  type UpstreamOptions,
-} from '../api/gateway-options.ts';
-import { listenOnLoopback } from '../api/listen-on-loopback.ts';
-import { requireSupportedNode } from '../api/node-version.ts';
 import { type Batch, createFollow } from '../client/follow.ts';
 import {
   AuditEventsDocument,
@@ -19,17 +10,26 @@ import {
   type Result,
   request,
 } from '../client/index.ts';
-import type { SandboxEvent } from '../sandbox/event.ts';
-import type { RestRequest } from '../sandbox/routes.ts';
-import type { SandboxClient } from '../sandbox/seed.ts';
-import type { Sandbox } from '../sandbox/server.ts';
+import { createGatewayWith, type Gateway } from '../gateway/api/create-gateway.ts';
+import {
+  type CallTimers,
+  type GatewayOptions,
+  GRAPHQL_PATH,
+  type UpstreamOptions,
+} from '../gateway/api/gateway-options.ts';
+import { listenOnLoopback } from '../gateway/api/listen-on-loopback.ts';
+import { requireSupportedNode } from '../gateway/api/node-version.ts';
 import { createSandbox } from './create-sandbox.ts';
+import type { SandboxEvent } from './sandbox/event.ts';
+import type { RestRequest } from './sandbox/routes.ts';
+import type { SandboxClient } from './sandbox/seed.ts';
+import type { Sandbox } from './sandbox/server.ts';
 import { createScript, type TestbedResponse } from './script.ts';
 
-export type { SandboxEvent } from '../sandbox/event.ts';
-export type { RestRequest, RestRoute } from '../sandbox/routes.ts';
-export type { ScriptedResponse } from '../sandbox/script.ts';
-export type { SandboxClient } from '../sandbox/seed.ts';
+export type { SandboxEvent } from './sandbox/event.ts';
+export type { RestRequest, RestRoute } from './sandbox/routes.ts';
+export type { ScriptedResponse } from './sandbox/script.ts';
+export type { SandboxClient } from './sandbox/seed.ts';
 export type { TestbedResponse } from './script.ts';
 
 /** The options of {@link createTestbed}. */

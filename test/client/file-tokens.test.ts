@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { fileTokens } from '../../src/client/file-tokens.ts';
 import { createSession, SessionLost } from '../../src/client/index.ts';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
 import { COMPILE_CACHE } from '../helpers/process.ts';

@@ -11,8 +11,8 @@ import {
   type Session,
   type SessionOptions,
 } from '../../src/client/index.ts';
-import { listen } from '../../src/http/http-server.ts';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { listen } from '../../src/gateway/http/http-server.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
 import type { Overrides } from '../helpers/gateway.ts';

@@ -17,7 +17,7 @@ import {
   type SessionOptions,
 } from '../../src/client/index.ts';
 import { FAILURES } from '../../src/errors.ts';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import {
   createTestbed,
   type TestbedOptions,

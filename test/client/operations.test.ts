@@ -1,7 +1,7 @@
 import { Kind, parse, visit } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { AuditDocument, AuditEventsDocument } from '../../src/client/operations.generated.ts';
-import { AUDIT_EVENT } from '../../src/mapping/event-fields.ts';
+import { AUDIT_EVENT } from '../../src/gateway/mapping/event-fields.ts';
 
 describe('the operations of the client', () => {
   it.each([AuditDocument, AuditEventsDocument])('read every field of an event', (document) => {

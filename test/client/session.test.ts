@@ -12,7 +12,7 @@ import {
   type Tokens,
 } from '../../src/client/index.ts';
 import { createGateway } from '../../src/index.ts';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
 import { startService } from '../helpers/service.ts';

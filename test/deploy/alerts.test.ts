@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { SETTINGS } from '../../src/gateway/config/settings.ts';
 import { anchorsOf } from '../docs/markdown.ts';
 import { countEverything, findUnknown, readSamples } from '../helpers/promql.ts';
 

@@ -8,9 +8,9 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { loadSettings } from '../../src/config/load.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/gateway/config/load.ts';
+import { SETTINGS } from '../../src/gateway/config/settings.ts';
+import { COMMANDS } from '../../src/terminal/commands.ts';
 
 /** The parts of a Compose file that ours has. */
 type ComposeFile = {

@@ -8,9 +8,9 @@ import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Service } from 'kubernetes-models/v1/Service';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { COMMANDS } from '../../src/cli/commands.ts';
-import { loadSettings } from '../../src/config/load.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/gateway/config/load.ts';
+import { SETTINGS } from '../../src/gateway/config/settings.ts';
+import { COMMANDS } from '../../src/terminal/commands.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
 import { findTypeErrors } from './types.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { CONTRACT, type EntryTable, type EntryTypes } from '../../src/mapping/contract.ts';
-import { AUDIT_EVENT } from '../../src/mapping/event-fields.ts';
+import { CONTRACT, type EntryTable, type EntryTypes } from '../../src/gateway/mapping/contract.ts';
+import { AUDIT_EVENT } from '../../src/gateway/mapping/event-fields.ts';
 
 /** What an entry of each kind may be, a row per form. Null: the section on paging or on parameters says it. */
 const VALUES: Readonly<Record<keyof EntryTypes, readonly string[] | null>> = {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { SETTING_NAMES, SETTINGS, type Setting } from '../../src/config/settings.ts';
+import { SETTING_NAMES, SETTINGS, type Setting } from '../../src/gateway/config/settings.ts';
 
 const PAGE = new URL('../../docs/configuration.md', import.meta.url);
 

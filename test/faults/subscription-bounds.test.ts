@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../src/client/explanation.ts';
-import { DIGEST_LENGTH } from '../../src/pagination/find-item.ts';
-import { encodeCheckpoint, MAX_KNOWN } from '../../src/tail/checkpoint.ts';
+import { DIGEST_LENGTH } from '../../src/gateway/pagination/find-item.ts';
+import { encodeCheckpoint, MAX_KNOWN } from '../../src/gateway/tail/checkpoint.ts';
 import { ask, gatewayOver } from '../helpers/gateway.ts';
 import {
   type LiveTrail,

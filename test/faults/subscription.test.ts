@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createGatewayWith } from '../../src/api/create-gateway.ts';
+import { createGatewayWith } from '../../src/gateway/api/create-gateway.ts';
 import { acceptTokens, ask, codeOf, gatewayOver, onPort } from '../helpers/gateway.ts';
 import {
   type LiveTrail,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Gateway } from '../../src/http/gateway-type.ts';
+import type { Gateway } from '../../src/gateway/http/gateway-type.ts';
 import { codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 import {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { Gateway } from '../../src/http/gateway-type.ts';
+import type { Gateway } from '../../src/gateway/http/gateway-type.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
 import { serve } from '../helpers/serve.ts';
 import {

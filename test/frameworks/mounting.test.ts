@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { Gateway } from '../../src/http/gateway-type.ts';
+import type { Gateway } from '../../src/gateway/http/gateway-type.ts';
 import { gatewayOver, type Overrides } from '../helpers/gateway.ts';
 import { serve } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';

@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { trace } from '@opentelemetry/api';
 import { pino } from 'pino';
 import type { TypedDocumentString } from '../../src/client/operations.generated.ts';
-import { loadSettings } from '../../src/config/load.ts';
-import { byOption, SETTING_NAMES } from '../../src/config/settings.ts';
-import { assembleGateway, type GatewayDependencies } from '../../src/gateway.ts';
-import type { Gateway } from '../../src/http/gateway-type.ts';
-import { type ListeningServer, type ListenOptions, listen } from '../../src/http/http-server.ts';
+import { loadSettings } from '../../src/gateway/config/load.ts';
+import { byOption, SETTING_NAMES } from '../../src/gateway/config/settings.ts';
+import { assembleGateway, type GatewayDependencies } from '../../src/gateway/gateway.ts';
+import type { Gateway } from '../../src/gateway/http/gateway-type.ts';
+import {
+  type ListeningServer,
+  type ListenOptions,
+  listen,
+} from '../../src/gateway/http/http-server.ts';
 
 /** A gateway under test, with its log lines. */
 export type TestGateway = Gateway & { readonly logged: string[] };

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeHeapSnapshot } from 'node:v8';
-import { createGateway } from '../../src/api/create-gateway.ts';
-import { listen } from '../../src/http/http-server.ts';
+import { createGateway } from '../../src/gateway/api/create-gateway.ts';
+import { listen } from '../../src/gateway/http/http-server.ts';
 import type { Memory } from './memory.ts';
 
 const [, , url = ''] = process.argv;

@@ -7,15 +7,15 @@ import { dirname } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
-import type { Output } from '../../src/cli/output.ts';
-import { replaceFile } from '../../src/cli/replace-file.ts';
-import { run } from '../../src/cli/run.ts';
-import type { Runtime } from '../../src/cli/runtime.ts';
-import { runSandbox } from '../../src/sandbox/run-sandbox.ts';
-import { startSandbox } from '../../src/sandbox/server.ts';
-import { printSchema } from '../../src/serve/print-schema.ts';
-import { serve } from '../../src/serve/serve.ts';
-import type { ServerProcess } from '../../src/serve/server-process.ts';
+import { printSchema } from '../../src/gateway/serve/print-schema.ts';
+import { serve } from '../../src/gateway/serve/serve.ts';
+import type { ServerProcess } from '../../src/gateway/serve/server-process.ts';
+import type { Output } from '../../src/terminal/output.ts';
+import { replaceFile } from '../../src/terminal/replace-file.ts';
+import { run } from '../../src/terminal/run.ts';
+import type { Runtime } from '../../src/terminal/runtime.ts';
+import { runSandbox } from '../../src/testing/sandbox/run-sandbox.ts';
+import { startSandbox } from '../../src/testing/sandbox/server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,5 +1,5 @@
 import { FAILURES } from '../../src/errors.ts';
-import { createMetrics } from '../../src/observability/metrics.ts';
+import { createMetrics } from '../../src/gateway/observability/metrics.ts';
 
 /** Metric name -> label -> values that occur in a sample. */
 export type Samples = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;

@@ -1,4 +1,4 @@
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
 import type { ServiceResponse } from './service.ts';
 
 /** The contract that a user writes for a convention, null if none is needed, or why no contract can say it. */

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
 import { keytrailInProcess } from './process.ts';
 
 /** A token as a service may issue it. */

@@ -1,4 +1,4 @@
-import type { StreamTimers } from '../../src/tail/streams.ts';
+import type { StreamTimers } from '../../src/gateway/tail/streams.ts';
 import type { WireError } from './gateway.ts';
 
 /** A batch of events as JSON, with what a test selected of each event. */

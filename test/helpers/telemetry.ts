@@ -6,8 +6,8 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { createMetrics } from '../../src/observability/metrics.ts';
-import type { GatewayObserver } from '../../src/observability/observer.ts';
+import { createMetrics } from '../../src/gateway/observability/metrics.ts';
+import type { GatewayObserver } from '../../src/gateway/observability/observer.ts';
 
 /** Spans and metrics of a gateway under test. */
 export type Telemetry = {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditDocument, AuditEventsDocument, createSession } from '../../src/client/index.ts';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { outsideEnvironment, packClone } from '../helpers/clone.ts';
 import { startInstalled } from '../helpers/process.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEMO_CLIENTS } from '../../src/sandbox/seed.ts';
+import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { readBlocks } from '../docs/markdown.ts';
 import { outsideEnvironment, packClone } from '../helpers/clone.ts';
@@ -127,7 +127,7 @@ describe('the package', () => {
         return map === undefined ? [] : JSON.parse(await readFile(join(dist, map), 'utf8')).sources;
       }),
     );
-    expect(sources.flat()).toContain('../src/upstream/http-client.ts');
+    expect(sources.flat()).toContain('../src/gateway/upstream/http-client.ts');
   });
 
   it('maps stack traces to the source', async () => {

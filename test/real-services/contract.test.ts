@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createContractJsonSchema } from '../../src/config/contract-json-schema.ts';
-import { checkContract, parseContract } from '../../src/config/contract-schema.ts';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import { learnContract } from '../../src/tools/learn/learn-contract.ts';
-import { formatReport } from '../../src/tools/learn/report.ts';
+import { createContractJsonSchema } from '../../src/gateway/config/contract-json-schema.ts';
+import { checkContract, parseContract } from '../../src/gateway/config/contract-schema.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
+import { learnContract } from '../../src/terminal/learn/learn-contract.ts';
+import { formatReport } from '../../src/terminal/learn/report.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 import { createFolder, runFor } from '../helpers/recording.ts';

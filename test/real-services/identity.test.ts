@@ -1,7 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { identityText } from '../../src/mapping/identity-text.ts';
+import { identityText } from '../../src/gateway/mapping/identity-text.ts';
 import { ask, gatewayOver, type Overrides } from '../helpers/gateway.ts';
 import { type LiveTrail, PAGED, paged, record, startLiveTrail } from '../helpers/live-trail.ts';
 import { type Handler, type ServiceResponse, startService } from '../helpers/service.ts';

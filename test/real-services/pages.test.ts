@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
 import { ask, gatewayOver, onPort, type TestGateway } from '../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 import { holdPauses, subscribe } from '../helpers/subscribe.ts';

@@ -6,7 +6,7 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
-import type { ConfiguredContract, MappedDeletion } from '../../src/mapping/contract.ts';
+import type { ConfiguredContract, MappedDeletion } from '../../src/gateway/mapping/contract.ts';
 import { ask, codeOf, gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
 

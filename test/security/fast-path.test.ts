@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSchema } from '../../src/create-schema.ts';
+import { createSchema } from '../../src/gateway/create-schema.ts';
 import { compareBothPaths } from '../helpers/both-paths.ts';
 import { generateRequest } from '../helpers/documents.ts';
 import { createRandom } from '../helpers/random.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseContract } from '../../src/config/contract-schema.ts';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
+import { parseContract } from '../../src/gateway/config/contract-schema.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
 import { keytrailInProcess } from '../helpers/process.ts';
 import { type Add, type Sample, samplesOf, scoreAudit, scoreLogin } from './shapes.ts';
 

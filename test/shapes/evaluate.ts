@@ -1,9 +1,9 @@
-import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
-import { MODEL, type Model } from '../../src/inference/choose.ts';
-import { inferEvent } from '../../src/inference/event.ts';
-import { readPointers } from '../../src/inference/event-entries.ts';
-import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
-import { memberAt } from '../../src/mapping/read-entry.ts';
+import { CHOSEN_ENTRIES } from '../../src/gateway/inference/candidates.ts';
+import { MODEL, type Model } from '../../src/gateway/inference/choose.ts';
+import { inferEvent } from '../../src/gateway/inference/event.ts';
+import { readPointers } from '../../src/gateway/inference/event-entries.ts';
+import { AuditEvent, compileEventReaders } from '../../src/gateway/mapping/event.ts';
+import { memberAt } from '../../src/gateway/mapping/read-entry.ts';
 import { acceptedValues, LABELS, readEntry, type Sample, type Score } from './shapes.ts';
 import { levelOf, type Measurement, sumOf, Tally } from './table.ts';
 import { type Example, listExamples, recordsOf, train, type WeightTable } from './training.ts';

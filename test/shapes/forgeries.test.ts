@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { CHOSEN_ENTRIES, type ChosenEntry } from '../../src/inference/candidates.ts';
-import { inferEvent } from '../../src/inference/event.ts';
-import { readPointers } from '../../src/inference/event-entries.ts';
-import { splitLevels } from '../../src/inference/free-form.ts';
-import { examineRecords } from '../../src/inference/record-fields.ts';
-import { AuditEvent, compileEventReaders } from '../../src/mapping/event.ts';
-import { compilePointer } from '../../src/mapping/json-pointer.ts';
-import { memberAt } from '../../src/mapping/read-entry.ts';
-import { isObject } from '../../src/mapping/values.ts';
+import { CHOSEN_ENTRIES, type ChosenEntry } from '../../src/gateway/inference/candidates.ts';
+import { inferEvent } from '../../src/gateway/inference/event.ts';
+import { readPointers } from '../../src/gateway/inference/event-entries.ts';
+import { splitLevels } from '../../src/gateway/inference/free-form.ts';
+import { examineRecords } from '../../src/gateway/inference/record-fields.ts';
+import { AuditEvent, compileEventReaders } from '../../src/gateway/mapping/event.ts';
+import { compilePointer } from '../../src/gateway/mapping/json-pointer.ts';
+import { memberAt } from '../../src/gateway/mapping/read-entry.ts';
+import { isObject } from '../../src/gateway/mapping/values.ts';
 import { acceptedValues, LABELS, normalize, readEntry, samplesOf } from './shapes.ts';
 import { recordsOf } from './training.ts';
 

@@ -4,14 +4,14 @@ import {
   DeleteApiKeyDocument,
   LoginDocument,
 } from '../../src/client/operations.generated.ts';
-import { parseContract } from '../../src/config/contract-schema.ts';
-import type { ChosenEntry } from '../../src/inference/candidates.ts';
-import { EVENT_ENTRIES } from '../../src/inference/event-entries.ts';
-import type { ConfiguredContract } from '../../src/mapping/contract.ts';
-import type { AuditEvent } from '../../src/mapping/event.ts';
-import { interpretPointer } from '../../src/mapping/json-pointer.ts';
-import { memberAt } from '../../src/mapping/read-entry.ts';
-import { cutToMillis, parseTime } from '../../src/mapping/time.ts';
+import { parseContract } from '../../src/gateway/config/contract-schema.ts';
+import type { ChosenEntry } from '../../src/gateway/inference/candidates.ts';
+import { EVENT_ENTRIES } from '../../src/gateway/inference/event-entries.ts';
+import type { ConfiguredContract } from '../../src/gateway/mapping/contract.ts';
+import type { AuditEvent } from '../../src/gateway/mapping/event.ts';
+import { interpretPointer } from '../../src/gateway/mapping/json-pointer.ts';
+import { memberAt } from '../../src/gateway/mapping/read-entry.ts';
+import { cutToMillis, parseTime } from '../../src/gateway/mapping/time.ts';
 import { ask, codeOf, gatewayOver } from '../helpers/gateway.ts';
 import { startService } from '../helpers/service.ts';
 

@@ -4,7 +4,7 @@ import { samplesOf } from './shapes.ts';
 import { formatWeights, listExamples, train } from './training.ts';
 
 /** The weights that inference uses. */
-const FILE = new URL('../../src/inference/weights.json', import.meta.url);
+const FILE = new URL('../../src/gateway/inference/weights.json', import.meta.url);
 
 const samples = samplesOf('audit');
 const weights = train(samples.flatMap(listExamples));

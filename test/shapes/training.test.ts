@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CHOSEN_ENTRIES } from '../../src/inference/candidates.ts';
-import { MODEL } from '../../src/inference/choose.ts';
+import { CHOSEN_ENTRIES } from '../../src/gateway/inference/candidates.ts';
+import { MODEL } from '../../src/gateway/inference/choose.ts';
 import { leaveVendorsOut, listChangedReadings } from './evaluate.ts';
 import { type Sample, samplesOf } from './shapes.ts';
 import { sumOf } from './table.ts';
@@ -11,7 +11,7 @@ const samples = samplesOf('audit');
 
 const file = (path: string) =>
   JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-const committed: WeightTable = file('src/inference/weights.json');
+const committed: WeightTable = file('src/gateway/inference/weights.json');
 
 /** The first samples, for tests of training itself: all take seconds. */
 const few = samples.slice(0, 60);

@@ -1,9 +1,13 @@
-import { CHOSEN_ENTRIES, type ChosenEntry, isCandidate } from '../../src/inference/candidates.ts';
-import { listFeatures } from '../../src/inference/features.ts';
-import { examineRecords } from '../../src/inference/record-fields.ts';
-import { firstOfList } from '../../src/mapping/event.ts';
-import { compilePointer, interpretPointer } from '../../src/mapping/json-pointer.ts';
-import { parseHttpStatus, parseOutcome } from '../../src/mapping/values.ts';
+import {
+  CHOSEN_ENTRIES,
+  type ChosenEntry,
+  isCandidate,
+} from '../../src/gateway/inference/candidates.ts';
+import { listFeatures } from '../../src/gateway/inference/features.ts';
+import { examineRecords } from '../../src/gateway/inference/record-fields.ts';
+import { firstOfList } from '../../src/gateway/mapping/event.ts';
+import { compilePointer, interpretPointer } from '../../src/gateway/mapping/json-pointer.ts';
+import { parseHttpStatus, parseOutcome } from '../../src/gateway/mapping/values.ts';
 import { minimize } from './lbfgs.ts';
 import { acceptedValues, LABELS, normalize, type Sample } from './shapes.ts';
 

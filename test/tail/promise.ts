@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { MAX_PAGES } from '../../src/pagination/fetch-pages.ts';
+import { MAX_PAGES } from '../../src/gateway/pagination/fetch-pages.ts';
 import type { Batch } from '../helpers/subscribe.ts';
 import type { Listing, Trail, TrailRecord } from './trail.ts';
 

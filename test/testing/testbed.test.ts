@@ -9,8 +9,8 @@ import {
   type Result,
   request,
 } from '../../src/client/index.ts';
-import type { SandboxEvent } from '../../src/sandbox/event.ts';
-import type { ScriptedResponse } from '../../src/sandbox/script.ts';
+import type { SandboxEvent } from '../../src/testing/sandbox/event.ts';
+import type { ScriptedResponse } from '../../src/testing/sandbox/script.ts';
 import { createTestbed, type TestbedOptions } from '../../src/testing/testbed.ts';
 
 const errorOf = ({ errors }: Result<unknown>) => errors?.[0]?.extensions;

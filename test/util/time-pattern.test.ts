@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTime } from '../../src/mapping/time.ts';
+import { compileTime } from '../../src/gateway/mapping/time.ts';
 import { compileTimePattern } from '../../src/util/time-pattern.ts';
 
 const read = (pattern: string, value: unknown, zone = 'UTC') =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileTime } from '../../src/mapping/time.ts';
+import { compileTime } from '../../src/gateway/mapping/time.ts';
 import { compileTimeZone, isTimeZone } from '../../src/util/time-zone.ts';
 
 const read = (value: string, zone: string) => compileTime({ as: 'iso8601', zone })(value);

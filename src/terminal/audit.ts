@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import type { AuditFilter } from '../client/operations.generated.ts';
+import { ConfigError } from '../gateway/config/config-error.ts';
+import { toFileText, UTF_16 } from '../gateway/config/load.ts';
+import { type PointInTime, quote } from '../gateway/config/value-types.ts';
+import { formatInstant, type Instant, toInstant, ZERO_TIME } from '../gateway/mapping/time.ts';
+import { digest } from '../util/digest.ts';
+import type { CommandLine } from './command-line.ts';
+import type { AuditEvent } from './event-fields.ts';
+import { createEventKeys } from './event-keys.ts';
+import { exportTrail, type Progress } from './export-trail.ts';
+import { createFormat } from './format-events.ts';
+import { formatExplanation } from './format-explanation.ts';
+import { type OpenSession, openSession } from './open-session.ts';
+import type { Output } from './output.ts';
+import { readTrail, type TrailPage } from './read-trail.ts';
+import { reportClientFailure } from './report-client-failure.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Events without `--limit`. */
+const LIMIT = 50;
+
+/**
+ * Runs `keytrail audit`: prints the trail page by page; with `--checkpoint`, exports it from where the last run has got
+ * to; with `--follow`, goes on with new events.
+ * @returns the exit status: 5 if events may have been missed, 1 or 4 if it failed after some were written.
+ * @throws ConfigError for invalid options, OperationError if the trail cannot be read and nothing was written.
+ */
+export async function audit(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+  const { checkpoint: file, follow, limit, since, until } = commandLine;
+  const isExport = follow || file !== undefined;
+  const begin = instantOf(since, runtime.now());
+  const end = instantOf(until, runtime.now());
+  const hasEnd =
+    until !== undefined || (limit ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY;
+  const problems = [
+    ...(isExport && hasEnd ? ['--follow and --checkpoint have no --limit and no --until.'] : []),
+    ...(begin !== null && end !== null && begin >= end ? ['--since must be before --until.'] : []),
+  ];
+  await using session = await openSession(
+    runtime,
+    { ...commandLine, problems: [...commandLine.problems, ...problems] },
+    'audit',
+  );
+  const conditions = toConditions(commandLine);
+  const [from, to] = [begin && formatInstant(begin), end && formatInstant(end)];
+  const of = digest(JSON.stringify([session.of, conditions]));
+  const saved = file === undefined ? null : readCheckpoint(runtime, file, of);
+  const output = runtime.openOutput();
+  const printed = await createPrinter(runtime, commandLine, output, session, saved?.keys ?? []);
+  let isMissed = false;
+  try {
+    await printed.begin();
+    if (isExport)
+      isMissed = await exportTrail(session, runtime, {
+        filter: conditions,
+        progress: saved,
+        since: file === undefined && since === undefined ? undefined : from,
+        ...{ follow, digestOf: printed.digestOf, write: printed.write },
+        save: (progress) => {
+          if (file === undefined) return;
+          saveCheckpoint(runtime, file, {
+            ...progress,
+            version: VERSION,
+            of,
+            keys: printed.keys(),
+          });
+        },
+      });
+    else
+      await printTrail(
+        session,
+        runtime,
+        { limit: limit ?? (since === undefined ? LIMIT : Number.POSITIVE_INFINITY) },
+        { ...conditions, since: from, until: to },
+        printed,
+      );
+  } catch (error) {
+    if (printed.count() === 0 || runtime.stopping.aborted || isOfOutput(error)) throw error;
+    const status = reportClientFailure(runtime, 'audit', error);
+    if (status === undefined) throw error;
+    const part = `${printed.count()} events were written, and the rest failed.`;
+    runtime.stderr.write(`keytrail audit: ${part}\n`);
+    return status === 4 ? 4 : 1;
+  } finally {
+    printed.end();
+  }
+  return isMissed ? 5 : 0;
+}
+
+/** Whether an error is that of a write, see {@link Output}. */
+const isOfOutput = (error: unknown) => Object(error).syscall === 'write';
+
+async function printTrail(
+  session: OpenSession,
+  { stopping, stderr }: Runtime,
+  { limit }: { readonly limit: number },
+  filter: AuditFilter,
+  printed: Printer,
+): Promise<void> {
+  const options = { filter, after: null, limit, withRaw: printed.needsRaw };
+  for await (const page of readTrail(session, options)) {
+    await printed.write(page.events, page);
+    if (stopping.aborted) return;
+    if (printed.count() === limit && page.hasNext && stderr.isTTY)
+      stderr.write(`There are more than ${limit} events: --limit all prints all of them.\n`);
+  }
+}
+
+function toConditions({ actor, target, action, outcome }: CommandLine): AuditFilter {
+  return {
+    ...{ actor: actor ?? null, target: target ?? null, actions: action ?? null },
+    outcome: outcome === undefined ? null : outcome === 'success' ? 'SUCCESS' : 'FAILURE',
+  };
+}
+
+/** The instant of an option; null without one. Before the year 2, it is the zero time. */
+export function instantOf(given: PointInTime | undefined, now: Date): Instant | null {
+  if (given === undefined) return null;
+  if ('instant' in given) return given.instant;
+  return toInstant(now.getTime() - given.agoMs) ?? ZERO_TIME;
+}
+
+type Printer = Awaited<ReturnType<typeof createPrinter>>;
+
+/** Prints events to stdout, and what people need to stderr. */
+async function createPrinter(
+  { stderr }: Runtime,
+  commandLine: CommandLine,
+  output: Output,
+  { identityOf }: OpenSession,
+  before: readonly string[],
+) {
+  const { fields, raw: withRaw, local: isLocal, explain } = commandLine;
+  const name = commandLine.output ?? (output.isTerminal ? 'table' : 'ndjson');
+  const format = await createFormat(
+    { output: name === 'json' ? 'ndjson' : name, fields, withRaw, isLocal },
+    output,
+  );
+  const keys = createEventKeys(before, identityOf);
+  const isExport = commandLine.follow || commandLine.checkpoint !== undefined;
+  const showsRaw = withRaw || fields?.some((field) => field === 'key' || field === 'raw') === true;
+  const needsRaw = name !== 'table' || showsRaw || isExport;
+  const showsProgress = stderr.isTTY === true && !output.isTerminal;
+  const unread = new Map<string, number>();
+  let count = 0;
+  let isExplained = !explain;
+  return {
+    needsRaw,
+    digestOf: keys.digestOf,
+    keys: keys.last,
+    count: () => count,
+    begin: async () => {
+      if (output.before === 'a part of a line') await output.write('\n');
+      const isAppended = output.before !== 'nothing' && commandLine.checkpoint !== undefined;
+      if (!isAppended && format.header !== '') await output.write(format.header);
+    },
+    write: async (events: readonly AuditEvent[], page?: TrailPage) => {
+      if (!isExplained && page !== undefined) {
+        isExplained = true;
+        stderr.write(formatExplanation(page.explanation));
+      }
+      if (events.length === 0) return;
+      for (const event of events)
+        for (const field of IN_EVERY_RECORD)
+          if (event[field] === null) unread.set(field, (unread.get(field) ?? 0) + 1);
+      const keyed = events.map((event) => (needsRaw ? keys.add(event) : { key: '', ...event }));
+      await output.write(format.format(keyed));
+      count += events.length;
+      if (showsProgress) stderr.write(`\r${count} events`);
+    },
+    end: () => {
+      if (showsProgress && count > 0) stderr.write('\n');
+      if (stderr.isTTY !== true) return;
+      if (count === 0 && output.isTerminal) stderr.write('No events.\n');
+      for (const [field, number] of unread)
+        stderr.write(
+          `${field} cannot be read in ${number} of ${count} events: keytrail audit --explain shows why.\n`,
+        );
+    },
+  };
+}
+
+/** Fields that a record without them is unusual for. */
+const IN_EVERY_RECORD = ['occurredAt', 'action', 'actor'] as const;
+
+/** The content of a checkpoint file. */
+type Checkpoint = Progress & {
+  readonly version: number;
+  /** Digest of the service and the filter. */
+  readonly of: string;
+  /** The keys of the last events. */
+  readonly keys: readonly string[];
+};
+
+const VERSION = 1;
+
+const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
+  ...{ version: z.literal(VERSION), of: z.string(), keys: z.array(z.string()) },
+  ...{ since: z.string().nullable(), checkpoint: z.string().nullable() },
+  ...{ recent: z.array(z.string()), overlap: z.array(z.string()) },
+  walk: z
+    .object({
+      ...{ cursor: z.string().nullable(), known: z.array(z.string()), found: z.number() },
+      before: z.array(z.string()).optional(), // not in files of earlier versions
+    })
+    .nullable(),
+});
+
+/** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
+function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint | null {
+  const name = `--checkpoint ${quote(file)}`;
+  let text: string | null;
+  try {
+    text = toFileText(runtime.readFile(file));
+  } catch (error) {
+    if (Object(error).code === 'ENOENT') return null;
+    throw new ConfigError([`${name} cannot be read: name a new file.`]);
+  }
+  if (text === null) throw new ConfigError([`${name} ${UTF_16}`]);
+  if (text.trim() === '') {
+    // As `mktemp` creates it. It may also have been a checkpoint, which someone has emptied.
+    runtime.stderr.write(`keytrail audit: ${name} is empty: this run is the first with it.\n`);
+    return null;
+  }
+  let content: Checkpoint;
+  try {
+    content = Object(JSON.parse(text));
+  } catch {
+    throw new ConfigError([`${name} is no checkpoint: name a new file.`]);
+  }
+  if (content.version !== VERSION)
+    throw new ConfigError([`${name} is no checkpoint of this version: name a new file.`]);
+  if (!CHECKPOINT.safeParse(content).success)
+    throw new ConfigError([`${name} is no checkpoint: name a new file.`]);
+  if (content.of === of) return content;
+  throw new ConfigError([
+    `${name} is of another service, or of other filters: use those, or name a new file.`,
+  ]);
+}
+
+function saveCheckpoint(runtime: Runtime, file: string, checkpoint: Checkpoint): void {
+  try {
+    runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
+  } catch {
+    throw new ConfigError([
+      `--checkpoint ${quote(file)} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
+    ]);
+  }
+}

@@ -1,0 +1,73 @@
+import { GatewayError } from '../errors.ts';
+import { readTrail } from '../gateway/api/read-trail.ts';
+import { ConfigError } from '../gateway/config/config-error.ts';
+import { wrap } from '../util/wrap.ts';
+import type { CommandLine } from './command-line.ts';
+import { connect } from './live-service.ts';
+import { openRecording } from './open-recording.ts';
+import { read } from './read-responses.ts';
+import { compareTrails, type Place } from './record/compare-trails.ts';
+import type { Runtime } from './runtime.ts';
+import { cut } from './show-value.ts';
+
+/**
+ * Runs `keytrail check`: reads the trail of a live service as `record` does, and prints how its mapping differs from that
+ * of a recording. New keys are no drift.
+ * @returns the exit status: 0 without drift, 1 with drift.
+ * @throws ConfigError for invalid settings and files, GatewayError if the service is not reached or refuses.
+ */
+export async function check(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+  const { from, output } = commandLine;
+  await using service = connect(runtime, commandLine, 'check');
+  const [file, ...others] = from;
+  if (file === undefined || others.length > 0)
+    throw new ConfigError(['check needs one recording, as in --from FILE.']);
+  const recording = openRecording(read(runtime, '--from', file), file);
+  const recorded = await readTrail(recording, service.contract, recording.size).catch((error) => {
+    throw error instanceof GatewayError ? new ConfigError([`--from: ${error.message}`]) : error;
+  });
+  const live = readTrail(service, service.contract, recording.size);
+  const { entries, newKeys } = await live.then(
+    (pages) => compareTrails(recorded, pages),
+    describeFailure,
+  );
+  const drift = entries.filter(({ change }) => change !== 'same' && change !== 'new').length;
+  const report = { drift: drift > 0, entries, newKeys };
+  const text = output === 'json' ? JSON.stringify(report, null, 2) : formatTable(report, drift);
+  runtime.stdout.write(`${text}\n`);
+  return drift > 0 ? 1 : 0;
+}
+
+/** A response without records, or with pages that repeat, is drift. Any other failure is not. */
+function describeFailure(error: unknown): ReturnType<typeof compareTrails> {
+  const reason = error instanceof GatewayError ? String(error.extensions.reason) : '';
+  if (!/^(?:NO_RECORDS|PAGING_.*)$/.test(reason)) throw error;
+  const entry = reason === 'NO_RECORDS' ? 'records' : 'paging';
+  return { entries: [{ entry, change: 'lost', recorded: [], live: [] }], newKeys: [] };
+}
+
+/** Formats the comparison in at most 100 columns. */
+function formatTable(
+  { entries, newKeys }: ReturnType<typeof compareTrails>,
+  drift: number,
+): string {
+  const line = (entry: string, change: string, recorded: string, live: string) =>
+    `  ${entry.padEnd(18)}${change.padEnd(8)}${cut(recorded, 34).padEnd(36)}${cut(live, 34)}`;
+  const rows = entries.map(({ entry, change, recorded, live }) =>
+    line(entry, change, formatPlaces(recorded), formatPlaces(live)),
+  );
+  const added = `New keys, which are no drift: ${newKeys.map((key) => cut(key, 60)).join(', ')}.`;
+  return [
+    ...[line('entry', 'change', 'recording', 'service now'), ...rows].map((row) => row.trimEnd()),
+    ...(newKeys.length > 0 ? ['', ...wrap(added, '  ')] : []),
+    '',
+    drift === 0 ? 'No drift.' : `Drift: ${drift} ${drift === 1 ? 'entry' : 'entries'}.`,
+  ].join('\n');
+}
+
+function formatPlaces(places: readonly Place[]): string {
+  const texts = places.map(({ at, as, found }) =>
+    [at || 'the top', as, found && `in ${found}`].filter(Boolean).join(', '),
+  );
+  return texts.join(', ') || '-';
+}

@@ -1,0 +1,141 @@
+import type { Environment } from '../gateway/config/load.ts';
+import { SETTING_NAMES, toCommandOption } from '../gateway/config/settings.ts';
+import { readValues, type ValuesOf } from '../gateway/config/value-types.ts';
+import { findClosestName } from '../util/closest-name.ts';
+import {
+  COMMAND_NAMES,
+  COMMANDS,
+  type Command,
+  type CommandName,
+  optionsOf,
+  parametersOf,
+} from './commands.ts';
+import { OPTION_NAMES, OPTIONS } from './options.ts';
+
+/** A parsed command line: the values of {@link OPTIONS}, and the rest. */
+export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
+  /** Files with saved responses, for `learn`; a recording, for `check`; IDs, for `delete-key`. */
+  readonly from: readonly string[];
+  /** The words after the command. */
+  readonly operands: readonly string[];
+  /** `serve` by default; undefined if there is no such command, which is also reported in `problems`. */
+  readonly command: CommandName | undefined;
+  /** What to print help about; undefined to print none. */
+  readonly help: CommandName | 'keytrail' | undefined;
+  readonly version: boolean;
+  /** Settings that were given as options, by environment variable. */
+  readonly flags: Environment;
+  /** One sentence per problem. */
+  readonly problems: readonly string[];
+};
+
+/** Options that may be given several times. */
+const REPEATABLE: ReadonlySet<string> = new Set(['--from', '--action']);
+
+const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
+
+/** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { words, options, version, ...tokens } = tokenize(args);
+  const isHelp = words[0] === 'help';
+  const [word, ...more] = isHelp ? words.slice(1) : words;
+  const command = word === undefined ? 'serve' : COMMAND_NAMES.find((name) => name === word);
+  const topic = word === undefined ? 'keytrail' : command;
+  const problems: string[] = [];
+  if (word !== undefined && command === undefined) problems.push(describeUnknownCommand(word));
+
+  const valid = command === undefined ? PARAMETERS : parametersOf(command);
+  const texts = new Map<string, readonly string[]>();
+  for (const { name, text } of options) {
+    const before = texts.get(name) ?? [];
+    if (!valid.has(name)) problems.push(describeUnknownOption(name, command));
+    else if (!text) problems.push(`${name} needs a value.`);
+    else if (before.length > 0 && !REPEATABLE.has(name))
+      problems.push(`${name} is given more than once.`);
+    else texts.set(name, [...before, text]);
+  }
+
+  const textsOf = (names: readonly string[]): Environment =>
+    Object.fromEntries(names.map((name) => [name, texts.get(toCommandOption(name))?.join()]));
+  const given = { texts: textsOf(OPTION_NAMES), label: toCommandOption };
+  const own = command === undefined ? {} : optionsOf(command);
+  const table = { ...OPTIONS, ...own } as typeof OPTIONS; // what a command changes is narrower
+  const values = readValues(table, OPTION_NAMES, given, problems);
+  const from = texts.get('--from') ?? [];
+  const { operands }: Command = COMMANDS[command ?? 'serve'];
+  if (operands === undefined && more.length > 0)
+    problems.push('Only one command can be given. Options begin with --.');
+  else if (operands !== undefined && (more.length < operands.min || more.length > operands.max))
+    problems.push(operands.advice);
+  // The shell expands `--from *.json` to several words.
+  const isLearn = command === 'learn';
+  if (isLearn && more.length > 0 && from.length === 0)
+    problems.push('Put --from before the files: learn --from FILE.');
+  return {
+    ...values,
+    from: isLearn ? [...from, ...more] : from,
+    operands: more,
+    command,
+    help: isHelp || tokens.help ? topic : undefined,
+    version,
+    flags: textsOf(SETTING_NAMES),
+    problems: [...new Set(problems)],
+  };
+}
+
+/**
+ * Splits the command line, before it is known which options are valid. An option takes the next word as its value, unless
+ * `=` comes before its value. Its text is undefined if the value is missing.
+ */
+function tokenize(args: readonly string[]) {
+  const end = args.indexOf('--'); // after it, a word that begins with - is no option
+  const rest = end < 0 ? [...args] : args.slice(0, end);
+  const words: string[] = [];
+  const options: { readonly name: string; readonly text: string | undefined }[] = [];
+  let help = false;
+  let version = false;
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [, name = '', value] = /^(-[^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (name === '') words.push(arg);
+    else if (name === '--help' || name === '-h') help = true;
+    else if (name === '--version' || name === '-v') version = true;
+    else options.push({ name, text: value ?? takeValue(name, rest, words[0]) });
+  }
+  if (end >= 0) words.push(...args.slice(end + 1));
+  return { words, options, help, version };
+}
+
+/** Removes the value of an option from the arguments that follow it. */
+function takeValue(name: string, rest: string[], command = 'serve'): string | undefined {
+  const parameter = PARAMETERS.get(name);
+  const needsValue = parameter !== undefined && parameter.impliedText === undefined;
+  const { operands }: Partial<Command> = Object(COMMANDS)[command] ?? {};
+  // The word may be an ID of a key: `delete-key --yes ID`.
+  if (parameter !== undefined && !needsValue && operands !== undefined)
+    return parameter.impliedText;
+  const [next = '--'] = rest; // no value follows, as before another option
+  // A word after an unknown option is most likely its value, unless it is a command.
+  const isValue = needsValue ? !next.startsWith('--') : !/^-/.test(next) && !isCommandWord(next);
+  return isValue ? rest.shift() : parameter?.impliedText;
+}
+
+function isCommandWord(word: string): boolean {
+  return word === 'help' || COMMAND_NAMES.some((name) => name === word);
+}
+
+/** Repeats the word only if it is nearly a command: any other may be part of a secret. */
+function describeUnknownCommand(word: string): string {
+  const closest = findClosestName(word, COMMAND_NAMES);
+  return closest === undefined
+    ? `The command must be one of ${COMMAND_NAMES.join(', ')}. With npm, options follow --, as in npm start -- --port 4001.`
+    : `${word} is not a command. Did you mean ${closest}?`;
+}
+
+function describeUnknownOption(name: string, command: CommandName | undefined): string {
+  const problem = `${name} is not an option${command === undefined ? '' : ` of ${command}`}.`;
+  const commands = COMMAND_NAMES.filter((other) => parametersOf(other).has(name));
+  if (commands.length > 0) return `${problem} Use it with ${commands.join(' or ')}.`;
+  const valid = command === undefined ? PARAMETERS : parametersOf(command);
+  const closest = findClosestName(name, [...valid.keys(), '--help', '--version']);
+  return closest === undefined ? problem : `${problem} Did you mean ${closest}?`;
+}

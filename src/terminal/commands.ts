@@ -1,0 +1,213 @@
+import {
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  toCommandOption,
+} from '../gateway/config/settings.ts';
+import { choice, filePath, type Parameter } from '../gateway/config/value-types.ts';
+import { OPTIONS, type OptionName } from './options.ts';
+
+/** What a command does and takes. */
+export type Command = {
+  readonly summary: string;
+  /** The words that follow it. Default: none. */
+  readonly operands?: Operands;
+  /** Its options that are not settings. */
+  readonly options: readonly OptionName[];
+  /** The settings that it reads, from options and from environment variables. */
+  readonly settings: readonly SettingName[];
+  /** Texts that replace the defaults of the settings. An empty one means no default. */
+  readonly defaults?: Readonly<Partial<Record<SettingName, string>>>;
+  /** What some of its options mean, if that differs from {@link OPTIONS}. */
+  readonly meanings?: Readonly<Partial<Record<OptionName, Partial<Parameter>>>>;
+  /** Environment variables that are not settings, with what they hold. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** Its exit statuses, apart from those that all commands have. */
+  readonly statuses?: Readonly<Record<string, string>>;
+};
+
+/** The words that follow a command. */
+export type Operands = {
+  /** As the help names them: `CLIENT_ID`, or `ID…` for several. */
+  readonly form: string;
+  readonly min: number;
+  readonly max: number;
+  /** What to do about a wrong number of them. It must not repeat them: they may hold a secret. */
+  readonly advice: string;
+};
+
+/** Shells that `keytrail completion` has a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** What a command needs to read the audit trail of a live service. */
+const LIVE_SERVICE = {
+  settings: [
+    'UPSTREAM_URL',
+    'UPSTREAM_TIMEOUT_MS',
+    'UPSTREAM_MAX_BYTES',
+    'UPSTREAM_CA_FILE',
+    'UPSTREAM_CERT_FILE',
+    'UPSTREAM_KEY_FILE',
+    'UPSTREAM_HEADERS_FILE',
+    'UPSTREAM_ALLOW_HTTP',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
+  ],
+  defaults: { UPSTREAM_URL: '' }, // there is no sandbox
+  variables: {
+    KEYTRAIL_TOKEN: 'access token for the request to UPSTREAM_URL; there is no option for it',
+  },
+} as const satisfies Omit<Command, 'summary' | 'options'>;
+
+/** What a command needs to send operations to a gateway. */
+const CLIENT = {
+  settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+  defaults: LIVE_SERVICE.defaults,
+} as const;
+
+const WITH_TOKEN = {
+  ...CLIENT,
+  variables: {
+    KEYTRAIL_TOKEN: 'access token, instead of a session; there is no option for it',
+  },
+} as const;
+
+const ANY_NUMBER = { min: 0, max: Number.POSITIVE_INFINITY, advice: '' } as const;
+
+const REFUSED = { 3: 'the service or the gateway was not reached, or refused' } as const;
+
+/** Every command, by its name. */
+export const COMMANDS = {
+  serve: {
+    summary: 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service',
+    options: ['data', 'strict-login'],
+    settings: SETTING_NAMES,
+    variables: {
+      OTEL_EXPORTER_OTLP_ENDPOINT:
+        "URL of an OpenTelemetry collector that gets the spans; the SDK reads OpenTelemetry's other variables too",
+    },
+  },
+  sandbox: {
+    summary: 'start only the sandbox service, on port 4001 unless PORT is set',
+    options: ['data', 'strict-login', 'recording'],
+    settings: ['HOST', 'PORT'],
+    defaults: { PORT: '4001' },
+  },
+  learn: {
+    summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
+    operands: { form: '[FILE…]', ...ANY_NUMBER },
+    options: ['from', 'headers', 'contract'],
+    ...LIVE_SERVICE,
+  },
+  record: {
+    summary: 'record pages of the audit trail of a live service, without its personal data',
+    options: ['to', 'pages', 'login'],
+    ...LIVE_SERVICE,
+    settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+  },
+  check: {
+    summary: 'compare how a live service and a recording are mapped',
+    options: ['from', 'output'],
+    meanings: {
+      from: { description: 'recording to compare with', defaultText: 'required' },
+      output: choice('table', 'json'),
+    },
+    ...LIVE_SERVICE,
+    settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
+    statuses: { 1: 'drift', ...REFUSED },
+  },
+  login: {
+    summary: 'log in, and keep the tokens in a file',
+    operands: {
+      form: 'CLIENT_ID',
+      min: 1,
+      max: 1,
+      advice:
+        'login takes one client ID. It asks for the secret, or reads it from standard input: never from an argument.',
+    },
+    options: ['gateway', 'session'],
+    ...CLIENT,
+    statuses: { ...REFUSED, 4: 'it is not known whether the credential is used up' },
+  },
+  audit: {
+    summary: 'print, export or follow the audit trail',
+    options: [
+      ...(['since', 'until', 'actor', 'target', 'action', 'outcome', 'limit'] as const),
+      ...(['output', 'fields', 'raw', 'local', 'follow', 'checkpoint', 'explain'] as const),
+      ...(['gateway', 'session'] as const),
+    ],
+    meanings: {
+      output: {
+        ...choice('table', 'ndjson', 'csv', 'ecs'),
+        description: 'format of the events; ecs is the Elastic Common Schema',
+        defaultText: 'table on a terminal, otherwise ndjson',
+      },
+    },
+    ...WITH_TOKEN,
+    statuses: {
+      1: 'broken off: what was written is a part',
+      ...REFUSED,
+      4: 'a login has an unknown outcome',
+      5: 'events may have been missed',
+      130: 'stopped by Ctrl-C',
+    },
+  },
+  'delete-key': {
+    summary: 'delete API keys, one after the other, and print the outcome of each',
+    operands: { form: 'ID…', ...ANY_NUMBER },
+    options: [
+      ...(['from', 'yes', 'dry-run', 'unless-active-since', 'keep-going'] as const),
+      ...(['gateway', 'session'] as const),
+    ],
+    meanings: {
+      from: { ...filePath('text'), description: 'file with one ID per line', defaultText: 'none' },
+    },
+    ...WITH_TOKEN,
+    statuses: {
+      1: 'some were skipped or not tried',
+      ...REFUSED,
+      4: 'some may have been deleted',
+      130: 'stopped by Ctrl-C',
+    },
+  },
+  completion: {
+    summary: 'print a script that completes commands and options in a shell',
+    operands: {
+      form: SHELLS.join('|'),
+      min: 1,
+      max: 1,
+      advice: `completion takes one shell: ${SHELLS.join(', ')}.`,
+    },
+    options: [],
+    settings: [],
+  },
+  schema: {
+    summary: 'print the GraphQL schema, as a federation subgraph or for clients',
+    options: ['client'],
+    settings: [],
+  },
+} as const satisfies Readonly<Record<string, Command>>;
+
+/** The name of a command. */
+export type CommandName = keyof typeof COMMANDS;
+
+/** The names of all commands. */
+export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[]; // it has no other keys
+
+/** The options of a command that are not settings, with what they mean there. */
+export function optionsOf(command: CommandName): Readonly<Partial<Record<OptionName, Parameter>>> {
+  const { options, meanings = {} }: Command = COMMANDS[command];
+  return Object.fromEntries(options.map((name) => [name, { ...OPTIONS[name], ...meanings[name] }]));
+}
+
+/** The options of a command, by their names: its own, and those of its settings. */
+export function parametersOf(command: CommandName): ReadonlyMap<string, Parameter> {
+  const { settings }: Command = COMMANDS[command];
+  return new Map<string, Parameter>([
+    ...Object.entries(optionsOf(command)).map(
+      ([name, option]) => [toCommandOption(name), option] as const,
+    ),
+    ...settings.map((name) => [toCommandOption(name), SETTINGS[name]] as const),
+  ]);
+}

@@ -1,0 +1,155 @@
+import { setImmediate } from 'node:timers/promises';
+import { OperationError, type ResultError } from '../client/errors.ts';
+import { wasNotDone } from '../client/login-failure.ts';
+import { DeleteApiKeyDocument } from '../client/operations.generated.ts';
+import { formatInstant } from '../gateway/mapping/time.ts';
+import { escapeUnprintable } from '../util/escape-unprintable.ts';
+import { untilStopped } from '../util/running-process.ts';
+import { instantOf } from './audit.ts';
+import type { CommandLine } from './command-line.ts';
+import { findActiveKeys } from './find-active-keys.ts';
+import { type OpenSession, openSession } from './open-session.ts';
+import { ask } from './prompt.ts';
+import { read } from './read-responses.ts';
+import { LOG_IN, reportClientFailure } from './report-client-failure.ts';
+import type { Runtime } from './runtime.ts';
+
+/** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. */
+const STATUS: ReadonlyMap<string, number> = new Map([
+  ['DELETED', 0],
+  ['ACCEPTED', 0],
+  ['NOT_FOUND', 0],
+  ['WOULD_DELETE', 0],
+  ['SKIPPED_ACTIVE', 1],
+  ['NOT_TRIED', 1],
+  ['OUTCOME_UNKNOWN', 4],
+]);
+
+/** Outcomes that say nothing about the other keys. After any other, none is tried. */
+const OF_ONE_KEY: ReadonlySet<string> = new Set([
+  ...['DELETED', 'ACCEPTED', 'NOT_FOUND', 'WOULD_DELETE', 'SKIPPED_ACTIVE'],
+  ...['FORBIDDEN', 'CONFLICT', 'BAD_USER_INPUT'],
+]);
+
+/** What became of a key, and why if that is not clear. */
+type Line = readonly [outcome: string, reason?: string];
+
+/**
+ * Runs `keytrail delete-key`: deletes one key after the other, and prints a line for each.
+ * @returns the exit status: the highest of those of the outcomes.
+ * @throws ConfigError for invalid options, OperationError if the trail cannot be read, PromptClosed if nothing is typed.
+ */
+export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+  const { yes, from, operands, 'dry-run': isDry, 'keep-going': keepsGoing } = commandLine;
+  const { stderr, stopping } = runtime;
+  const files = from.map((file) => read(runtime, '--from', file));
+  const ids = [...new Set([...operands, ...files.flatMap(parseIds)])];
+  const now = runtime.now();
+  const since = instantOf(commandLine['unless-active-since'], now);
+  const mayAsk = runtime.stdin.isTTY === true;
+  const problems = [
+    ...(ids.length === 0 ? ['delete-key needs an ID, or --from FILE with one per line.'] : []),
+    ...(mayAsk || yes || isDry ? [] : ['--yes is required: there is no terminal to ask at.']),
+    ...(since !== null && since >= now.toISOString()
+      ? ['--unless-active-since must be a time in the past.']
+      : []),
+  ];
+  await using session = await openSession(
+    runtime,
+    { ...commandLine, problems: [...commandLine.problems, ...problems] },
+    'delete-key',
+  );
+  if (!yes && !isDry && !(await confirm(runtime, ids))) {
+    stderr.write('keytrail delete-key: what was typed differs: no key was deleted.\n');
+    return 1;
+  }
+  // After the prompt: a person may take minutes, and the key may act meanwhile.
+  const whyActive =
+    since === null
+      ? () => undefined
+      : await Promise.race([
+          findActiveKeys(session, formatInstant(since), stopping),
+          untilStopped(runtime).then(() => () => undefined), // then no key is tried
+        ]);
+  let status = 0;
+  let isStopped = false;
+  /** @throws the error if it is a bug. */
+  const stop = (error: unknown) => {
+    const own = reportClientFailure(runtime, 'delete-key', error);
+    if (own === undefined) throw error;
+    status = Math.max(status, own);
+    isStopped = true;
+  };
+  const decide = async (id: string): Promise<Line> => {
+    if (isStopped || stopping.aborted) return ['NOT_TRIED'];
+    const active = whyActive(id);
+    if (active !== undefined) return ['SKIPPED_ACTIVE', active];
+    if (isDry) return ['WOULD_DELETE'];
+    return sendDeletion(session, id).catch((error) => {
+      stop(error); // of the login, or before anything was sent
+      return ['NOT_TRIED'];
+    });
+  };
+  let { write } = runtime.openOutput();
+  for (const id of ids) {
+    await setImmediate(); // a signal that has arrived is seen before the next deletion
+    const [outcome, reason] = await decide(id);
+    status = Math.max(status, STATUS.get(outcome) ?? 3);
+    isStopped ||= !OF_ONE_KEY.has(outcome) && !(keepsGoing && outcome === 'OUTCOME_UNKNOWN');
+    const line = [outcome, id, ...(reason === undefined ? [] : [reason])];
+    const text = `${line.map(escapeUnprintable).join('\t')}\n`;
+    await write(text).catch((error) => {
+      stop(error); // no key is deleted of which nobody would know
+      write = async (rest) => void stderr.write(rest);
+      return write(text);
+    });
+  }
+  return stopping.aborted ? 128 + Number(stopping.reason) : status;
+}
+
+/** The IDs of a file with one per line. */
+export function parseIds(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+async function confirm({ stdin, stderr }: Runtime, ids: readonly string[]): Promise<boolean> {
+  const shown = ids.map(escapeUnprintable);
+  const isOne = shown.length === 1;
+  const expected = isOne ? shown.join() : String(shown.length);
+  if (!isOne) stderr.write(shown.map((id) => `  ${id}\n`).join(''));
+  const keys = isOne ? 'this key' : `these ${shown.length} keys`;
+  return (await ask(stdin, stderr, `Type ${expected} to delete ${keys}: `)).trim() === expected;
+}
+
+/** @throws the error of a login, or of a request that was not sent. */
+async function sendDeletion(session: OpenSession, clientId: string): Promise<Line> {
+  try {
+    const { data, errors } = await session.request(DeleteApiKeyDocument, { clientId });
+    if (data?.deleteApiKey?.outcome) return [data.deleteApiKey.outcome];
+    const error = errors?.find((each) => !deletedNothing(each)) ?? errors?.[0];
+    return toLine(error ?? { message: 'The response has no outcome.' });
+  } catch (error) {
+    // A login that fails with another code, such as NOT_FOUND, says nothing about the key.
+    const isOfKey = (code = '') => code === 'UNAUTHENTICATED' || code === 'OUTCOME_UNKNOWN';
+    if (error instanceof OperationError && isOfKey(error.extensions.code)) return toLine(error);
+    throw error;
+  }
+}
+
+function toLine(error: ResultError): Line {
+  const { message, extensions: { code } = {} } = error;
+  if (code !== undefined && deletedNothing(error))
+    return [code, code === 'UNAUTHENTICATED' ? `${message} ${LOG_IN}` : message];
+  const isOther = code !== undefined && code !== 'OUTCOME_UNKNOWN';
+  return ['OUTCOME_UNKNOWN', isOther ? `${code}: ${message}` : message];
+}
+
+/** Whether the service refused the deletion, or it was never sent. An error below the field says that it was carried out. */
+function deletedNothing(error: ResultError): boolean {
+  const { path = [], extensions: { reason = '' } = {} } = error;
+  const isSaid = reason === 'REDIRECT' || reason === 'SAYS_IT_FAILED';
+  return path.length <= 1 && (isSaid || wasNotDone(error));
+}

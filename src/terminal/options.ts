@@ -1,0 +1,135 @@
+import {
+  baseUrl,
+  choice,
+  filePath,
+  flag,
+  integer,
+  limit,
+  listOf,
+  type Parameter,
+  pointInTime,
+  startTime,
+  text,
+  type ValueType,
+} from '../gateway/config/value-types.ts';
+import { EVENT_FIELD_NAMES } from './event-fields.ts';
+
+/** The options that are not settings, without the hyphens before them. */
+export const OPTIONS = {
+  data: option(filePath('SQLite'), "file for the sandbox's data", 'in memory, lost at exit'),
+  'strict-login': onOff(
+    "the sandbox accepts a client's secret once, then only its latest refresh token, as the service does",
+  ),
+  from: option(
+    filePath('JSON'),
+    'file with a saved response; may be followed by more files',
+    'the trail is requested from UPSTREAM_URL',
+  ),
+  headers: option(
+    filePath('text'),
+    'file with the headers of the saved response, as curl -D headers.txt writes it',
+    'none',
+  ),
+  contract: option(
+    filePath('JSON'),
+    'contract to try: the responses are read by it, and the report shows how',
+    'everything is inferred',
+  ),
+  to: option(filePath('HAR'), 'file to write the recording to; it is replaced', 'required'),
+  pages: { ...integer(1, 100), default: 3, description: 'pages of the audit trail to record' },
+  login: option(
+    filePath('JSON'),
+    'saved response to a login; it is recorded without its tokens',
+    'none',
+  ),
+  output: option(
+    choice('table', 'json', 'ndjson', 'csv', 'ecs'),
+    'format of the comparison',
+    'table',
+  ),
+  recording: option(
+    filePath('HAR'),
+    'recording of a service, from which the audit trail is read',
+    "the sandbox's own data",
+  ),
+  client: onOff('print it without federation, for code generators and other tools of clients'),
+  gateway: option(
+    { ...baseUrl, form: 'the URL of a running gateway' },
+    'gateway to send requests to',
+    'a gateway to UPSTREAM_URL in this process, without a port',
+  ),
+  session: option(
+    filePath('session'),
+    'file with the tokens of a login; only its owner may read it',
+    'by client and URL, under XDG_STATE_HOME or ~/.local/state',
+  ),
+  since: option(
+    startTime,
+    'only events from then on: 24h, 7d, 2026-11-24, or an instant with its zone',
+    'no limit',
+  ),
+  until: option(pointInTime, 'only events before then', 'no limit'),
+  actor: option(
+    { ...text('an identifier or a name'), placeholder: 'NAME' },
+    'only events of this actor',
+    'everyone',
+  ),
+  target: option(
+    { ...text('an identifier or a name'), placeholder: 'NAME' },
+    'only events with this target',
+    'everything',
+  ),
+  action: option(
+    { ...listOf(text('an action')), placeholder: 'NAME' },
+    'only this action; may be given several times',
+    'all',
+  ),
+  outcome: option(choice('success', 'failure'), 'only events with this outcome', 'both'),
+  limit: option(limit, 'number of events', '50; all with --since, --follow or --checkpoint'),
+  fields: option(
+    {
+      ...listOf(choice(...EVENT_FIELD_NAMES)),
+      form: `a list of ${EVENT_FIELD_NAMES.join(', ')}`,
+      placeholder: 'NAME,…',
+    },
+    `some of ${EVENT_FIELD_NAMES.join(', ')}`,
+    'those that fit the output',
+  ),
+  raw: onOff('also the record as the service sent it'),
+  follow: onOff('go on with new events until it is stopped'),
+  checkpoint: option(
+    filePath('checkpoint'),
+    'file that remembers what was written: the next run goes on from there',
+    'none',
+  ),
+  explain: onOff('print to stderr where each field was found, and why one is null'),
+  local: onOff('show times of the table in the zone of this machine', 'UTC'),
+  yes: onOff('do not ask; required without a terminal'),
+  'dry-run': onOff('delete nothing, and print WOULD_DELETE: it does not tell whether a key exists'),
+  'unless-active-since': option(
+    pointInTime,
+    'skip keys that acted since then, and those of which that is not known',
+    'off',
+  ),
+  'keep-going': onOff('go on after an outcome that is unknown'),
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+/** An option that has a value, and its default in words. */
+function option<const Type extends ValueType>(
+  type: Type,
+  description: string,
+  defaultText: string,
+) {
+  return { ...type, description, defaultText };
+}
+
+/** An option that is off by default. */
+function onOff(description: string, defaultText = 'off') {
+  return { ...flag, default: false as const, description, defaultText };
+}
+
+/** An option that is not a setting. */
+export type OptionName = keyof typeof OPTIONS;
+
+/** The names of {@link OPTIONS}. */
+export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]; // it has no other keys

@@ -1,0 +1,117 @@
+import { OperationError } from '../client/errors.ts';
+import type { Explanation } from '../client/explanation.ts';
+import {
+  AuditDocument,
+  type AuditFilter,
+  type AuditQuery,
+} from '../client/operations.generated.ts';
+import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
+import type { AuditEvent } from './event-fields.ts';
+import type { OpenSession } from './open-session.ts';
+
+/** A page of the trail, in the trail's order. */
+export type TrailPage = {
+  readonly events: readonly AuditEvent[];
+  /** Where the next page begins. */
+  readonly cursor: string | null;
+  /** Where this page began. */
+  readonly after: string | null;
+  /** Whether there are more. */
+  readonly hasNext: boolean;
+  readonly explanation: Explanation | undefined;
+};
+
+/** What to read of the trail. */
+export type TrailOptions = {
+  readonly filter: AuditFilter;
+  /** The cursor to begin after. Null: at the start. */
+  readonly after: string | null;
+  /** Events to read at most. */
+  readonly limit: number;
+  readonly withRaw: boolean;
+};
+
+/** Events of a page. With 20 values each they are within the 50,000 values that a response may have. */
+const PAGE = 1000;
+
+/**
+ * Reads the trail page by page, until its end, or until only events before `filter.since` follow.
+ * @throws OperationError if a page fails, or if the next one cannot be requested.
+ */
+export async function* readTrail(
+  session: OpenSession,
+  { filter, after: start, limit, withRaw }: TrailOptions,
+): AsyncGenerator<TrailPage> {
+  let after = start;
+  let size = PAGE;
+  let left = limit;
+  const passed = new Set<string | null>(); // cursors since the last event
+  while (left > 0) {
+    const first = Math.min(size, left);
+    const { data, errors, extensions } = await session.request(AuditDocument, {
+      ...{ first, after, filter, withRaw },
+    });
+    const [error] = errors ?? [];
+    if (error?.extensions?.code === 'OPERATION_TOO_COMPLEX' && size > 1) {
+      size = Math.ceil(size / 4);
+      continue;
+    }
+    if (!data?.audit || error)
+      throw new OperationError(error ?? { message: 'The response has no data.' });
+    const { nodes, pageInfo } = requirePage(data.audit);
+    const cursor = pageInfo.endCursor ?? after;
+    left -= nodes.length;
+    const hasNext = pageInfo.hasNextPage;
+    yield { events: nodes, cursor, after, hasNext, explanation: extensions?.explain };
+    if (!hasNext || left <= 0) return;
+    if (nodes.length > 0) passed.clear();
+    passed.add(after);
+    if (passed.has(cursor)) throw new OperationError({ message: NO_NEXT });
+    if (filter.since != null && nodes.length < first) {
+      const since = filter.since;
+      if (await isPast(session, cursor, since)) return;
+    }
+    after = cursor;
+  }
+}
+
+const NO_NEXT =
+  'The gateway says that a page follows, but not where it begins: report that to those who run it.';
+
+type Page = NonNullable<AuditQuery['audit']>;
+
+function requirePage(page: Page): Page {
+  const { hasNextPage, endCursor } = Object(page.pageInfo);
+  requireEvents(page.nodes);
+  if (typeof hasNextPage === 'boolean' && (endCursor === null || typeof endCursor === 'string'))
+    return page;
+  throw new OperationError({ message: NO_GATEWAY });
+}
+
+/**
+ * Checks a list of events: `--gateway` may lead to a server that is no gateway.
+ * @throws OperationError if it is none.
+ */
+export function requireEvents(nodes: unknown): void {
+  const isEvent = (node: unknown) => typeof node === 'object' && node !== null;
+  if (!Array.isArray(nodes) || !nodes.every(isEvent))
+    throw new OperationError({ message: NO_GATEWAY });
+}
+
+const NO_GATEWAY = 'The response does not match the schema of Keytrail: check --gateway.';
+
+/** Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. */
+async function isPast(session: OpenSession, after: string | null, since: string): Promise<boolean> {
+  const read = async (variables: { readonly first: number; readonly after?: string | null }) => {
+    const { data } = await session.request(AuditDocument, variables);
+    const nodes = data?.audit ? requirePage(data.audit).nodes : [];
+    return nodes.map(({ occurredAt }) => occurredAt);
+  };
+  const [newest] = await read({ first: 1 });
+  const next = await read({ first: ENOUGH_OLD, after });
+  const millis = since.slice(0, 23); // times of events are cut to milliseconds
+  const isOld = (time: string | null) => time !== null && time < millis;
+  const last = next.at(-1) ?? null;
+  if (newest == null || last === null || newest <= last) return false;
+  return next.length === ENOUGH_OLD && next.every(isOld);
+}

@@ -1,0 +1,41 @@
+import type { Fetch } from '../client/request.ts';
+import type { Settings } from '../gateway/config/load.ts';
+import type { SettingName } from '../gateway/config/settings.ts';
+import type { RunningProcess } from '../util/running-process.ts';
+import type { Output } from './output.ts';
+import type { Input } from './prompt.ts';
+
+/** What a command uses of the process and the system. */
+export type Runtime = RunningProcess & {
+  /** The command line, without the executable and the script. */
+  readonly arguments: readonly string[];
+  /** Opens stdout for events. */
+  readonly openOutput: () => Output;
+  /** The secret of a login, and what is typed at a prompt. */
+  readonly stdin: Input;
+  /** Requests to a running gateway. */
+  readonly fetch: Fetch;
+  /** Returns the text of a file (UTF-8); throws if it cannot be read. */
+  readonly readFile: (path: string) => string;
+  /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
+  readonly replaceFile: (path: string, text: string, id: string) => void;
+};
+
+/** The data of the sandbox: a SQLite file, or in memory; and whether credentials are used up. */
+export type SandboxData = { readonly file: string | undefined; readonly strictLogin: boolean };
+
+/** What commands run that is no part of the terminal. */
+export type Servers = {
+  /** Runs the gateway until the process should shut down: without UPSTREAM_URL, over a sandbox with these data. */
+  readonly serve: (settings: Settings<SettingName>, data: SandboxData) => Promise<void>;
+  /** Runs only the sandbox until the process should shut down. */
+  readonly runSandbox: (
+    options: SandboxData & {
+      readonly host: string;
+      readonly port: number;
+      readonly recording: string | undefined;
+    },
+  ) => Promise<void>;
+  /** Prints the GraphQL schema: for clients, or as a federation subgraph. */
+  readonly printSchema: (options: { readonly client: boolean }) => Promise<string>;
+};

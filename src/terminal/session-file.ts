@@ -1,0 +1,117 @@
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OperationError, SessionLost } from '../client/errors.ts';
+import { fileTokens } from '../client/file-tokens.ts';
+import type { TokenStore, Tokens } from '../client/session.ts';
+import { ConfigError } from '../gateway/config/config-error.ts';
+import { type Environment, toFileText, UTF_16 } from '../gateway/config/load.ts';
+import { digest } from '../util/digest.ts';
+import { memoizeByObject } from '../util/memoize.ts';
+import type { CommandLine } from './command-line.ts';
+import type { OpenGateway } from './open-gateway.ts';
+import type { Runtime } from './runtime.ts';
+
+/** A login that is kept in a file: see `fileTokens`. It names the client, and what it belongs to by a digest. */
+export type SessionFile = {
+  readonly path: string;
+  readonly clientId: string;
+  readonly tokens: Required<TokenStore>;
+};
+
+/** Characters in the name of a file. */
+const DIGEST = 12;
+
+/**
+ * Opens the file of a login: that of `--session`, or of the client and the gateway. Without a client, it is that of the
+ * only one that is logged in; with one it may be new.
+ * @throws ConfigError if the tokens in it are those of another client, service or gateway, or if there is none.
+ */
+export async function openSessionFile(
+  { environment, stderr }: Runtime,
+  { session, gateway }: CommandLine,
+  { of }: OpenGateway,
+  client?: string,
+): Promise<SessionFile> {
+  const owner = digest(of, DIGEST);
+  const login = `keytrail login CLIENT_ID${gateway ? ` --gateway ${gateway.href}` : ''}`;
+  const path =
+    session ??
+    (client === undefined
+      ? await findFile(folderOf(environment), owner)
+      : join(folderOf(environment), `${toFileName(client)}-${owner}.json`));
+  if (path === undefined)
+    throw new ConfigError([`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`]);
+  const read = await readFile(path, 'utf8').catch(() => null);
+  const isNew = client !== undefined && read === null;
+  const text = toFileText(read ?? '');
+  if (text === null) throw new ConfigError([`${path} ${UTF_16}`]);
+  const saved = isNew ? { clientId: client, owner } : parse(text);
+  const { clientId } = saved;
+  if (typeof clientId !== 'string')
+    throw new ConfigError([`${path} is no session: run ${login} --session with a new file.`]);
+  if (saved.owner !== owner || clientId !== (client ?? clientId))
+    throw new ConfigError([
+      `${path} is the session of another client, service or gateway: its tokens are not sent to this one.`,
+    ]);
+  const onWarning = (message: string) => void stderr.write(`keytrail: ${message}\n`);
+  const tokens = fileTokens(path, { onWarning });
+  const withOwner = memoizeByObject((each: Tokens) => ({ ...each, clientId, owner }));
+  return {
+    ...{ path, clientId },
+    tokens: {
+      load: async () => {
+        try {
+          return await tokens.load();
+        } catch (error) {
+          return toExpected(error);
+        }
+      },
+      save: async (each) => {
+        try {
+          await tokens.save(withOwner(each));
+        } catch (cause) {
+          throw new SessionLost(Object(cause).message, { cause }); // the saved credential is used up
+        }
+      },
+      lock: async (work) => {
+        if (isNew) await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(toExpected);
+        return tokens.lock(work).catch(toExpected);
+      },
+    },
+  };
+}
+
+/** Errors of the file say what to do. Those of a login, and bugs, stay what they are. */
+function toExpected(cause: unknown): never {
+  const { name, message } = Object(cause);
+  throw name === 'Error' ? new OperationError({ message }, { cause }) : cause;
+}
+
+/** The only session of a service. */
+async function findFile(folder: string, owner: string): Promise<string | undefined> {
+  const names = await readdir(folder).catch(() => []);
+  const own = names.filter((name) => name.endsWith(`-${owner}.json`));
+  if (own.length < 2) return own[0] && join(folder, own[0]);
+  const paths = own.map((name) => `--session ${join(folder, name)}`);
+  throw new ConfigError([`Several clients are logged in. Use ${paths.join(', or ')}.`]);
+}
+
+function folderOf({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Environment): string {
+  const state = XDG_STATE_HOME || LOCALAPPDATA || (HOME && join(HOME, '.local', 'state'));
+  if (state) return join(state, 'keytrail');
+  throw new ConfigError(['There is no folder for sessions: set HOME, or use --session FILE.']);
+}
+
+/** A name of a file has at most 255 bytes. */
+function toFileName(clientId: string): string {
+  const encoded = encodeURIComponent(clientId);
+  return encoded.length > 200 ? digest(clientId) : encoded;
+}
+
+function parse(text: string): { readonly clientId?: unknown; readonly owner?: unknown } {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
