@@ -157,7 +157,7 @@ describe('delete-key', () => {
     [204, 'DELETED', 'DELETED', 2, 0],
     [202, 'ACCEPTED', 'DELETED', 2, 0],
     [404, 'NOT_FOUND', 'DELETED', 2, 0],
-    [{ body: { message: 'API key not found' } }, 'NOT_FOUND', 'DELETED', 2, 0],
+    [{ body: { code: 'API_KEY_NOT_FOUND' } }, 'NOT_FOUND', 'DELETED', 2, 0],
     [403, 'FORBIDDEN', 'DELETED', 2, 3],
     [409, 'CONFLICT', 'DELETED', 2, 3],
     [422, 'BAD_USER_INPUT', 'DELETED', 2, 3],
