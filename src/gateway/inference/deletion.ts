@@ -228,10 +228,13 @@ const MAX_LENGTH = 1000;
 
 /** Reads a code, or a sentence: if that has a negation or a word of failure, it may say that nothing was deleted. */
 function judgeText(
-  { parent, of }: Part,
+  { member: { words }, parent, of }: Part,
   names: ReadonlySet<Name>,
   given: string,
 ): readonly Finding[] {
+  const isOfError =
+    names.has('error') || RESPONSE_NAMES.error.test(words) || namesOf(parent).has('error');
+  if (isOfError && !describesError(given)) return [];
   const text = given.slice(0, MAX_LENGTH).trim();
   const code = toWords(text);
   if (names.has('status') && DELETING_STATUS.test(code)) return ['PENDING'];
@@ -246,13 +249,15 @@ function judgeText(
   const isOfResult =
     names.has('status') ||
     names.has('wrapper') ||
-    names.has('error') ||
-    namesOf(parent).has('error') ||
+    isOfError ||
     (names.has('participle') && amountOf(text) === 'none') ||
     (names.has('type') && /error|exception|fault|fail|not ?found/.test(code));
   if (!names.has('text') && !(of === 'result' && isOfResult)) return [];
   if (NOT_FOUND_CODE.test(code)) return ['NOT_FOUND'];
-  return FAILING.test(code) || namesOf(code).has('trial') ? ['FAILED'] : [];
+  return FAILING.test(code.replace(/\bnot (?:available|applicable)\b/, '')) ||
+    namesOf(code).has('trial')
+    ? ['FAILED']
+    : [];
 }
 
 /** A quoted part of a sentence is a name. */

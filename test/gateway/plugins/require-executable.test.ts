@@ -16,7 +16,7 @@ describe.each(['development', 'production'])('with two copies of graphql, in %s'
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'keytrail-graphql-'));
-    cpSync(fileURLToPath(new URL('../../node_modules/graphql', import.meta.url)), folder, {
+    cpSync(fileURLToPath(new URL('../../../node_modules/graphql', import.meta.url)), folder, {
       recursive: true,
     });
     environment = {
