@@ -51,7 +51,7 @@ export type ListPage<Item extends ListItem = ListItem> = {
   item(index: number): Item;
   /** How to request the next page. @param token How this page was requested; its counts may be corrected. */
   next(token?: PageToken | null): NextPage;
-  /** What a flag or a count of the response says about further pages, and the entries by which it says that. */
+  /** What a flag or a count of the response says about further pages, and the entries that say that there are more. */
   announced(token?: PageToken | null): Announced;
   /** Whether the response shows that records between the page before this one and this one were skipped. */
   isAfterHole(token?: PageToken | null): boolean;
