@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -128,6 +128,23 @@ describe('the package', () => {
       }),
     );
     expect(sources.flat()).toContain('../src/gateway/upstream/http-client.ts');
+  });
+
+  it('has every declaration that its declarations import', async () => {
+    const types = join(folder, 'node_modules/keytrail/dist/types');
+    const files = (await readdir(types, { recursive: true })).filter((file) =>
+      /\.d\.ts$/.test(file),
+    );
+    expect(files).toContain('index.d.ts');
+    const missing = await Promise.all(
+      files.map(async (file) => {
+        const text = await readFile(join(types, file), 'utf8');
+        const paths = text.matchAll(/(?:from|import\() ?'(\.[^']+?)(?:\.d)?\.[jt]s'/g);
+        const imported = [...paths].map(([, path = '']) => `${join(dirname(file), path)}.d.ts`);
+        return imported.filter((one) => !files.includes(one));
+      }),
+    );
+    expect(missing.flat()).toEqual([]);
   });
 
   it('maps stack traces to the source', async () => {
