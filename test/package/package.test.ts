@@ -151,7 +151,7 @@ describe('the package', () => {
     const program = "import { createGateway } from 'keytrail'; createGateway({});";
     await writeFile(join(folder, 'throws.js'), program);
     const failing = run(folder, 'node', '--enable-source-maps', 'throws.js');
-    await expect(failing).rejects.toThrow(/src\/api\/create-gateway\.ts:\d+/);
+    await expect(failing).rejects.toThrow(/src\/gateway\/api\/create-gateway\.ts:\d+/);
   });
 
   it.each(['keytrail', 'keytrail/client', 'keytrail/client/file', 'keytrail/testing'])(
@@ -451,7 +451,7 @@ describe('the package keytrail-client', () => {
     });
   };
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 75 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 76 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -460,7 +460,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(75_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(76_000);
   });
 
   it('has the license of what is copied from a package', async () => {
