@@ -151,6 +151,9 @@ describe('W1: a deletion', () => {
     ['a result that skips', { result: 'SKIPPED' }],
     ['a status of its own name', { deletion_status: 'FAILED' }],
     ['a part', { status: 'partial_success' }],
+    ['a code in a header', { header: { resultCode: 'E_LOCKED' } }],
+    ['an empty list of successes', { succeeded: [], failed: [] }],
+    ['a success flag in a letter', { ok: 'N' }],
   ])('W1: says with %s that nothing was deleted', async (_, body) => {
     expect(await remove(body)).toBe(FAILED);
   });
@@ -452,6 +455,10 @@ describe('a deletion whose response is not understood', () => {
     { deleted: true, reason: 'requested' },
     { success: 1, sessions: 0 },
     { resultCode: '0000', sessions: 2 },
+    { status: 1, msg: 'success', sessions: 0 },
+    { success: '1' },
+    { returnCode: '0' },
+    { code: 20000, data: 'success' },
   ])('is DELETED if something else says so: %j', async (body) => {
     expect(await remove(body)).toBe('DELETED');
   });

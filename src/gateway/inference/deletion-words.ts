@@ -73,7 +73,7 @@ export const DELETION_NAMES = {
   wrapper: /^(?:data|result|response|payload|body|value|output|return|returning|d)$/,
   /** An object that is about the deletion, if it is not the body. */
   plain:
-    /^$|(?:^| )(?:data|result|response|payload|body|value|output|return|d|meta|metadata|info|detail|object|raw|operation|task|job|status|deletion|removal|revocation)$|\b(?:delete|remove|revoke)d?\b/,
+    /^$|(?:^| )(?:data|result|response|payload|body|value|output|return|d|meta|metadata|head|header|info|detail|object|raw|operation|task|job|status|deletion|removal|revocation)$|\b(?:delete|remove|revoke)d?\b/,
   complete: /^(?:is )?(?:done|completed?|finished)$/,
   /** Numbers and flags of something else: zero says nothing of the deletion. */
   other:

@@ -10,7 +10,7 @@ import {
   reportsFailure,
   toMembers,
 } from '../mapping/soft-failure.ts';
-import { isObject, parseHttpStatus, parseOutcome } from '../mapping/values.ts';
+import { isObject, parseHttpStatus, parseOutcome, toFlag } from '../mapping/values.ts';
 import { NO, NO_VALUE, RESPONSE_NAMES } from '../mapping/vocabulary.ts';
 import {
   DELETING_STATUS,
@@ -210,17 +210,21 @@ function judgeState(
 ): readonly Finding[] {
   if (names.has('complete')) return amount === 'none' ? ['PENDING'] : ['DONE'];
   if (names.has('participle') && names.has('time') && value === null) return ['UNKNOWN'];
-  const isFlag = names.has('wrapper') || RESPONSE_NAMES.success.test(words);
-  if (isFlag && amount === 'some' && /boolean|number/.test(typeof value)) return ['DONE'];
+  const isAmount = names.has('wrapper') && /boolean|number/.test(typeof value);
+  const isFlag = RESPONSE_NAMES.success.test(words) && toFlag(value) === true;
+  if (isFlag || (isAmount && amount === 'some')) return ['DONE'];
   if (names.has('status') && value !== null && typeof value !== 'object' && value !== '') {
     const isDone =
-      /^0+$/.test(String(value)) ||
-      parseOutcome(value) === 'SUCCESS' ||
-      parseHttpStatus(value) === 'SUCCESS';
-    return isDone || PARTICIPLE.test(toWords(String(value))) ? ['DONE'] : ['UNKNOWN'];
+      /^(?:0+|2\d\d(?:\d\d)?)$/.test(String(value)) || parseHttpStatus(value) === 'SUCCESS';
+    return isDone || isSuccess(String(value)) ? ['DONE'] : ['UNKNOWN'];
   }
   const isZero = amount === 'none' && typeof value !== 'object';
   return isZero && names.size === 0 && !hasSome ? ['UNKNOWN'] : [];
+}
+
+/** Whether a code says that it was done. */
+function isSuccess(code: string): boolean {
+  return parseOutcome(code) === 'SUCCESS' || PARTICIPLE.test(toWords(code));
 }
 
 /** Longer texts are cut. */
@@ -236,6 +240,7 @@ function judgeText(
     names.has('error') || RESPONSE_NAMES.error.test(words) || namesOf(parent).has('error');
   if (isOfError && !describesError(given)) return [];
   const text = given.slice(0, MAX_LENGTH).trim();
+  if (/^\d+$/.test(text)) return [];
   const code = toWords(text);
   if (names.has('status') && DELETING_STATUS.test(code)) return ['PENDING'];
   if (/\s/.test(text) && !(names.has('status') && NOT_FOUND_CODE.test(code))) {
@@ -254,10 +259,9 @@ function judgeText(
     (names.has('type') && /error|exception|fault|fail|not ?found/.test(code));
   if (!names.has('text') && !(of === 'result' && isOfResult)) return [];
   if (NOT_FOUND_CODE.test(code)) return ['NOT_FOUND'];
-  return FAILING.test(code.replace(/\bnot (?:available|applicable)\b/, '')) ||
-    namesOf(code).has('trial')
-    ? ['FAILED']
-    : [];
+  if (FAILING.test(code.replace(/\bnot (?:available|applicable)\b/, ''))) return ['FAILED'];
+  if (namesOf(code).has('trial')) return ['FAILED'];
+  return of === 'result' && isSuccess(text) ? ['DONE'] : [];
 }
 
 /** A quoted part of a sentence is a name. */
@@ -286,6 +290,8 @@ function countDeleted(
   if (rank !== null && names.has('time')) return isSome ? [{ rank: 2, isSome }] : [];
   // Without an ID, null is a list (Go), or the ID of what was not deleted.
   if (rank !== null) return amount !== null || (value === null && !hasId) ? [{ rank, isSome }] : [];
+  if (words.includes('succe') && Array.isArray(value))
+    return [{ rank: 3, isSome: value.length > 0 }];
   if (amount === null || amount === 'empty') return [];
   if (names.has('affected')) return [{ rank: Number(isListed), isSome }];
   if (!names.has('amount') || names.size > 1) return [];
