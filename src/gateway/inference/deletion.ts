@@ -10,7 +10,7 @@ import {
   reportsFailure,
   toMembers,
 } from '../mapping/soft-failure.ts';
-import { isObject, parseHttpStatus, parseOutcome, toFlag } from '../mapping/values.ts';
+import { isObject, parseOutcome, toFlag } from '../mapping/values.ts';
 import { NO, NO_VALUE, RESPONSE_NAMES } from '../mapping/vocabulary.ts';
 import {
   DELETING_STATUS,
@@ -85,6 +85,8 @@ type Part = {
   readonly hasId: boolean;
   readonly hasList: boolean;
   readonly hasSome: boolean;
+  /** Whether it repeats the client ID. */
+  readonly isEcho: boolean;
 };
 
 /** What a member says: of the deletion, or that it may say something. */
@@ -109,6 +111,7 @@ const RULES: readonly (readonly [Name, 'some' | 'none', Finding])[] = [
   ['trial', 'some', 'FAILED'],
   ['undone', 'some', 'FAILED'],
   ['skipped', 'some', { rank: 3, isSome: false }],
+  ['pending', 'some', 'PENDING'],
   ['done', 'none', 'FAILED'],
 ];
 
@@ -127,7 +130,8 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
       for (const [index, item] of value.slice(0, MAX_ITEMS).entries())
         visit(item, parent, `${pointer}/${index}`, depth + 1, true);
     const names = namesOf(parent);
-    const texts = typeof value === 'string' ? [{ words: 'text', value }] : [];
+    const textName = names.has('error') ? 'text' : parent || 'body';
+    const texts = typeof value === 'string' ? [{ words: textName, value }] : [];
     const members = toMembers(value);
     const hasId = members.some(({ words }) => namesOf(words).has('id'));
     const hasList = members.some((member) => Array.isArray(member.value));
@@ -151,19 +155,20 @@ function listParts(body: unknown, clientId: string): readonly Part[] {
       hasList,
       hasSome,
     } as const;
-    const add = (member: Member, at = pointer) => parts.push({ member, pointer: at, ...context });
+    const add = (member: Member, at = pointer) =>
+      parts.push({ member, pointer: at, isEcho: member.value === clientId, ...context });
     for (const text of isDeleted ? [] : texts) add(text);
     const own = isObject(value) && Object.hasOwn(value, clientId) ? value[clientId] : null;
     if (!isResource && typeof own !== 'object')
-      for (const words of ['deleted', 'result'])
+      for (const words of typeof own === 'string' ? ['result'] : ['deleted', 'result'])
         add({ words, value: own }, `${pointer}/${splitMemberName(clientId).pointerToken}`);
     for (const member of members) {
       const { pointerToken, words, value: inner } = member;
       const at = `${pointer}/${pointerToken}`;
       const isState = isResourceState(member) && (isResource || (hasId && depth > 0));
       if (!isState) add(member, at);
-      if (isResource) continue;
-      if (typeof inner === 'object' && !RESPONSE_NAMES.excluded.test(words))
+      if (isResource || RESPONSE_NAMES.excluded.test(words)) continue;
+      if (typeof inner === 'object')
         visit(inner, names.has('error') ? parent : words, at, depth + 1, isListed);
     }
   };
@@ -181,7 +186,15 @@ function judge(part: Part): readonly Finding[] {
   const amount = amountOf(value);
   const findings: Finding[] = RULES.filter(
     ([name, when]) =>
-      when === amount && names.has(name) && (!isResource || name === 'missing' || name === 'trial'),
+      when === amount &&
+      names.has(name) &&
+      !(
+        name === 'done' &&
+        isObject(value) &&
+        !Object.values(value).every((inner) => inner === null)
+      ) && // its members say it
+      !(name === 'pending' && typeof value !== 'boolean' && !/\bdelet/.test(words)) &&
+      (!isResource || name === 'missing' || name === 'trial'),
   ).map(([, , finding]) => finding);
   findings.push(...countDeleted(part, names, amount));
   if (!isResource && names.has('error') && describesError(value)) findings.push('FAILED');
@@ -204,7 +217,7 @@ function isPlain(parent: string): boolean {
 
 /** What a member says of which nothing else is known: a status, or something that is false or 0. */
 function judgeState(
-  { member: { words, value }, hasSome }: Part,
+  { member: { words, value }, hasId, hasList, hasSome, isEcho }: Part,
   names: ReadonlySet<Name>,
   amount: ReturnType<typeof amountOf>,
 ): readonly Finding[] {
@@ -214,13 +227,31 @@ function judgeState(
   const isFlag = RESPONSE_NAMES.success.test(words) && toFlag(value) === true;
   if (isFlag || (isAmount && amount === 'some')) return ['DONE'];
   if (names.has('status') && value !== null && typeof value !== 'object' && value !== '') {
-    const isDone =
-      /^(?:0+|2\d\d(?:\d\d)?)$/.test(String(value)) || parseHttpStatus(value) === 'SUCCESS';
-    return isDone || isSuccess(String(value)) ? ['DONE'] : ['UNKNOWN'];
+    const isDone = /^(?:0+|2\d\d(?:\d{2,3})?)$/.test(String(value)) || isSuccess(String(value));
+    return isDone ? ['DONE'] : names.has('error') || isEcho ? [] : ['UNKNOWN'];
   }
-  const isZero = amount === 'none' && typeof value !== 'object';
-  return isZero && names.size === 0 && !hasSome ? ['UNKNOWN'] : [];
+  const isError = RESPONSE_NAMES.error.test(words);
+  if (isEcho || isError || ABOUT_ELSE.some((name) => names.has(name))) return [];
+  const isUnknown =
+    (typeof value === 'boolean' && !hasId) ||
+    (typeof value !== 'object' && names.has('count') && !hasList) ||
+    (typeof value !== 'object' && amount === 'none' && !hasSome && !hasId && !names.has('count'));
+  return isUnknown ? ['UNKNOWN'] : [];
 }
+
+/** Names that say something else, or have said what there is. */
+const ABOUT_ELSE = [
+  'other',
+  'error',
+  'text',
+  'missing',
+  'undone',
+  'skipped',
+  'trial',
+  'pending',
+  'found',
+  'done',
+] as const;
 
 /** Whether a code says that it was done. */
 function isSuccess(code: string): boolean {
@@ -232,12 +263,12 @@ const MAX_LENGTH = 1000;
 
 /** Reads a code, or a sentence: if that has a negation or a word of failure, it may say that nothing was deleted. */
 function judgeText(
-  { member: { words }, parent, of }: Part,
+  { member, parent, of }: Part,
   names: ReadonlySet<Name>,
   given: string,
 ): readonly Finding[] {
   const isOfError =
-    names.has('error') || RESPONSE_NAMES.error.test(words) || namesOf(parent).has('error');
+    names.has('error') || RESPONSE_NAMES.error.test(member.words) || namesOf(parent).has('error');
   if (isOfError && !describesError(given)) return [];
   const text = given.slice(0, MAX_LENGTH).trim();
   if (/^\d+$/.test(text)) return [];
@@ -246,8 +277,12 @@ function judgeText(
   if (/\s/.test(text) && !(names.has('status') && NOT_FOUND_CODE.test(code))) {
     if (of === 'resource' && !names.has('text')) return [];
     const sentence = text.replace(QUOTED, '""');
+    if (/(?<=.)\breason$/.test(member.words)) return []; // why it was to be deleted
     if (FAILING.test(sentence)) return ['FAILED'];
-    return of === 'result' && LATER.test(sentence) ? ['LATER'] : [];
+    if (of !== 'result') return [];
+    if (LATER.test(sentence)) return ['LATER'];
+    if (PARTICIPLE.test(code) || /\b(?:success\w*|ok|completed?)\b/.test(code)) return ['DONE'];
+    return /\berr/.test(member.words) ? ['UNKNOWN'] : [];
   }
   const isState = isPlain(parent) && (names.has('status') || names.has('participle'));
   if (of === 'result' && isState && PENDING_STATUS.test(code)) return ['PENDING'];
@@ -294,7 +329,8 @@ function countDeleted(
     return [{ rank: 3, isSome: value.length > 0 }];
   if (amount === null || amount === 'empty') return [];
   if (names.has('affected')) return [{ rank: Number(isListed), isSome }];
-  if (!names.has('amount') || names.size > 1) return [];
+  if (!names.has('amount') || names.size > (names.has('count') ? 2 : 1)) return [];
+  if (/^no (?!of )/.test(words)) return []; // `noChange`
   if (!isPlain(parent) || typeof value === 'object') return [];
   const isOther =
     (words.includes('succe') && typeof value === 'boolean') ||
@@ -335,7 +371,7 @@ function amountOf(value: unknown): 'some' | 'none' | 'empty' | null {
   if (typeof value === 'number') return value > 0 ? 'some' : 'none';
   if (typeof value === 'string') {
     if (NO_VALUE.test(value)) return null;
-    return NO.test(value) || /^not[A-Z]/.test(value) ? 'none' : 'some';
+    return NO.test(value) || toFlag(value) === false || /^not[A-Z]/.test(value) ? 'none' : 'some';
   }
   if (typeof value !== 'object' || value === null) return null;
   const items: readonly unknown[] = Object.values(value);

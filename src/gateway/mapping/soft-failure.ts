@@ -18,6 +18,9 @@ import {
 export const CONTRACT_HINT =
   'Save a response and run `keytrail learn --from response.json` to see what is found; then map it in a contract file (KEYTRAIL_CONTRACT).';
 
+/** Longer texts are cut. */
+const MAX_LENGTH = 1000;
+
 /** Members examined per object. A status response has a few, not thousands. */
 const MAX_MEMBERS = 500;
 
@@ -126,11 +129,14 @@ export function failureStatusesOf({ words, value }: Member): readonly number[] {
 
 /** Whether the value of a member that describes an error means that there is one. */
 export function describesError(value: unknown): boolean {
-  return isObject(value) ? Object.values(value).some(isError) : isError(value);
+  if (!isObject(value)) return isError(value);
+  const { code } = value; // `{"code": "ok", "log_id": "x"}` is none
+  const hasCode = typeof code === 'number' || (typeof code === 'string' && code !== '');
+  return hasCode ? isError(code) : Object.values(value).some(isError);
 }
 
 function isError(value: unknown): boolean {
   return typeof value === 'object' && value !== null
     ? Object.keys(value).length > 0
-    : !NO_ERROR.test(String(value));
+    : !NO_ERROR.test(String(value).slice(0, MAX_LENGTH)); // its time is the square of the length
 }

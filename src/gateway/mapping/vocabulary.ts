@@ -30,7 +30,7 @@ export const NO =
 
 /** Values of an error member that mean "no error". */
 export const NO_ERROR =
-  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]errors?|ok)$|^success|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail).*\bsuccess).*\bsuccess/i;
+  /^(?:|0+|2\d\d|-|n\/a|null|false|no|none|no[ _-]?errors?|ok)$|^success|^(?!.*(?:\b(?:not|cannot|unable)\b|n't|fail).*\bsuccess).*\bsuccess/i;
 
 /** Texts next to a missing list that mean that nothing is wrong. */
 export const NOTHING_WRONG =

@@ -11,7 +11,7 @@ import { exportSpans } from './export-spans.ts';
 import { createLogger } from './logger.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** The service that stands in for one, with fake data. Disposing it stops it. */
+/** A stand-in for the service, with fake data. Disposing it stops it. */
 export type DemoService = AsyncDisposable & {
   readonly url: string;
   readonly clients: readonly { readonly clientId: string; readonly secret: string }[];

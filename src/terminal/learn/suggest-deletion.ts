@@ -23,7 +23,7 @@ export function suggestDeletion(response: UpstreamResponse): DeletionSuggestions
     typeof value === 'string' || (typeof value === 'number' && !Number.isSafeInteger(value));
   return {
     lines: places
-      .filter((place) => !isHidden(place) && String(place.value).length < 6)
+      .filter((place) => !isHidden(place) && toKey(place.value).length < 6)
       .map(({ pointer, value }) => ({
         contract: {
           deletion: { outcome: { at: pointer, map: { [toKey(value)]: result ?? 'DELETED' } } },
