@@ -140,9 +140,10 @@ describe('W1: a deletion', () => {
     ['a task that has failed and is complete', { isFaulted: true, isCompleted: true }],
     ['a number of an error', { errNo: 3 }],
     [
-      'a long text of an error, of which only the start is read',
-      { error: `${'not '.repeat(300)}a success` },
+      'an error whose code is none, but not its text',
+      { error: { code: 0, message: 'Key is in use' } },
     ],
+    ['a reason of the refusal', { status_reason: 'The key cannot be deleted' }],
     ['a success far behind in a text of an error', { error: `${'x '.repeat(600)}success` }],
     ['a scope that is missing', { error: 'missing_scope' }],
     ['another thing that is missing', { code: 'user_not_found' }],

@@ -16,6 +16,11 @@ export const PARTICIPLE = new RegExp(`\\b(?:${DELETED}|(${DISABLED}))\\b`);
 export const IMPERATIVE =
   /^(?:delete|remove|revoke|destroy|purge|erase|invalidate|deactivate)(?= |$)|(?<= )(?:delete|remove|revoke|destroy)$|^(?:deletion|removal|revocation)$/;
 
+/** The name of a reason why a key was to be deleted: `revocation reason`. */
+export const WHY_DELETED = new RegExp(
+  `^(?:${DELETED}|${DISABLED}|deletion|removal|revocation) reason$`,
+);
+
 /** In a name with a verb of a deletion: it is something else, such as `deleted by`, `delete protection`, `to be deleted`. */
 export const NO_RESULT =
   /\b(?:by|on|user|reason|url|link|href|since|until|after|before|policy|protection|marker|method|permission|enabled|will|would|to|be|can|could|should|allow|auto|include|show|with|last|for|hard|permanently|not|already|previously|if)\b/;

@@ -5,6 +5,7 @@ import {
   describesError,
   failureStatusesOf,
   isResourceState,
+  MAX_LENGTH,
   type Member,
   reportedStatuses,
   reportsFailure,
@@ -24,6 +25,7 @@ import {
   OWN_NOUN,
   PARTICIPLE,
   PENDING_STATUS,
+  WHY_DELETED,
 } from './deletion-words.ts';
 
 /**
@@ -104,8 +106,10 @@ const [MAX_DEPTH, MAX_ITEMS, MAX_PARTS] = [7, 100, 2000];
 
 const namesOf = classifyNames(DELETION_NAMES);
 
+type Rule = readonly [Name, 'some' | 'none', Finding];
+
 /** What a name says of a member that has something, or that is false or 0. */
-const RULES: readonly (readonly [Name, 'some' | 'none', Finding])[] = [
+const RULES: readonly Rule[] = [
   ['missing', 'some', 'NOT_FOUND'],
   ['found', 'none', 'NOT_FOUND'],
   ['trial', 'some', 'FAILED'],
@@ -185,16 +189,7 @@ function judge(part: Part): readonly Finding[] {
   if (isResource && isListed) return isHttpFailure ? ['FAILED'] : [];
   const amount = amountOf(value);
   const findings: Finding[] = RULES.filter(
-    ([name, when]) =>
-      when === amount &&
-      names.has(name) &&
-      !(
-        name === 'done' &&
-        isObject(value) &&
-        !Object.values(value).every((inner) => inner === null)
-      ) && // its members say it
-      !(name === 'pending' && typeof value !== 'boolean' && !/\bdelet/.test(words)) &&
-      (!isResource || name === 'missing' || name === 'trial'),
+    ([name, when]) => when === amount && names.has(name) && applies(name, member, isResource),
   ).map(([, , finding]) => finding);
   findings.push(...countDeleted(part, names, amount));
   if (!isResource && names.has('error') && describesError(value)) findings.push('FAILED');
@@ -208,6 +203,15 @@ function judge(part: Part): readonly Finding[] {
   return isOpen && (!isResource || names.has('complete'))
     ? judgeState(part, names, amount)
     : findings;
+}
+
+/** Whether a rule says something of this member, and not of what is in it or of something else. */
+function applies(name: Name, { words, value }: Member, isResource: boolean): boolean {
+  if (isResource) return name === 'missing' || name === 'trial';
+  if (name === 'done' && isObject(value))
+    return Object.values(value).every((inner) => inner === null);
+  // `scheduled_deletion_at`, but not `pending_tasks: 3`
+  return name !== 'pending' || typeof value === 'boolean' || /\bdelet/.test(words);
 }
 
 /** Whether an object of this name is about the deletion. */
@@ -240,26 +244,12 @@ function judgeState(
 }
 
 /** Names that say something else, or have said what there is. */
-const ABOUT_ELSE = [
-  'other',
-  'error',
-  'text',
-  'missing',
-  'undone',
-  'skipped',
-  'trial',
-  'pending',
-  'found',
-  'done',
-] as const;
+const ABOUT_ELSE: readonly Name[] = ['other', 'error', 'text', ...RULES.map(([name]) => name)];
 
 /** Whether a code says that it was done. */
 function isSuccess(code: string): boolean {
   return parseOutcome(code) === 'SUCCESS' || PARTICIPLE.test(toWords(code));
 }
-
-/** Longer texts are cut. */
-const MAX_LENGTH = 1000;
 
 /** Reads a code, or a sentence: if that has a negation or a word of failure, it may say that nothing was deleted. */
 function judgeText(
@@ -277,7 +267,7 @@ function judgeText(
   if (/\s/.test(text) && !(names.has('status') && NOT_FOUND_CODE.test(code))) {
     if (of === 'resource' && !names.has('text')) return [];
     const sentence = text.replace(QUOTED, '""');
-    if (/(?<=.)\breason$/.test(member.words)) return []; // why it was to be deleted
+    if (WHY_DELETED.test(member.words)) return [];
     if (FAILING.test(sentence)) return ['FAILED'];
     if (of !== 'result') return [];
     if (LATER.test(sentence)) return ['LATER'];

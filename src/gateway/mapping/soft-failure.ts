@@ -18,8 +18,8 @@ import {
 export const CONTRACT_HINT =
   'Save a response and run `keytrail learn --from response.json` to see what is found; then map it in a contract file (KEYTRAIL_CONTRACT).';
 
-/** Longer texts are cut. */
-const MAX_LENGTH = 1000;
+/** Longer texts about a result are cut, in characters. */
+export const MAX_LENGTH = 1000;
 
 /** Members examined per object. A status response has a few, not thousands. */
 const MAX_MEMBERS = 500;
@@ -130,9 +130,11 @@ export function failureStatusesOf({ words, value }: Member): readonly number[] {
 /** Whether the value of a member that describes an error means that there is one. */
 export function describesError(value: unknown): boolean {
   if (!isObject(value)) return isError(value);
-  const { code } = value; // `{"code": "ok", "log_id": "x"}` is none
+  const { code } = value;
   const hasCode = typeof code === 'number' || (typeof code === 'string' && code !== '');
-  return hasCode ? isError(code) : Object.values(value).some(isError);
+  if (!hasCode || isError(code)) return Object.values(value).some(isError);
+  // Beside a code of success an ID is no error: `{"code": "ok", "message": "", "log_id": "x"}`.
+  return toMembers(value).some((member) => !/\bid$/.test(member.words) && isError(member.value));
 }
 
 function isError(value: unknown): boolean {

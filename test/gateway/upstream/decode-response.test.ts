@@ -163,6 +163,17 @@ describe.each(Object.entries(OPERATIONS))('%s', (operation, send) => {
 });
 
 describe('a 2xx response', () => {
+  it.each(['login', 'audit'])(
+    'with an error whose code is one of success, but not its text, is a failed %s',
+    async (operation) => {
+      const error = { code: 200, message: 'Server Error', request_id: 'x' };
+      await using service = await startService({ body: { error, events: [] } });
+      await using gateway = gatewayOver(service.url);
+      const result = await OPERATIONS[operation]?.(gateway);
+      expect(result?.errors?.[0]?.extensions.reason).toBe('SAYS_IT_FAILED');
+    },
+  );
+
   it.each([
     ['login', 'empty', 'UPSTREAM_BAD_RESPONSE'],
     ['login', 'text', 'UPSTREAM_BAD_RESPONSE'],
@@ -200,6 +211,7 @@ describe('a 2xx response', () => {
     { deleted: [], failed: ['k'] },
     { deletedCount: 0 },
     { error: { code: 7, message: '' } },
+    { error: { code: 0, message: 'in use', log_id: 'x' } },
     { data: { id: 'k', deleted: false } },
     { result: { request_id: 'r', status: 'failed' } },
     { client: { client_id: 'k', status: 'failed' } },
