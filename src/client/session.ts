@@ -137,7 +137,8 @@ export function createSession(given: SessionOptions): Session {
       if (!result.errors?.some(isUnauthenticated)) return result;
       refused = first; // if it is not sent again now, the next request logs in
       if (isMutation(document) && !wasRefused(result)) return result;
-      return request(document, variables, { ...options, token: await token(first) });
+      const next = await token(first).catch((error) => rethrowWith(error, result));
+      return request(document, variables, { ...options, token: next });
     },
     follow: createFollow({ ...options, token }),
   };
@@ -158,6 +159,17 @@ function toCredential(refreshToken: string | null, clientSecret?: string): Login
       extensions: { code: 'UNAUTHENTICATED' },
     },
     { needsSecret: true },
+  );
+}
+
+/** Adds what is known of the refusal, such as the status of the service, to the error that there is no refresh token. */
+function rethrowWith(error: unknown, { errors = [] }: Pick<Result<unknown>, 'errors'>): never {
+  if (!(error instanceof OperationError && error.needsSecret && error.extensions.upstream == null))
+    throw error;
+  const { extensions } = errors.find(isUnauthenticated) ?? {};
+  throw new OperationError(
+    { message: error.message, extensions: { ...extensions, ...error.extensions } },
+    { cause: error, needsSecret: true },
   );
 }
 

@@ -14,8 +14,8 @@ import { formatExplanation } from './format-explanation.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
-import { reportClientFailure } from './report-client-failure.ts';
-import type { Runtime } from './runtime.ts';
+import { reportFailure } from './report-failure.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /** Events without `--limit`. */
 const LIMIT = 50;
@@ -26,7 +26,7 @@ const LIMIT = 50;
  * @returns the exit status: 5 if events may have been missed, 1 or 4 if it failed after some were written.
  * @throws ConfigError for invalid options, OperationError if the trail cannot be read and nothing was written.
  */
-export async function audit(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+export async function audit(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { checkpoint: file, follow, limit, since, until } = commandLine;
   const isExport = follow || file !== undefined;
   const begin = instantOf(since, runtime.now());
@@ -77,23 +77,25 @@ export async function audit(runtime: Runtime, commandLine: CommandLine): Promise
       );
   } catch (error) {
     if (printed.count() === 0 || runtime.stopping.aborted || isOfOutput(error)) throw error;
-    const status = reportClientFailure(runtime, 'audit', error);
+    const next = file === undefined ? '' : ' Run the command again to go on.';
+    const rest = `${NUMBER.format(printed.count())} events were written.${next}`;
+    const status = reportFailure(runtime, { ...commandLine, rest }, error);
     if (status === undefined) throw error;
-    const part = `${printed.count()} events were written, and the rest failed.`;
-    runtime.stderr.write(`keytrail audit: ${part}\n`);
-    return status === 4 ? 4 : 1;
+    return status === 4 || status === 6 ? status : 1;
   } finally {
     printed.end();
   }
   return isMissed ? 5 : 0;
 }
 
+const NUMBER = new Intl.NumberFormat('en');
+
 /** Whether an error is that of a write, see {@link Output}. */
 const isOfOutput = (error: unknown) => Object(error).syscall === 'write';
 
 async function printTrail(
   session: OpenSession,
-  { stopping, stderr }: Runtime,
+  { stopping, stderr }: CommandRuntime,
   { limit }: { readonly limit: number },
   filter: AuditFilter,
   printed: Printer,
@@ -125,7 +127,7 @@ type Printer = Awaited<ReturnType<typeof createPrinter>>;
 
 /** Prints events to stdout, and what people need to stderr. */
 async function createPrinter(
-  { stderr }: Runtime,
+  { stderr }: CommandRuntime,
   commandLine: CommandLine,
   output: Output,
   { identityOf }: OpenSession,
@@ -208,7 +210,7 @@ const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
 });
 
 /** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
-function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint | null {
+function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Checkpoint | null {
   const name = `--checkpoint ${quote(file)}`;
   let text: string | null;
   try {
@@ -239,7 +241,7 @@ function readCheckpoint(runtime: Runtime, file: string, of: string): Checkpoint 
   ]);
 }
 
-function saveCheckpoint(runtime: Runtime, file: string, checkpoint: Checkpoint): void {
+function saveCheckpoint(runtime: CommandRuntime, file: string, checkpoint: Checkpoint): void {
   try {
     runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
   } catch {

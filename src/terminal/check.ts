@@ -7,7 +7,7 @@ import { connect } from './live-service.ts';
 import { openRecording } from './open-recording.ts';
 import { read } from './read-responses.ts';
 import { compareTrails, type Place } from './record/compare-trails.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 import { cut } from './show-value.ts';
 
 /**
@@ -16,7 +16,7 @@ import { cut } from './show-value.ts';
  * @returns the exit status: 0 without drift, 1 with drift.
  * @throws ConfigError for invalid settings and files, GatewayError if the service is not reached or refuses.
  */
-export async function check(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+export async function check(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { from, output } = commandLine;
   await using service = connect(runtime, commandLine, 'check');
   const [file, ...others] = from;

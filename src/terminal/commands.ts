@@ -5,6 +5,7 @@ import {
   toCommandOption,
 } from '../gateway/config/settings.ts';
 import { choice, filePath, type Parameter } from '../gateway/config/value-types.ts';
+import type { ExitStatus } from './exit-status.ts';
 import { OPTIONS, type OptionName } from './options.ts';
 
 /** What a command does and takes. */
@@ -23,7 +24,7 @@ export type Command = {
   /** Environment variables that are not settings, with what they hold. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Its exit statuses, apart from those that all commands have. */
-  readonly statuses?: Readonly<Record<string, string>>;
+  readonly statuses?: readonly ExitStatus[];
 };
 
 /** The words that follow a command. */
@@ -75,7 +76,11 @@ const WITH_TOKEN = {
 
 const ANY_NUMBER = { min: 0, max: Number.POSITIVE_INFINITY, advice: '' } as const;
 
-const REFUSED = { 3: 'the service or the gateway was not reached, or refused' } as const;
+/** The options of each command that sends requests and ends. */
+const REPORTS = ['verbose', 'errors'] as const;
+
+/** Of a command that reads with a token. */
+const READS = [1, 3, 6, 130] as const;
 
 /** Every command, by its name. */
 export const COMMANDS = {
@@ -97,25 +102,27 @@ export const COMMANDS = {
   learn: {
     summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
     operands: { form: '[FILE…]', ...ANY_NUMBER },
-    options: ['from', 'headers', 'contract'],
+    options: ['from', 'headers', 'contract', ...REPORTS],
     ...LIVE_SERVICE,
+    statuses: READS,
   },
   record: {
     summary: 'record pages of the audit trail of a live service, without its personal data',
-    options: ['to', 'pages', 'login'],
+    statuses: READS,
+    options: ['to', 'pages', 'login', ...REPORTS],
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   check: {
     summary: 'compare how a live service and a recording are mapped',
-    options: ['from', 'output'],
+    options: ['from', 'output', ...REPORTS],
     meanings: {
       from: { description: 'recording to compare with', defaultText: 'required' },
       output: choice('table', 'json'),
     },
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
-    statuses: { 1: 'drift', ...REFUSED },
+    statuses: READS,
   },
   login: {
     summary: 'log in, and keep the tokens in a file',
@@ -126,9 +133,9 @@ export const COMMANDS = {
       advice:
         'login takes one client ID. It asks for the secret, or reads it from standard input: never from an argument.',
     },
-    options: ['gateway', 'session'],
+    options: ['gateway', 'session', ...REPORTS],
     ...CLIENT,
-    statuses: { ...REFUSED, 4: 'it is not known whether the credential is used up' },
+    statuses: [1, 3, 4, 6, 130],
   },
   audit: {
     summary: 'print, export or follow the audit trail',
@@ -136,6 +143,7 @@ export const COMMANDS = {
       ...(['since', 'until', 'actor', 'target', 'action', 'outcome', 'limit'] as const),
       ...(['output', 'fields', 'raw', 'local', 'follow', 'checkpoint', 'explain'] as const),
       ...(['gateway', 'session'] as const),
+      ...REPORTS,
     ],
     meanings: {
       output: {
@@ -145,13 +153,7 @@ export const COMMANDS = {
       },
     },
     ...WITH_TOKEN,
-    statuses: {
-      1: 'broken off: what was written is a part',
-      ...REFUSED,
-      4: 'a login has an unknown outcome',
-      5: 'events may have been missed',
-      130: 'stopped by Ctrl-C',
-    },
+    statuses: [1, 3, 4, 5, 6, 130],
   },
   'delete-key': {
     summary: 'delete API keys, one after the other, and print the outcome of each',
@@ -159,17 +161,13 @@ export const COMMANDS = {
     options: [
       ...(['from', 'yes', 'dry-run', 'unless-active-since', 'keep-going'] as const),
       ...(['gateway', 'session'] as const),
+      ...REPORTS,
     ],
     meanings: {
       from: { ...filePath('text'), description: 'file with one ID per line', defaultText: 'none' },
     },
     ...WITH_TOKEN,
-    statuses: {
-      1: 'some were skipped or not tried',
-      ...REFUSED,
-      4: 'some may have been deleted',
-      130: 'stopped by Ctrl-C',
-    },
+    statuses: [1, 3, 4, 6, 130],
   },
   completion: {
     summary: 'print a script that completes commands and options in a shell',

@@ -7,14 +7,16 @@ import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { untilStopped } from '../util/running-process.ts';
 import { instantOf } from './audit.ts';
 import type { CommandLine } from './command-line.ts';
+import { describeFailure } from './describe-failure.ts';
 import { findActiveKeys } from './find-active-keys.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
 import { read } from './read-responses.ts';
-import { LOG_IN, reportClientFailure } from './report-client-failure.ts';
-import type { Runtime } from './runtime.ts';
+import { reportFailure } from './report-failure.ts';
+import type { RequestLog } from './request-log.ts';
+import type { CommandRuntime } from './runtime.ts';
 
-/** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. */
+/** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. See `EXIT_STATUS`. */
 const STATUS: ReadonlyMap<string, number> = new Map([
   ['DELETED', 0],
   ['ACCEPTED', 0],
@@ -23,6 +25,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['SKIPPED_ACTIVE', 1],
   ['NOT_TRIED', 1],
   ['OUTCOME_UNKNOWN', 4],
+  ['UNAUTHENTICATED', 6],
 ]);
 
 /** Outcomes that say nothing about the other keys. After any other, none is tried. */
@@ -32,14 +35,17 @@ const OF_ONE_KEY: ReadonlySet<string> = new Set([
 ]);
 
 /** What became of a key, and why if that is not clear. */
-type Line = readonly [outcome: string, reason?: string];
+type Line = readonly [outcome: string, reason?: string | undefined];
 
 /**
  * Runs `keytrail delete-key`: deletes one key after the other, and prints a line for each.
  * @returns the exit status: the highest of those of the outcomes.
  * @throws ConfigError for invalid options, OperationError if the trail cannot be read, PromptClosed if nothing is typed.
  */
-export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+export async function deleteKey(
+  runtime: CommandRuntime,
+  commandLine: CommandLine,
+): Promise<number> {
   const { yes, from, operands, 'dry-run': isDry, 'keep-going': keepsGoing } = commandLine;
   const { stderr, stopping } = runtime;
   const files = from.map((file) => read(runtime, '--from', file));
@@ -75,7 +81,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
   let isStopped = false;
   /** @throws the error if it is a bug. */
   const stop = (error: unknown) => {
-    const own = reportClientFailure(runtime, 'delete-key', error);
+    const own = reportFailure(runtime, commandLine, error);
     if (own === undefined) throw error;
     status = Math.max(status, own);
     isStopped = true;
@@ -85,7 +91,7 @@ export async function deleteKey(runtime: Runtime, commandLine: CommandLine): Pro
     const active = whyActive(id);
     if (active !== undefined) return ['SKIPPED_ACTIVE', active];
     if (isDry) return ['WOULD_DELETE'];
-    return sendDeletion(session, id).catch((error) => {
+    return sendDeletion(session, id, runtime.requests).catch((error) => {
       stop(error); // of the login, or before anything was sent
       return ['NOT_TRIED'];
     });
@@ -115,7 +121,10 @@ export function parseIds(text: string): readonly string[] {
     .filter((line) => line !== '');
 }
 
-async function confirm({ stdin, stderr }: Runtime, ids: readonly string[]): Promise<boolean> {
+async function confirm(
+  { stdin, stderr }: CommandRuntime,
+  ids: readonly string[],
+): Promise<boolean> {
   const shown = ids.map(escapeUnprintable);
   const isOne = shown.length === 1;
   const expected = isOne ? shown.join() : String(shown.length);
@@ -125,26 +134,34 @@ async function confirm({ stdin, stderr }: Runtime, ids: readonly string[]): Prom
 }
 
 /** @throws the error of a login, or of a request that was not sent. */
-async function sendDeletion(session: OpenSession, clientId: string): Promise<Line> {
+async function sendDeletion(
+  session: OpenSession,
+  clientId: string,
+  requests: RequestLog,
+): Promise<Line> {
   try {
     const { data, errors } = await session.request(DeleteApiKeyDocument, { clientId });
     if (data?.deleteApiKey?.outcome) return [data.deleteApiKey.outcome];
     const error = errors?.find((each) => !deletedNothing(each)) ?? errors?.[0];
-    return toLine(error ?? { message: 'The response has no outcome.' });
+    return toLine(error ?? { message: 'The response has no outcome.' }, requests);
   } catch (error) {
     // A login that fails with another code, such as NOT_FOUND, says nothing about the key.
     const isOfKey = (code = '') => code === 'UNAUTHENTICATED' || code === 'OUTCOME_UNKNOWN';
-    if (error instanceof OperationError && isOfKey(error.extensions.code)) return toLine(error);
+    if (error instanceof OperationError && isOfKey(error.extensions.code))
+      return toLine(error, requests);
     throw error;
   }
 }
 
-function toLine(error: ResultError): Line {
-  const { message, extensions: { code } = {} } = error;
-  if (code !== undefined && deletedNothing(error))
-    return [code, code === 'UNAUTHENTICATED' ? `${message} ${LOG_IN}` : message];
-  const isOther = code !== undefined && code !== 'OUTCOME_UNKNOWN';
-  return ['OUTCOME_UNKNOWN', isOther ? `${code}: ${message}` : message];
+function toLine(error: ResultError, requests: RequestLog): Line {
+  const { extensions: { code: given } = {} } = error;
+  const code = given !== undefined && deletedNothing(error) ? given : 'OUTCOME_UNKNOWN';
+  const needsSecret = error instanceof OperationError && error.needsSecret;
+  const failure = new OperationError(
+    { ...error, message: error.message, extensions: { ...error.extensions, code } },
+    { needsSecret, cause: error },
+  );
+  return [code, describeFailure(failure, requests)?.message];
 }
 
 /** Whether the service refused the deletion, or it was never sent. An error below the field says that it was carried out. */

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
+import { describeFailure } from './describe-failure.ts';
 import type { AuditEvent } from './event-fields.ts';
 import type { OpenSession } from './open-session.ts';
 import { requireEvents, type TrailPage } from './read-trail.ts';
-import { describe } from './report-client-failure.ts';
 import { PositionLost, resumeTrail, takeOne } from './resume-trail.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /** How far an export has got. As JSON it is the content of a checkpoint file. */
 export type Progress = {
@@ -67,13 +67,13 @@ const EVERY_MS = 10_000;
  */
 export async function exportTrail(
   session: OpenSession,
-  { stderr, stopping: signal, now }: Runtime,
+  { stderr, stopping: signal, now, requests }: CommandRuntime,
   { filter, since, follow, digestOf, write, save: store, ...options }: ExportOptions,
 ): Promise<boolean> {
   const report = (text: string) => void stderr.write(`keytrail audit: ${text}\n`);
   const onRetry = (error: unknown, delayMs = EVERY_MS) => {
     if (!follow) throw error ?? new OperationError({ message: 'The stream ended early.' });
-    const reason = describe(error) ?? 'The stream ended.';
+    const reason = describeFailure(error, requests)?.message ?? 'The stream ended.';
     report(`${reason} Next attempt in ${Math.ceil(delayMs / 1000)} s.`);
   };
   const every = follow ? null : MIN_EVERY; // it pauses only to read on, or after a failure

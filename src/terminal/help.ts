@@ -2,6 +2,7 @@ import { SETTINGS, type SettingName, toCommandOption } from '../gateway/config/s
 import type { Parameter } from '../gateway/config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, optionsOf } from './commands.ts';
+import { EXIT_STATUS } from './exit-status.ts';
 
 /** Names with the paragraphs that describe them, under a heading. */
 type Section = readonly [heading: string, rows: readonly Row[]];
@@ -35,23 +36,25 @@ Examples
   keytrail audit --since 24h --outcome failure
 
 keytrail serve --help lists every setting.
-Exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid.
+--help after a command lists its exit statuses.
 `;
 }
 
 function formatCommand(command: CommandName): string {
   const { summary, settings, operands, ...more }: Command = COMMANDS[command];
-  const { variables = {}, statuses = {} } = more;
+  const { variables = {}, statuses = [] } = more;
   const isServer = settings.some((name) => name === 'PORT');
   const own = Object.entries(optionsOf(command)).map(([name, option]) =>
     (isServer ? toRow : toShortRow)(toCommandOption(name), option),
   );
-  const exits = { 0: 'done', ...statuses, 2: 'an option or a setting is invalid' };
+  const exits = ([0, ...statuses, 2] as const).toSorted((one, other) => one - other);
   const sections: readonly Section[] = [
     ['Options', [...own, ['-h, --help', 'print this help']]],
     ...Object.entries(variables).map((row): Section => ['Environment', [row]]),
     ...(isServer ? describeSettings(command) : listSettings(settings)),
-    ...(isServer ? [] : [['Exit status', Object.entries(exits)] as const]),
+    ...(isServer
+      ? []
+      : [['Exit status', exits.map((exit): Row => [String(exit), EXIT_STATUS[exit]])] as const]),
   ];
   const title = wrap(`keytrail ${command}: ${summary}`, '  ').join('\n');
   return `${title}

@@ -7,14 +7,14 @@ import type { CommandLine } from './command-line.ts';
 import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
 import { formatReport } from './learn/report.ts';
 import { loadResponses, read } from './read-responses.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /**
  * Runs `keytrail learn`: completes a contract from saved responses, or from the audit trail of a live service. Prints it
  * as JSON to stdout, and a report of what it reads and what is missing to stderr.
  * @throws ConfigError if a file is unusable, or if no response has a list of records or an access token.
  */
-export async function learn(runtime: Runtime, commandLine: CommandLine): Promise<void> {
+export async function learn(runtime: CommandRuntime, commandLine: CommandLine): Promise<void> {
   const configured = loadContract(runtime, commandLine);
   const responses = await loadResponses(runtime, commandLine);
   const bodies = responses.map(({ response }) => response);
@@ -30,7 +30,10 @@ const NOTHING_FOUND =
   'No response has a list of records or an access token. Save the right one of the lines above as contract.json and add --contract contract.json, or save the response of GET /api/v1/audit or POST /api/v1/auth/login.';
 
 /** Loads the contract to try; an empty one if there is none. */
-function loadContract(runtime: Runtime, { contract: file }: CommandLine): ConfiguredContract {
+function loadContract(
+  runtime: CommandRuntime,
+  { contract: file }: CommandLine,
+): ConfiguredContract {
   if (file === undefined) return {};
   const parsed = parseContract(read(runtime, '--contract', file));
   if ('contract' in parsed) return parsed.contract;

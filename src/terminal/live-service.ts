@@ -5,7 +5,7 @@ import { byOption } from '../gateway/config/settings.ts';
 import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /**
  * Connects to the service that the settings of a command name, with the token in KEYTRAIL_TOKEN. Disposing the result
@@ -13,7 +13,7 @@ import type { Runtime } from './runtime.ts';
  * @throws ConfigError for invalid settings, and without a URL and a well-formed token.
  */
 export function connect(
-  runtime: Runtime,
+  runtime: CommandRuntime,
   commandLine: CommandLine,
   command: 'learn' | 'record' | 'check',
 ) {
@@ -33,6 +33,7 @@ export function connect(
   const options = {
     ...{ ...byOption('upstream.', config), url: config.UPSTREAM_URL, tls, headers },
     now: () => runtime.now().getTime(),
+    observer: { onAttempt: runtime.requests.onAttempt },
   };
   return {
     ...{ ...connectToTrail(options, authorization), contract },

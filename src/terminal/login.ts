@@ -4,7 +4,7 @@ import { ConfigError } from '../gateway/config/config-error.ts';
 import type { CommandLine } from './command-line.ts';
 import { openGateway } from './open-gateway.ts';
 import { readSecret } from './prompt.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 import { openSessionFile } from './session-file.ts';
 
 /**
@@ -13,7 +13,7 @@ import { openSessionFile } from './session-file.ts';
  * Prints to stderr until when it lasts, and no token.
  * @throws ConfigError for invalid settings, OperationError if the login is refused, SessionLost if its outcome is unknown.
  */
-export async function login(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+export async function login(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { stdin, stderr } = runtime;
   const [clientId] = commandLine.operands;
   await using gateway = openGateway(runtime, commandLine, 'login');

@@ -11,7 +11,7 @@ import { compileIdentity } from '../gateway/mapping/event.ts';
 import { proxyFor } from '../util/proxy.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /** The commands that send operations to a gateway. */
 export type ClientCommand = 'login' | 'audit' | 'delete-key';
@@ -35,7 +35,7 @@ export type OpenGateway = AsyncDisposable & {
  * @throws ConfigError for invalid settings, and if neither is given.
  */
 export function openGateway(
-  runtime: Runtime,
+  runtime: CommandRuntime,
   commandLine: CommandLine,
   command: ClientCommand,
 ): OpenGateway {
@@ -56,21 +56,25 @@ export function openGateway(
       proxy === undefined
         ? { fetch: runtime.fetch, [Symbol.asyncDispose]: async () => {} }
         : fetchThrough(proxy);
-    return { ...connection, url, of: url };
+    const fetch = runtime.requests.watch(connection.fetch, url);
+    return { ...connection, fetch, url, of: url };
   }
   if (config.UPSTREAM_URL === undefined)
     throw new ConfigError([
       `${command} needs UPSTREAM_URL, the URL of the service, or --gateway, that of a running gateway.`,
     ]);
   const gateway = createGatewayWith(
-    { maxLagMs: Number.POSITIVE_INFINITY }, // a busy machine is no reason to refuse its only client
+    {
+      maxLagMs: Number.POSITIVE_INFINITY, // a busy machine is no reason to refuse its only client
+      observer: { upstream: { onAttempt: runtime.requests.onAttempt } },
+    },
     {
       upstream: { ...byOption('upstream.', config), url: config.UPSTREAM_URL, tls, headers },
       ...{ contract, explain: true, loginRateLimit: 0, forwardClient: false },
     },
   );
   return {
-    fetch: gateway.fetch,
+    fetch: runtime.requests.watch(gateway.fetch),
     url: `http://127.0.0.1${GRAPHQL_PATH}`, // nothing is sent there
     of: config.UPSTREAM_URL.href,
     identityOf: compileIdentity(contract.audit?.identity ?? null),

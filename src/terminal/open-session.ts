@@ -3,7 +3,7 @@ import { ConfigError } from '../gateway/config/config-error.ts';
 import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { type ClientCommand, type OpenGateway, openGateway } from './open-gateway.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 import { openSessionFile } from './session-file.ts';
 
 /** A session with a gateway. Disposing it closes the connections. */
@@ -17,7 +17,7 @@ export type OpenSession = AsyncDisposable &
  * @throws ConfigError for invalid settings or a token that is not well-formed, and if nobody is logged in.
  */
 export async function openSession(
-  runtime: Runtime,
+  runtime: CommandRuntime,
   commandLine: CommandLine,
   command: Exclude<ClientCommand, 'login'>,
 ): Promise<OpenSession> {

@@ -111,6 +111,12 @@ export const OPTIONS = {
     'skip keys that acted since then, and those of which that is not known',
     'off',
   ),
+  errors: option(
+    choice('text', 'json'),
+    'format of errors on stderr: one line of JSON for programs',
+    'text; json with --output ndjson, csv or ecs',
+  ),
+  verbose: onOff('print a line to stderr for each request'),
   'keep-going': onOff('go on after an outcome that is unknown'),
 } as const satisfies Readonly<Record<string, Parameter>>;
 

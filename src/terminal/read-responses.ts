@@ -8,14 +8,14 @@ import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { NamedResponse } from './learn/learn-contract.ts';
 import { connect } from './live-service.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /**
  * Loads the saved responses that the command line names, or else requests the audit trail from the service.
  * @throws ConfigError if a file cannot be used, or if there is neither a file nor a service.
  */
 export async function loadResponses(
-  runtime: Runtime,
+  runtime: CommandRuntime,
   commandLine: CommandLine,
 ): Promise<readonly NamedResponse[]> {
   const { from, headers: headersFile } = commandLine;
@@ -55,7 +55,11 @@ type Head = Omit<SavedResponse, 'body'>;
  * Reads the file of an option.
  * @throws ConfigError that names the option if it cannot be read.
  */
-export function read({ readFile }: Runtime, option: string, file: string): string {
+export function read(
+  { readFile }: Pick<CommandRuntime, 'readFile'>,
+  option: string,
+  file: string,
+): string {
   let text: string | null;
   try {
     text = toFileText(readFile(file));
@@ -73,7 +77,7 @@ export function read({ readFile }: Runtime, option: string, file: string): strin
  * @throws ConfigError that names the option if the file cannot be used.
  */
 export function loadSaved(
-  runtime: Runtime,
+  runtime: CommandRuntime,
   option: string,
   file: string,
   { status, headers }: Head = NO_HEADERS,
@@ -115,7 +119,10 @@ const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: |$)/;
 /** A header (RFC 9110, section 5): a name and a value, without the spaces around it. */
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/;
 
-async function fetchTrail(runtime: Runtime, commandLine: CommandLine): Promise<NamedResponse> {
+async function fetchTrail(
+  runtime: CommandRuntime,
+  commandLine: CommandLine,
+): Promise<NamedResponse> {
   await using service = connect(runtime, commandLine, 'learn');
   const response = await service.first();
   return { name: 'the response', response, isRequested: true, url: service.url };

@@ -10,7 +10,7 @@ import { connect } from './live-service.ts';
 import { openRecording } from './open-recording.ts';
 import { loadSaved } from './read-responses.ts';
 import { createRecording, mapLogin } from './record/record-trail.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 import { cut } from './show-value.ts';
 
 /**
@@ -19,7 +19,7 @@ import { cut } from './show-value.ts';
  * @returns the exit status: 1 if the file would map differently, or hold a credential. Then it is not written.
  * @throws ConfigError for invalid settings and files, GatewayError if the service is not reached or refuses.
  */
-export async function record(runtime: Runtime, commandLine: CommandLine): Promise<number> {
+export async function record(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { to, pages: maxPages, login: file } = commandLine;
   await using service = connect(runtime, commandLine, 'record');
   if (to === undefined) throw new ConfigError(['record needs a file to write, as in --to FILE.']);

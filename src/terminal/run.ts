@@ -1,4 +1,4 @@
-import { GatewayError, InstallationError } from '../errors.ts';
+import { InstallationError } from '../errors.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import { loadSettings, nameAsGiven } from '../gateway/config/load.ts';
 import { quote } from '../gateway/config/value-types.ts';
@@ -6,15 +6,18 @@ import { untilStopped } from '../util/running-process.ts';
 import { type CommandLine, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatHelp } from './help.ts';
-import type { Runtime, Servers } from './runtime.ts';
+import { createRequestLog } from './request-log.ts';
+import type { CommandRuntime, Runtime, Servers } from './runtime.ts';
 
 /**
  * Runs the command of the command line.
  * @returns the exit status: 0 stopped normally, 1 could not run, 2 an option or a setting is invalid; others as
  * {@link COMMANDS} has them.
  */
-export async function run(runtime: Runtime, servers: Servers): Promise<number> {
-  const commandLine = parseCommandLine(runtime.arguments);
+export async function run(system: Runtime, servers: Servers): Promise<number> {
+  const commandLine = parseCommandLine(system.arguments);
+  const requests = createRequestLog(system, commandLine);
+  const runtime: CommandRuntime = { ...system, requests };
   const { command, help, version, problems } = commandLine;
   if (help !== undefined || version) {
     runtime.stdout.write(help === undefined ? `${runtime.version}\n` : formatHelp(help));
@@ -59,41 +62,35 @@ export async function run(runtime: Runtime, servers: Servers): Promise<number> {
   } catch (error) {
     if (runtime.stopping.aborted && (command === 'audit' || command === 'login'))
       return whenStopped(runtime);
-    return reportFailure(runtime, commandLine, error);
+    return report(runtime, commandLine, error);
   }
 }
 
 /** Resolves to the exit status once the process should shut down. What was being read need not end. */
-async function whenStopped(runtime: Runtime): Promise<number> {
+async function whenStopped(runtime: CommandRuntime): Promise<number> {
   await untilStopped(runtime);
   runtime.exit();
   return 128 + Number(runtime.stopping.reason);
 }
 
-async function reportFailure(
-  runtime: Runtime,
+async function report(
+  runtime: CommandRuntime,
   commandLine: CommandLine,
   error: unknown,
 ): Promise<number> {
   const { command } = commandLine;
   const { stderr } = runtime;
   const isOneOff = command !== undefined && command !== 'serve' && command !== 'sandbox';
-  if (error instanceof ConfigError) {
+  const { isJson, reportFailure } = await import('./report-failure.ts');
+  if (error instanceof ConfigError && !isJson(commandLine)) {
     const problems = error.problems.map((problem) => `  - ${problem}\n`).join('');
     const keytrail = command === undefined ? 'keytrail' : `keytrail ${command}`;
     const subject = isOneOff ? keytrail : 'keytrail: cannot start';
     stderr.write(`${subject}:\n${problems}See ${keytrail} --help.\n`);
     return 2;
   }
-  if (error instanceof GatewayError) {
-    const subject = isOneOff ? `keytrail ${command}` : 'keytrail';
-    stderr.write(`${subject}: ${error.extensions.code}: ${error.message}\n`);
-    return command === 'record' || command === 'check' ? 3 : 1;
-  }
-  if (command === 'login' || command === 'audit' || command === 'delete-key') {
-    const { reportClientFailure } = await import('./report-client-failure.ts');
-    const hasCheckpoint = commandLine.checkpoint !== undefined;
-    const status = reportClientFailure(runtime, command, error, hasCheckpoint);
+  if (isOneOff) {
+    const status = reportFailure(runtime, commandLine, error);
     if (status !== undefined) return status;
   }
   const problem = describeStartFailure(error, commandLine);

@@ -4,6 +4,7 @@ import type { SettingName } from '../gateway/config/settings.ts';
 import type { RunningProcess } from '../util/running-process.ts';
 import type { Output } from './output.ts';
 import type { Input } from './prompt.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** What a command uses of the process and the system. */
 export type Runtime = RunningProcess & {
@@ -19,6 +20,12 @@ export type Runtime = RunningProcess & {
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
   readonly replaceFile: (path: string, text: string, id: string) => void;
+};
+
+/** What a command uses while it runs. */
+export type CommandRuntime = Runtime & {
+  /** The requests of this command. */
+  readonly requests: RequestLog;
 };
 
 /** The data of the sandbox: a SQLite file, or in memory; and whether credentials are used up. */

@@ -9,7 +9,7 @@ import { digest } from '../util/digest.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import type { CommandLine } from './command-line.ts';
 import type { OpenGateway } from './open-gateway.ts';
-import type { Runtime } from './runtime.ts';
+import type { CommandRuntime } from './runtime.ts';
 
 /** A login that is kept in a file: see `fileTokens`. It names the client, and what it belongs to by a digest. */
 export type SessionFile = {
@@ -18,16 +18,21 @@ export type SessionFile = {
   readonly tokens: Required<TokenStore>;
 };
 
+/** Nobody is logged in. The message says how to. */
+export class NotLoggedIn extends Error {
+  override readonly name = 'NotLoggedIn';
+}
+
 /** Characters in the name of a file. */
 const DIGEST = 12;
 
 /**
  * Opens the file of a login: that of `--session`, or of the client and the gateway. Without a client, it is that of the
  * only one that is logged in; with one it may be new.
- * @throws ConfigError if the tokens in it are those of another client, service or gateway, or if there is none.
+ * @throws ConfigError if the tokens in it are those of another client, service or gateway, and NotLoggedIn if there is none.
  */
 export async function openSessionFile(
-  { environment, stderr }: Runtime,
+  { environment, stderr, requests }: CommandRuntime,
   { session, gateway }: CommandLine,
   { of }: OpenGateway,
   client?: string,
@@ -40,7 +45,7 @@ export async function openSessionFile(
       ? await findFile(folderOf(environment), owner)
       : join(folderOf(environment), `${toFileName(client)}-${owner}.json`));
   if (path === undefined)
-    throw new ConfigError([`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`]);
+    throw new NotLoggedIn(`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`);
   const read = await readFile(path, 'utf8').catch(() => null);
   const isNew = client !== undefined && read === null;
   const text = toFileText(read ?? '');
@@ -53,6 +58,10 @@ export async function openSessionFile(
     throw new ConfigError([
       `${path} is the session of another client, service or gateway: its tokens are not sent to this one.`,
     ]);
+  requests.setCredential({
+    ...{ kind: 'session', path },
+    login: login.replace('CLIENT_ID', clientId),
+  });
   const onWarning = (message: string) => void stderr.write(`keytrail: ${message}\n`);
   const tokens = fileTokens(path, { onWarning });
   const withOwner = memoizeByObject((each: Tokens) => ({ ...each, clientId, owner }));

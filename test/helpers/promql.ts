@@ -1,5 +1,6 @@
 import { FAILURES } from '../../src/errors.ts';
 import { createMetrics } from '../../src/gateway/observability/metrics.ts';
+import { path } from '../../src/gateway/upstream/path.ts';
 
 /** Metric name -> label -> values that occur in a sample. */
 export type Samples = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -13,8 +14,9 @@ export async function countEverything(): Promise<string> {
   observer.onRequest({ ...request, aborted: true });
   for (const outcome of ['2xx', '3xx', '4xx', '5xx', 'left', 'none'] as const) {
     const size = { bytes: 2, isSent: true };
+    const { value } = path`/api/v1/audit`;
     const attempt = { route: 'audit', method: 'GET', isRetry: true, seconds: 1, ...size } as const;
-    observer.upstream.onAttempt?.({ ...attempt, outcome });
+    observer.upstream.onAttempt?.({ ...attempt, path: value, outcome });
   }
   observer.upstream.onRejected?.('audit');
   observer.login.onRefused?.('client');

@@ -150,8 +150,8 @@ describe('the exit status', () => {
     const { status, stdout, stderr } = await readWith(trail.url, '--limit', 'all');
     expect(status).toBe(1);
     expect(idsOf(stdout)).toEqual(trail.ids().toReversed().slice(0, 1000));
-    expect(stderr).toContain('UPSTREAM_ERROR');
-    expect(stderr).toContain('1000 events were written, and the rest failed.');
+    expect(stderr).toContain('GET /api/v1/audit failed with HTTP 500 on page 15 (UPSTREAM_ERROR).');
+    expect(stderr).toContain('1,000 events were written.');
   });
 
   it.each([
@@ -175,10 +175,10 @@ describe('the exit status', () => {
     expect([status, stdout, service.seen.length]).toEqual([2, '', 0]);
   });
 
-  it('is 2 without a login, and says which command logs in', async () => {
+  it('is 6 without a login, and says which command logs in', async () => {
     const environment = { UPSTREAM_URL: 'http://127.0.0.1:1', XDG_STATE_HOME: newPath() };
     const { status, stderr } = await runCommand(['audit'], environment);
-    expect(status).toBe(2);
+    expect(status).toBe(6);
     expect(stderr).toContain('keytrail login CLIENT_ID');
   });
 
@@ -272,7 +272,7 @@ describe('the exit status', () => {
     isLost = true;
     const { status, stderr } = await runCommand(['audit', '--session', session], environment);
     expect(status).toBe(4);
-    expect(stderr).toContain('The credential of a login may be used up');
+    expect(stderr).toMatch(/its refresh token may be used\s+up/);
     expect(service.seen.map(({ url }) => url)).toEqual(Array(2).fill('/api/v1/auth/login'));
   });
 });
@@ -316,9 +316,11 @@ describe('a process', () => {
       await once(child.stdout, 'data');
       child.stdout.destroy();
       expect(await closed).toEqual([1, null]);
-      expect((await stderr).replaceAll(/\n +/g, ' ')).toBe(
-        'keytrail audit: The output could not be written (EPIPE): what was written is a part. The next run with this checkpoint writes the rest.\n',
-      );
+      expect(JSON.parse(await stderr)).toMatchObject({
+        code: 'LOCAL_FAILURE',
+        message:
+          'The output could not be written (EPIPE): what was written is a part. The next run with this checkpoint writes the rest.',
+      });
       const rest = await readWith(trail.url, '--checkpoint', checkpoint);
       expect(idsOf(rest.stdout)).toEqual(trail.ids().toReversed());
     },

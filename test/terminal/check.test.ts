@@ -272,7 +272,7 @@ describe('the report of keytrail check', () => {
   it.each<[string, ServiceResponse, number]>([
     ['a list without records', { body: { events: [] } }, 1],
     ['no list', { body: { ok: 'yes' } }, 1],
-    ['401', { status: 401 }, 3],
+    ['401', { status: 401 }, 6],
     ['404', { status: 404 }, 3],
     ['503', { status: 503 }, 3],
     ['a page of HTML', { body: '<html></html>' }, 3],

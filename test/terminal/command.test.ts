@@ -42,6 +42,7 @@ const UPSTREAM_SETTINGS = [
   ...['UPSTREAM_CERT_FILE', 'UPSTREAM_KEY_FILE', 'UPSTREAM_HEADERS_FILE', 'UPSTREAM_ALLOW_HTTP'],
   ...['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'],
 ];
+const REPORTS = ['--verbose', '--errors'];
 const CLIENT_SETTINGS = [...UPSTREAM_SETTINGS, 'KEYTRAIL_CONTRACT'];
 
 describe('the help of keytrail', () => {
@@ -77,17 +78,28 @@ describe('the help of keytrail', () => {
     ['sandbox', ['--data', '--strict-login', '--recording', '--help', '--host', '--port']],
     [
       'learn',
-      ['--from', '--headers', '--contract', '--help', 'KEYTRAIL_TOKEN', ...UPSTREAM_SETTINGS],
+      [
+        '--from',
+        '--headers',
+        '--contract',
+        ...REPORTS,
+        '--help',
+        'KEYTRAIL_TOKEN',
+        ...UPSTREAM_SETTINGS,
+      ],
     ],
-    ['record', ['--to', '--pages', '--login', '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS]],
-    ['check', ['--from', '--output', '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS]],
-    ['login', ['--gateway', '--session', '--help', ...CLIENT_SETTINGS]],
+    [
+      'record',
+      ['--to', '--pages', '--login', ...REPORTS, '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS],
+    ],
+    ['check', ['--from', '--output', ...REPORTS, '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS]],
+    ['login', ['--gateway', '--session', ...REPORTS, '--help', ...CLIENT_SETTINGS]],
     [
       'audit',
       [
         ...['--since', '--until', '--actor', '--target', '--action', '--outcome', '--limit'],
         ...['--output', '--fields', '--raw', '--local', '--follow', '--checkpoint', '--explain'],
-        ...['--gateway', '--session', '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS],
+        ...['--gateway', '--session', ...REPORTS, '--help', 'KEYTRAIL_TOKEN', ...CLIENT_SETTINGS],
       ],
     ],
     ['completion', ['--help']],

@@ -133,9 +133,9 @@ describe('delete-key', () => {
     expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(1);
     expect(lines[6]).toBe('SKIPPED_ACTIVE\tkey-7\tkey-7 acted at 2024-05-03T02:00:00.000Z.');
     expect(lines[96]).toBe(
-      'UNAUTHENTICATED\tkey-96\tNo access token is accepted, and no refresh token is saved: the login needs `clientSecret`. Run keytrail login, or set another KEYTRAIL_TOKEN.',
+      'UNAUTHENTICATED\tkey-96\tThe service refused KEYTRAIL_TOKEN (401) for DELETE /api/v1/secrets/key-96 (UNAUTHENTICATED). Set a new access token, or unset it and log in with keytrail login.',
     );
-    expect(status).toBe(4);
+    expect(status).toBe(6);
   });
 
   it('does the same through a running gateway', async () => {
@@ -147,7 +147,11 @@ describe('delete-key', () => {
     await using command = keytrailInProcess(['delete-key', ...args, '--gateway', server.url], {
       KEYTRAIL_TOKEN: TOKEN,
     });
-    expect(await end(command)).toEqual(inProcess);
+    const { outcomes, status } = await end(command);
+    expect({ outcomes, status }).toEqual({
+      outcomes: inProcess.outcomes,
+      status: inProcess.status,
+    });
     expect(inProcess.outcomes).toEqual(['DELETED', 'NOT_FOUND', 'FORBIDDEN', 'SKIPPED_ACTIVE']);
     expect(inProcess.status).toBe(3);
     expect(sentTo(service)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
@@ -161,8 +165,8 @@ describe('delete-key', () => {
     [403, 'FORBIDDEN', 'DELETED', 2, 3],
     [409, 'CONFLICT', 'DELETED', 2, 3],
     [422, 'BAD_USER_INPUT', 'DELETED', 2, 3],
-    [401, 'UNAUTHENTICATED', 'NOT_TRIED', 1, 3],
-    [401, 'UNAUTHENTICATED', 'NOT_TRIED', 1, 3, '--keep-going'],
+    [401, 'UNAUTHENTICATED', 'NOT_TRIED', 1, 6],
+    [401, 'UNAUTHENTICATED', 'NOT_TRIED', 1, 6, '--keep-going'],
     [429, 'RATE_LIMITED', 'NOT_TRIED', 1, 3, '--keep-going'],
     [405, 'UPSTREAM_ERROR', 'NOT_TRIED', 1, 3, '--keep-going'],
     [{ body: { deleted: 0 } }, 'UPSTREAM_ERROR', 'NOT_TRIED', 1, 3, '--keep-going'],
@@ -195,8 +199,8 @@ describe('delete-key', () => {
     expect((await deleteKeys(service, 'a', 'b', 'c', 'd', '--yes')).stdout).toBe(
       [
         'DELETED\ta',
-        'FORBIDDEN\tb\tThe service does not permit this operation: ask for the permission, or use another client.',
-        'OUTCOME_UNKNOWN\tc\tUPSTREAM_ERROR: The service reported a failure: retry if `retryable` is true.',
+        'FORBIDDEN\tb\tDELETE /api/v1/secrets/b failed with HTTP 403 (FORBIDDEN). The service does not permit this: ask for the permission, or log in as another client.',
+        'OUTCOME_UNKNOWN\tc\tDELETE /api/v1/secrets/c failed with HTTP 500 (OUTCOME_UNKNOWN). The key may be deleted: check with keytrail audit before you delete it again.',
         'NOT_TRIED\td',
         '',
       ].join('\n'),
@@ -500,7 +504,7 @@ describe('delete-key --unless-active-since', () => {
     ['fails', { status: 500 }, 3, 'UPSTREAM_ERROR'],
     ['has no records', { body: { status: 'ok' } }, 3, 'NO_RECORDS'],
     ['is no JSON', { body: '<html>' }, 3, 'UPSTREAM_BAD_RESPONSE'],
-    ['needs another token', { status: 401 }, 3, 'UNAUTHENTICATED'],
+    ['needs another token', { status: 401 }, 6, 'UNAUTHENTICATED'],
   ])('deletes nothing if the trail %s', async (_, response, status, code) => {
     const { line, stderr, ...run } = await deleteFrom(() => response);
     expect(run).toMatchObject({ status, sent: [] });
@@ -618,13 +622,13 @@ describe('delete-key with a gateway', () => {
     await using command = keytrailInProcess(args, { KEYTRAIL_TOKEN: TOKEN });
     const { outcomes, status, stderr } = await end(command);
     expect(outcomes).toEqual(['NOT_TRIED', 'NOT_TRIED']);
-    expect(stderr).toContain('The gateway could not be reached');
+    expect(stderr).toMatch(/The gateway could not be reached/);
     expect(status).toBe(3);
   });
 
   it.each([
-    ['NOT_FOUND', 3],
-    ['FORBIDDEN', 3],
+    ['NOT_FOUND', 6],
+    ['FORBIDDEN', 6],
     ['OUTCOME_UNKNOWN', 4],
   ])('takes %s of a login for no outcome of a key', async (code, status) => {
     const tokens = { accessToken: 'one', tokenType: null, refreshToken: 'two', expiresAt: null };

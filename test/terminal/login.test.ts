@@ -113,6 +113,8 @@ const OTHERS: readonly (readonly [what: string, reply: Reply, status: number])[]
   ['a 200 that says 500', { body: { code: 500 } }, 4],
 ];
 
+const REFUSED = /The service\s+refused\s+the\s+refresh\s+token\s+of\s+the\s+session/;
+
 describe('keytrail login, whose refresh token gets', () => {
   it.each(REFUSALS)('%s, asks for the secret in the same run', async (_, reply) => {
     await using bed = await startRefused(reply);
@@ -128,7 +130,9 @@ describe('keytrail login, whose refresh token gets', () => {
     await using bed = await startRefused(reply);
     const before = await bed.saved();
     const { status, stderr } = await bed.login('');
-    expect([status, stderr]).toEqual([3, expect.stringContaining(`The login failed (${code})`)]);
+    expect([status, stderr]).toEqual([6, expect.stringMatching(REFUSED)]);
+    expect(stderr).toContain(`(${code})`);
+    expect(stderr).toMatch(/Give the client secret\.\s*$/);
     expect(sentTo(bed.service)).toEqual(ONCE);
     expect(await bed.saved()).toBe(before);
     expect(await bed.files()).toEqual(['tokens.json']);
@@ -179,7 +183,7 @@ describe('keytrail login, whose refresh token gets', () => {
     isOver = true;
     const before = await readFile(session, 'utf8');
     const { status, stderr } = await login();
-    expect([status, stderr]).toEqual([3, expect.stringContaining('BAD_USER_INPUT')]);
+    expect([status, stderr]).toEqual([6, expect.stringContaining('BAD_USER_INPUT')]);
     expect(sentTo(service)).toEqual(ASKED);
     expect(await readFile(session, 'utf8')).toBe(before);
   });
@@ -249,7 +253,7 @@ describe('a refused refresh token', () => {
     'delete-key --yes a b',
     'delete-key --yes --unless-active-since 1d a',
   ];
-  const LOG_IN = 'Run keytrail login, or set another KEYTRAIL_TOKEN.';
+  const LOG_IN = /Log\s+in\s+again:\s+keytrail\s+login\s+\S/;
 
   it.each(REFUSALS)('by %s: every command says to run keytrail login', async (_, reply) => {
     await using bed = await startRefused(reply);
@@ -258,7 +262,7 @@ describe('a refused refresh token', () => {
       const file = `${bed.session}.checkpoint`;
       const line = `${command.replace('FILE', file)} --session ${bed.session}`;
       const { status, stdout, stderr } = await runCommand(line, bed.at);
-      expect([status, stdout + stderr], command).toEqual([3, expect.stringContaining(LOG_IN)]);
+      expect([status, stdout + stderr], command).toEqual([6, expect.stringMatching(LOG_IN)]);
       expect(await bed.files(), command).toEqual(['tokens.json']);
     }
     expect(sentTo(bed.service)).toEqual(['client_secret', ...COMMANDS.map(() => 'refresh_token')]);
@@ -281,7 +285,7 @@ describe('a refused refresh token', () => {
     const [tokens, before] = [JSON.parse(await bed.saved()), await readFile(checkpoint, 'utf8')];
     await writeFile(bed.session, JSON.stringify({ ...tokens, accessToken: 'a1' }));
     const { status, stderr } = await runCommand(line, bed.at);
-    expect([status, stderr]).toEqual([3, expect.stringContaining(LOG_IN)]);
+    expect([status, stderr]).toEqual([6, expect.stringMatching(LOG_IN)]);
     expect(stderr).not.toContain('The export cannot go on');
     expect(await readFile(checkpoint, 'utf8')).toBe(before);
   });

@@ -331,19 +331,22 @@ describe('keytrail record', () => {
     expect(await readdir(dirname(own.pathOf('a')))).toEqual([]);
   });
 
-  it.each<[ServiceResponse, string]>([
-    [{ status: 401 }, 'UNAUTHENTICATED'],
-    [{ status: 503 }, 'UPSTREAM_ERROR'],
-    [{ body: '<html>' }, 'UPSTREAM_BAD_RESPONSE'],
-  ])('exits with 3 and writes nothing if the service responds with %j', async (response, code) => {
-    await using service = await startService(response);
-    await using own = await createFolder();
-    const { status, stderr } = await runFor(service.url, ['record', '--to', own.pathOf('a.har')]);
-    expect(status).toBe(3);
-    expect(stderr).toContain(`keytrail record: ${code}: `);
-    expect(stderr).not.toContain(TOKEN);
-    expect(await readdir(dirname(own.pathOf('a')))).toEqual([]);
-  });
+  it.each<[ServiceResponse, number, string]>([
+    [{ status: 401 }, 6, 'UNAUTHENTICATED'],
+    [{ status: 503 }, 3, 'UPSTREAM_ERROR'],
+    [{ body: '<html>' }, 3, 'UPSTREAM_BAD_RESPONSE'],
+  ])(
+    'writes nothing if the service responds with %j: exit status %i',
+    async (response, exit, code) => {
+      await using service = await startService(response);
+      await using own = await createFolder();
+      const { status, stderr } = await runFor(service.url, ['record', '--to', own.pathOf('a.har')]);
+      expect(status).toBe(exit);
+      expect(stderr).toContain(`(${code}`);
+      expect(stderr).not.toContain(TOKEN);
+      expect(await readdir(dirname(own.pathOf('a')))).toEqual([]);
+    },
+  );
 
   it('removes a token of digits that the service returns as a number, an actor and a header', async () => {
     const token = '4711004711004711';

@@ -38,9 +38,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** As `createGateway`, with timers for the testbed, and the event-loop lag above which load is shed. */
+/** As `createGateway`, with timers for the testbed, the event-loop lag above which load is shed, and an observer. */
 export function createGatewayWith(
-  { pause, maxLagMs, ...timers }: CallTimers & { readonly maxLagMs?: number },
+  {
+    pause,
+    maxLagMs,
+    observer,
+    ...timers
+  }: CallTimers & Pick<GatewayDependencies, 'maxLagMs' | 'observer'>,
   options: GatewayOptions,
 ): Gateway {
   requireSupportedNode();
@@ -55,6 +60,7 @@ export function createGatewayWith(
     },
     pause,
     maxLagMs,
+    observer,
     playground: playground ? {} : null,
     draining: null,
     clock: () => performance.now(),

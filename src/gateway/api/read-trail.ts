@@ -11,6 +11,8 @@ import { createRestClient, type RestClientOptions } from '../upstream/http-clien
 import { followLink, type Path, path } from '../upstream/path.ts';
 import { NO_TRACE } from '../upstream/types.ts';
 
+export type { Attempt } from '../upstream/types.ts';
+
 /** Where pages of the trail come from: a service or a recording. */
 export type TrailSource = {
   /** The base URL of the service. */

@@ -108,7 +108,7 @@ export function createResilientCall(
     call: UpstreamCall,
     { permit, deadline, isRetry }: { permit: Permit; deadline: number; isRetry: boolean },
   ): Promise<AttemptResult> => {
-    const { route, method, trace } = call;
+    const { route, method, path, trace } = call;
     const begun = clock();
     const span = trace(isRetry);
     const request = { ...call, budget: call.group };
@@ -124,7 +124,7 @@ export function createResilientCall(
       (error: unknown) => ({ error }),
     );
     const seconds = (clock() - begun) / 1000;
-    const attempt: Attempt = { route, method, isRetry, seconds, ...outcomeOf(result) };
+    const attempt: Attempt = { route, method, path, isRetry, seconds, ...outcomeOf(result) };
     span.end(attempt);
     if (rejectionOf(result) === null) observer.onAttempt?.(attempt);
     return result;
@@ -203,16 +203,21 @@ export function createResilientCall(
 /** The result of an attempt as it is reported. */
 function outcomeOf(
   result: AttemptResult,
-): Pick<Attempt, 'outcome' | 'status' | 'code' | 'bytes' | 'isSent'> {
+): Pick<Attempt, 'outcome' | 'status' | 'code' | 'cause' | 'location' | 'bytes' | 'isSent'> {
   if ('response' in result) {
-    const { status, body } = result.response;
-    return { outcome: classOf(status), status, bytes: body.length, isSent: true };
+    const { status, headers, body } = result.response;
+    const { location } = headers;
+    return {
+      ...{ outcome: classOf(status), status, bytes: body.length, isSent: true },
+      ...(typeof location === 'string' && { location }),
+    };
   }
   const { error } = result;
   const hasLeft = error instanceof NoResponseError && error.reason === 'client-disconnected';
   const code = error instanceof GatewayError ? error.extensions.code : 'INTERNAL_SERVER_ERROR';
   const isSent = error instanceof NoResponseError ? error.isSent : true;
-  return { outcome: hasLeft ? 'left' : 'none', code, bytes: 0, isSent };
+  const cause = error instanceof GatewayError ? error.cause : undefined;
+  return { outcome: hasLeft ? 'left' : 'none', code, cause, bytes: 0, isSent };
 }
 
 function classOf(status: number): Attempt['outcome'] {

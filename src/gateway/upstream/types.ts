@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
-import type { Path } from './path.ts';
+import type { EncodedPath, Path } from './path.ts';
 
 /** Names of the service's routes: labels of metrics and spans. */
 export const ROUTES = ['login', 'audit', 'secrets'] as const;
@@ -12,6 +12,8 @@ export type Route = (typeof ROUTES)[number];
 export type Attempt = {
   readonly route: Route;
   readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With values of the client: for no log, metric or span of a server. */
+  readonly path: EncodedPath;
   readonly isRetry: boolean;
   /** Duration, including the wait for a connection. */
   readonly seconds: number;
@@ -24,6 +26,10 @@ export type Attempt = {
   readonly status?: number;
   /** Why no response was accepted. */
   readonly code?: ErrorCode;
+  /** Node's code of what failed, such as ECONNREFUSED. */
+  readonly cause?: string | undefined;
+  /** The `location` of a redirect. For no log, metric or span of a server either. */
+  readonly location?: string;
   /** Length of the body that was read; 0 for a partial one, or one that was not needed. */
   readonly bytes: number;
   /** Whether the service may have received the request. */
