@@ -1,6 +1,6 @@
 import type { Environment } from '../gateway/config/load.ts';
 import { SETTING_NAMES, toCommandOption } from '../gateway/config/settings.ts';
-import { readValues, type ValuesOf } from '../gateway/config/value-types.ts';
+import { type Parameter, readValues, type ValuesOf } from '../gateway/config/value-types.ts';
 import { findClosestName } from '../util/closest-name.ts';
 import {
   COMMAND_NAMES,
@@ -10,7 +10,7 @@ import {
   optionsOf,
   parametersOf,
 } from './commands.ts';
-import { OPTION_NAMES, OPTIONS } from './options.ts';
+import { OPTION_NAMES, OPTIONS, SHORT_NAMES } from './options.ts';
 
 /** A parsed command line: the values of {@link OPTIONS}, and the rest. */
 export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
@@ -36,7 +36,7 @@ const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(c
 
 /** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const { words, options, version, ...tokens } = tokenize(args);
+  const { words, options, ...tokens } = tokenize(args);
   const isHelp = words[0] === 'help';
   const [word, ...more] = isHelp ? words.slice(1) : words;
   const command = word === undefined ? 'serve' : COMMAND_NAMES.find((name) => name === word);
@@ -46,9 +46,11 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
 
   const valid = command === undefined ? PARAMETERS : parametersOf(command);
   const texts = new Map<string, readonly string[]>();
-  for (const { name, text } of options) {
+  let { version } = tokens;
+  for (const { name, text, given = name } of options) {
     const before = texts.get(name) ?? [];
-    if (!valid.has(name)) problems.push(describeUnknownOption(name, command));
+    if (given === '-v' && !valid.has(name)) version = true;
+    else if (!valid.has(name)) problems.push(describeUnknownOption(name, command, given));
     else if (!text) problems.push(`${name} needs a value.`);
     else if (before.length > 0 && !REPEATABLE.has(name))
       problems.push(`${name} is given more than once.`);
@@ -83,39 +85,84 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   };
 }
 
+/** An option on the command line. */
+type GivenOption = {
+  readonly name: string;
+  /** Undefined if the value is missing. */
+  readonly text: string | undefined;
+  /** As it was typed, if that was a short name. */
+  readonly given?: string;
+};
+
 /**
  * Splits the command line, before it is known which options are valid. An option takes the next word as its value, unless
- * `=` comes before its value. Its text is undefined if the value is missing.
+ * `=` comes before its value.
  */
 function tokenize(args: readonly string[]) {
   const end = args.indexOf('--'); // after it, a word that begins with - is no option
   const rest = end < 0 ? [...args] : args.slice(0, end);
   const words: string[] = [];
-  const options: { readonly name: string; readonly text: string | undefined }[] = [];
+  const options: GivenOption[] = [];
   let help = false;
   let version = false;
+  const add = (option: GivenOption) => {
+    if (option.name === '--help') help = true;
+    else if (option.name === '--version') version = true;
+    else options.push(option);
+  };
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     const [, name = '', value] = /^(-[^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    const short = splitShort(arg);
     if (name === '') words.push(arg);
-    else if (name === '--help' || name === '-h') help = true;
-    else if (name === '--version' || name === '-v') version = true;
-    else options.push({ name, text: value ?? takeValue(name, rest, words[0]) });
+    else if (short === undefined) add({ name, text: value ?? takeValue(name, rest, words[0]) });
+    else
+      for (const { text, ...option } of short)
+        add({ ...option, text: text ?? takeValue(option.name, rest, words[0], option.given) });
   }
   if (end >= 0) words.push(...args.slice(end + 1));
   return { words, options, help, version };
 }
 
+/**
+ * The options of `-n`, `-n10`, `-n=10` or `-fn10`, by their long names. A value is part of the last one only. Undefined if
+ * a letter stands for none, and for a long name behind one hyphen.
+ */
+function splitShort(arg: string): readonly GivenOption[] | undefined {
+  if (!/^-[^-]/.test(arg) || PARAMETERS.has(`-${arg.replace(/=.*/s, '')}`)) return undefined;
+  const options: GivenOption[] = [];
+  let rest = arg.slice(1);
+  while (rest !== '') {
+    const [letter = ''] = rest;
+    const name = SHORT_NAMES[letter];
+    if (name === undefined) return undefined;
+    rest = rest.slice(letter.length);
+    const parameter = PARAMETERS.get(name);
+    const isLast = rest.startsWith('=') || (parameter !== undefined && needsValue(parameter));
+    const text = isLast && rest !== '' ? rest.replace(/^=/, '') : undefined;
+    options.push({ name, text, given: `-${letter}` });
+    if (isLast) break;
+  }
+  return options;
+}
+
+const needsValue = ({ impliedText }: Parameter) => impliedText === undefined;
+
 /** Removes the value of an option from the arguments that follow it. */
-function takeValue(name: string, rest: string[], command = 'serve'): string | undefined {
+function takeValue(
+  name: string,
+  rest: string[],
+  command = 'serve',
+  given = name,
+): string | undefined {
   const parameter = PARAMETERS.get(name);
-  const needsValue = parameter !== undefined && parameter.impliedText === undefined;
+  const isValueNeeded = parameter !== undefined && needsValue(parameter);
   const { operands }: Partial<Command> = Object(COMMANDS)[command] ?? {};
-  // The word may be an ID of a key: `delete-key --yes ID`.
-  if (parameter !== undefined && !needsValue && operands !== undefined)
-    return parameter.impliedText;
+  // The word may be an ID of a key: `delete-key --yes ID`. A short name such as -f never takes one.
+  if (!isValueNeeded && (given !== name || (parameter !== undefined && operands !== undefined)))
+    return parameter?.impliedText;
   const [next = '--'] = rest; // no value follows, as before another option
   // A word after an unknown option is most likely its value, unless it is a command.
-  const isValue = needsValue ? !next.startsWith('--') : !/^-/.test(next) && !isCommandWord(next);
+  const isValue = isValueNeeded ? !next.startsWith('--') : !/^-/.test(next) && !isCommandWord(next);
   return isValue ? rest.shift() : parameter?.impliedText;
 }
 
@@ -131,8 +178,13 @@ function describeUnknownCommand(word: string): string {
     : `${word} is not a command. Did you mean ${closest}?`;
 }
 
-function describeUnknownOption(name: string, command: CommandName | undefined): string {
-  const problem = `${name} is not an option${command === undefined ? '' : ` of ${command}`}.`;
+function describeUnknownOption(
+  name: string,
+  command: CommandName | undefined,
+  given: string,
+): string {
+  const shown = given === name ? name : `${given} (${name})`;
+  const problem = `${shown} is not an option${command === undefined ? '' : ` of ${command}`}.`;
   const commands = COMMAND_NAMES.filter((other) => parametersOf(other).has(name));
   if (commands.length > 0) return `${problem} Use it with ${commands.join(' or ')}.`;
   const valid = command === undefined ? PARAMETERS : parametersOf(command);

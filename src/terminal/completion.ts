@@ -10,6 +10,7 @@ import {
   parametersOf,
   SHELLS,
 } from './commands.ts';
+import { shortNameOf } from './options.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -31,13 +32,15 @@ type Values = 'a file' | 'a text' | 'nothing' | readonly string[];
 
 type Option = {
   readonly name: string;
+  /** With its hyphen; empty if there is none. */
+  readonly short: string;
   readonly description: string;
   readonly values: Values;
 };
 
 const OPTIONS_OF_ALL: readonly Option[] = [
-  { name: '--help', description: 'print help', values: 'nothing' },
-  { name: '--version', description: 'print the version', values: 'nothing' },
+  { name: '--help', short: '-h', description: 'print help', values: 'nothing' },
+  { name: '--version', short: '-V', description: 'print the version', values: 'nothing' },
 ];
 
 const FIRST_WORDS: readonly string[] = ['help', ...COMMAND_NAMES];
@@ -48,7 +51,8 @@ function optionsOf(command: CommandName): readonly Option[] {
   return [
     ...[...parametersOf(command)].map(
       ([name, parameter]): Option => ({
-        ...{ name, description: parameter.description, values: toValues(parameter) },
+        ...{ name, short: shortNameOf(name) ?? '', values: toValues(parameter) },
+        description: parameter.description,
       }),
     ),
     ...OPTIONS_OF_ALL,
@@ -78,7 +82,11 @@ function writeBash(): string {
   const afterOptions = COMMAND_NAMES.flatMap((command) =>
     optionsOf(command)
       .filter(({ values }) => values !== 'nothing')
-      .map(({ name, values }) => `    '${command} ${name}') ${complete(values)} ;;\n`),
+      .flatMap(({ name, short, values }) =>
+        [name, ...(short === '' ? [] : [short])].map(
+          (each) => `    '${command} ${each}') ${complete(values)} ;;\n`,
+        ),
+      ),
   );
   const afterCommands = COMMAND_NAMES.flatMap((command) => {
     const operands = operandsOf(command);
@@ -121,13 +129,16 @@ function writeZsh(): string {
     if (values === 'a file') return ':file:_files';
     return values === 'a text' ? ':value: ' : `:value:(${values.join(' ')})`;
   };
-  const toSpec = ({ name, description, values }: Option) => {
+  const toSpecs = ({ name, short, description, values }: Option) => {
     const shown = description.replace(/[[\]:\\]/g, '\\$&');
-    return quote(`*${name}${values === 'nothing' ? '' : '='}[${shown}]${complete(values)}`);
+    const ends = values === 'nothing' ? ['', ''] : ['=', '+']; // --limit=10 or a word; -n10 or a word
+    return [name, ...(short === '' ? [] : [short])].map((each, index) =>
+      quote(`*${each}${ends[index]}[${shown}]${complete(values)}`),
+    );
   };
   const cases = COMMAND_NAMES.map((command) => {
     const operands = operandsOf(command);
-    const specs = optionsOf(command).map(toSpec);
+    const specs = optionsOf(command).flatMap(toSpecs);
     if (operands !== 'nothing' && operands !== 'a text')
       specs.push(quote(`*${complete(operands)}`));
     return `    ${command})\n      specs+=(\n${specs.map((spec) => `        ${spec}\n`).join('')}      ) ;;\n`;
@@ -170,8 +181,8 @@ function writeFish(): string {
     return [
       `complete -c keytrail -n "__keytrail_in '' help" -a ${command} -d ${quote(COMMANDS[command].summary)}`,
       ...optionsOf(command).map(
-        ({ name, description, values }) =>
-          `${when} -l ${name.slice(2)} -d ${quote(description)}${complete(values)}`,
+        ({ name, short, description, values }) =>
+          `${when}${short === '' ? '' : ` -s ${short.slice(1)}`} -l ${name.slice(2)} -d ${quote(description)}${complete(values)}`,
       ),
       ...(operands === 'a file' ? [`${when} -F`] : []),
       ...(typeof operands === 'string' ? [] : [`${when} -a ${quote(operands.join(' '))}`]),

@@ -3,6 +3,7 @@ import type { Parameter } from '../gateway/config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, optionsOf } from './commands.ts';
 import { EXIT_STATUS } from './exit-status.ts';
+import { shortNameOf } from './options.ts';
 
 /** Names with the paragraphs that describe them, under a heading. */
 type Section = readonly [heading: string, rows: readonly Row[]];
@@ -20,7 +21,7 @@ function formatOverview(): string {
       'Options',
       [
         ['-h, --help', 'print this help, or with a command its options and settings'],
-        ['-v, --version', 'print the version'],
+        ['-V, --version', 'print the version; -v too, where it is not --verbose'],
       ],
     ],
   ];
@@ -91,13 +92,19 @@ function listSettings(settings: readonly SettingName[]): readonly Section[] {
 
 const namesOf = (name: SettingName = 'UPSTREAM_URL') => `${toCommandOption(name)} or ${name}`;
 
+/** `-n, --limit`, or the name alone. */
+function withShort(name: string): string {
+  const short = shortNameOf(name);
+  return short === undefined ? name : `${short}, ${name}`;
+}
+
 /** An option in a line or two. */
 function toShortRow(name: string, option: Parameter): Row {
   const { description, placeholder, impliedText, defaultText, default: byDefault } = option;
   const value = impliedText === undefined && placeholder ? ` ${placeholder}` : '';
   const text = defaultText ?? String(byDefault);
   const isOff = byDefault === false && (text === 'off' || text === 'false');
-  return [`${name}${value}`, isOff ? description : `${description} (default: ${text})`];
+  return [`${withShort(name)}${value}`, isOff ? description : `${description} (default: ${text})`];
 }
 
 function toRow(name: string, parameter: Parameter, commandDefault?: string): Row {

@@ -137,5 +137,19 @@ function onOff(description: string, defaultText = 'off') {
 /** An option that is not a setting. */
 export type OptionName = keyof typeof OPTIONS;
 
+/**
+ * The short names of options, and the long ones that they stand for. `-v` is `--verbose` after a command that has it, and
+ * else `--version`.
+ */
+export const SHORT_NAMES: Readonly<Record<string, string>> = {
+  ...{ f: '--follow', n: '--limit', o: '--output', v: '--verbose', V: '--version', h: '--help' },
+};
+
+/** The short name of an option with its hyphen; undefined if it has none. */
+export function shortNameOf(name: string): string | undefined {
+  const [short] = Object.entries(SHORT_NAMES).find(([, long]) => long === name) ?? [];
+  return short && `-${short}`;
+}
+
 /** The names of {@link OPTIONS}. */
 export const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]; // it has no other keys

@@ -20,6 +20,8 @@ const CASES: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['keytrail audit --output nd', ['ndjson']],
   ['keytrail audit --output=nd', ['--output=ndjson']],
   ['keytrail check --output ', ['table', 'json']],
+  ['keytrail check -o ', ['table', 'json']],
+  ['keytrail audit -o nd', ['ndjson']],
   ['keytrail audit --since ', []],
   ['keytrail audit --limit ', ['all']],
   ['keytrail audit --upstream-u', ['--upstream-url']],
