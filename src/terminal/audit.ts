@@ -27,10 +27,10 @@ const LIMIT = 50;
  * @throws ConfigError for invalid options, OperationError if the trail cannot be read and nothing was written.
  */
 export async function audit(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
-  const { checkpoint: file, follow, limit, since, until } = commandLine;
+  const { checkpoint: file, follow, limit, since, until, local } = commandLine;
   const isExport = follow || file !== undefined;
-  const begin = instantOf(since, runtime.now());
-  const end = instantOf(until, runtime.now());
+  const begin = instantOf(since, runtime.now(), local);
+  const end = instantOf(until, runtime.now(), local);
   const hasEnd =
     until !== undefined || (limit ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY;
   const problems = [
@@ -116,11 +116,22 @@ function toConditions({ actor, target, action, outcome }: CommandLine): AuditFil
   };
 }
 
-/** The instant of an option; null without one. Before the year 2, it is the zero time. */
-export function instantOf(given: PointInTime | undefined, now: Date): Instant | null {
+/** The instant of an option; null without one. Before the year 2, it is the zero time. Days are of UTC, or of this machine's zone. */
+export function instantOf(
+  given: PointInTime | undefined,
+  now: Date,
+  isLocal = false,
+): Instant | null {
   if (given === undefined) return null;
   if ('instant' in given) return given.instant;
+  if ('daysAgo' in given) return toInstant(startOfDay(now, given.daysAgo, isLocal)) ?? ZERO_TIME;
   return toInstant(now.getTime() - given.agoMs) ?? ZERO_TIME;
+}
+
+function startOfDay(now: Date, daysAgo: number, isLocal: boolean): number {
+  return isLocal
+    ? new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo).getTime()
+    : Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - daysAgo);
 }
 
 type Printer = Awaited<ReturnType<typeof createPrinter>>;

@@ -65,7 +65,7 @@ export const OPTIONS = {
   ),
   since: option(
     startTime,
-    'only events from then on: 24h, 7d, 2026-11-24, or an instant with its zone',
+    'only events from then on: 90m, 1h30m, 7d, today, yesterday, 2026-11-24 (UTC), or an instant with its zone',
     'no limit',
   ),
   until: option(pointInTime, 'only events before then', 'no limit'),
@@ -103,7 +103,10 @@ export const OPTIONS = {
     'none',
   ),
   explain: onOff('print to stderr where each field was found, and why one is null'),
-  local: onOff('show times of the table in the zone of this machine', 'UTC'),
+  local: onOff(
+    'show times of the table in the zone of this machine; today and yesterday too',
+    'UTC',
+  ),
   yes: onOff('do not ask; required without a terminal'),
   'dry-run': onOff('delete nothing, and print WOULD_DELETE: it does not tell whether a key exists'),
   'unless-active-since': option(

@@ -155,7 +155,7 @@ describe('the exit status', () => {
   });
 
   it.each([
-    ['a time that cannot be read', ['--since', 'yesterday']],
+    ['a time that cannot be read', ['--since', 'last week']],
     ['a time without a zone', ['--since', '2026-11-24T10:00:00']],
     ['--until with --follow', ['--follow', '--until', '1h']],
     ['--limit with --checkpoint', ['--checkpoint', 'x', '--limit', '5']],

@@ -141,21 +141,52 @@ export const limit: ValueType<number> = {
   isQuotable: true,
 };
 
-/** An instant, or the milliseconds since then. */
-export type PointInTime = { readonly instant: Instant } | { readonly agoMs: number };
+/** An instant, the milliseconds since then, or the begin of a day: 0 days ago is today. */
+export type PointInTime =
+  | { readonly instant: Instant }
+  | { readonly agoMs: number }
+  | { readonly daysAgo: number };
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ...{ s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
-};
+const UNITS_MS = {
+  ...{ s: 1000, sec: 1000, secs: 1000, second: 1000, seconds: 1000 },
+  ...{ m: 60_000, min: 60_000, mins: 60_000, minute: 60_000, minutes: 60_000 },
+  ...{ h: 3_600_000, hr: 3_600_000, hrs: 3_600_000, hour: 3_600_000, hours: 3_600_000 },
+  ...{ d: 86_400_000, day: 86_400_000, days: 86_400_000 },
+  ...{ w: 604_800_000, week: 604_800_000, weeks: 604_800_000 },
+} as const;
+const UNIT_NAMES = Object.keys(UNITS_MS).toSorted((a, b) => b.length - a.length);
+const PART = `(\\d{1,6}) ?(${UNIT_NAMES.join('|')})`;
+const DURATION = new RegExp(`^${PART}(?: ?${PART})*$`);
 
-/** A point in time; as a text, an instant, a date, which begins in UTC, or a duration before now. */
+/** The milliseconds of `90m`, `1h30m` or `2 days`; undefined for any other text, and if a unit does not follow a longer one. */
+export function parseDuration(given: string): number | undefined {
+  if (!DURATION.test(given)) return undefined;
+  let total = 0;
+  let previous = Number.POSITIVE_INFINITY;
+  for (const [, count, name = ''] of given.matchAll(new RegExp(PART, 'g'))) {
+    const unit = Object.entries(UNITS_MS).find(([each]) => each === name)?.[1] ?? 0;
+    if (unit >= previous) return undefined; // 30m1h and 1h1h are more likely a mistake
+    previous = unit;
+    total += Number(count) * unit;
+  }
+  return total;
+}
+
+const DAYS_AGO = new Map([
+  ['today', 0],
+  ['yesterday', 1],
+]);
+
+/** A point in time; as a text, an instant, a date, which begins in UTC, a duration before now, today or yesterday. */
 export const pointInTime: ValueType<PointInTime> = {
   value: z.custom<PointInTime>((given) => typeof given === 'object'),
-  form: 'a time: 24h, 7d, 2026-11-24, or 2026-11-24T09:30:00Z with its zone',
+  form: 'a time: 90m, 1h30m, 7d, today, yesterday, 2026-11-24, or 2026-11-24T09:30:00Z with its zone',
   placeholder: 'TIME',
   fromText: (given) => {
-    const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(given) ?? [];
-    if (count !== undefined) return { agoMs: Number(count) * (UNITS_MS[unit] ?? 0) };
+    const daysAgo = DAYS_AGO.get(given.toLowerCase());
+    if (daysAgo !== undefined) return { daysAgo };
+    const agoMs = parseDuration(given);
+    if (agoMs !== undefined) return { agoMs };
     const instant = parseTime(toDateTime(given), 'iso8601');
     return instant === null ? undefined : { instant };
   },
