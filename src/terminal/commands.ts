@@ -147,8 +147,9 @@ export const COMMANDS = {
     ],
     meanings: {
       output: {
-        ...choice('table', 'ndjson', 'csv', 'ecs'),
-        description: 'format of the events; ecs is the Elastic Common Schema',
+        ...choice('table', 'ndjson', 'json', 'csv', 'ecs'),
+        fromText: (given: string) => (given === 'json' ? 'ndjson' : given),
+        description: 'format of the events: json is ndjson, ecs the Elastic Common Schema',
         defaultText: 'table on a terminal, otherwise ndjson',
       },
     },

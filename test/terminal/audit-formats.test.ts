@@ -141,6 +141,11 @@ describe('the table', () => {
 });
 
 describe('ndjson', () => {
+  it.each([['--output', 'json'], ['-o', 'json'], ['-ojson']])('is also %j %j', async (...args) => {
+    const more = ['--raw', '--fields', 'time,raw'];
+    expect(await audit([...args, ...more])).toBe(await audit(['--output', 'ndjson', ...more]));
+  });
+
   it('has the records of the service, with every digit of a long integer', async () => {
     const events = await readEvents();
     const digits = TRAIL.replace(/\b\d{16,}\b/g, '"$&"');
