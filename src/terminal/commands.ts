@@ -147,9 +147,9 @@ export const COMMANDS = {
     ],
     meanings: {
       output: {
-        ...choice('table', 'ndjson', 'json', 'csv', 'ecs'),
+        ...choice('table', 'ndjson', 'json', 'csv', 'ecs', 'ocsf'),
         fromText: (given: string) => (given === 'json' ? 'ndjson' : given),
-        description: 'format of the events: json is ndjson, ecs the Elastic Common Schema',
+        description: 'format of the events: json is ndjson; ecs and ocsf are schemas of SIEMs',
         defaultText: 'table on a terminal, otherwise ndjson',
       },
     },

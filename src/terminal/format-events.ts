@@ -14,7 +14,7 @@ export type EventFormat = {
 
 /** How to format events. */
 export type FormatOptions = {
-  readonly output: 'table' | 'ndjson' | 'csv' | 'ecs';
+  readonly output: 'table' | 'ndjson' | 'csv' | 'ecs' | 'ocsf';
   /** Names of fields, see `EVENT_FIELD_NAMES`. Undefined: those that are usual. */
   readonly fields: readonly string[] | undefined;
   /** Whether to add the record of the service. */
@@ -46,6 +46,8 @@ export async function createFormat(options: FormatOptions, terminal: Output): Pr
     }
     case 'ecs':
       return toLines((event) => toEcs(event, withRaw));
+    case 'ocsf':
+      return toLines((event) => toOcsf(event, withRaw));
     case 'ndjson':
       return toLines(
         options.fields === undefined
@@ -116,6 +118,42 @@ function toEcs({ key, raw, ...event }: KeyedEvent, withRaw: boolean): unknown {
       target: compact({ id: targetId, ...ofTarget }),
     }),
     ecs: { version: '8.17.0' },
+  });
+}
+
+/**
+ * An event of the class API Activity, with the activity Other, as the Open Cybersecurity Schema Framework 1 has it. What is
+ * not known is absent, or Unknown (0).
+ */
+function toOcsf({ key, raw, ...event }: KeyedEvent, withRaw: boolean): unknown {
+  const { occurredAt, id, action, outcome, actor, target, ipAddress, userAgent, ...others } = event;
+  const { identifier, name, type, ...ofActor }: Partial<Party> = actor ?? {};
+  const {
+    identifier: uid,
+    name: targetName,
+    type: kind,
+    ...ofTarget
+  }: Partial<Party> = target ?? {};
+  const resource = compact({ uid, name: targetName, type: kind });
+  const time = Date.parse(occurredAt ?? '');
+  return compact({
+    ...{ category_uid: 6, class_uid: 6003, activity_id: 99, activity_name: action },
+    ...{ type_uid: 600399, severity_id: 0, time: Number.isNaN(time) ? null : time },
+    ...(outcome === 'SUCCESS' ? { status_id: 1, status: 'Success' } : {}),
+    ...(outcome === 'FAILURE' ? { status_id: 2, status: 'Failure' } : {}),
+    actor: compact({
+      user: compact({ uid: identifier, name, type, type_id: type == null ? null : 99 }),
+    }),
+    api: compact({ operation: action }),
+    src_endpoint: compact({ [isAddress(ipAddress ?? '') ? 'ip' : 'name']: ipAddress }),
+    http_request: compact({ user_agent: userAgent }),
+    resources: resource && [resource],
+    metadata: compact({
+      ...{ version: '1.6.0', product: { name: 'Keytrail', vendor_name: 'Keytrail' } },
+      ...{ uid: key, original_event_uid: id, original_time: occurredAt },
+    }),
+    unmapped: compact({ ...others, actor: compact(ofActor), target: compact(ofTarget) }),
+    raw_data: withRaw ? JSON.stringify(raw) : null,
   });
 }
 

@@ -43,7 +43,7 @@ export const OPTIONS = {
     'none',
   ),
   output: option(
-    choice('table', 'json', 'ndjson', 'csv', 'ecs'),
+    choice('table', 'json', 'ndjson', 'csv', 'ecs', 'ocsf'),
     'format of the comparison',
     'table',
   ),

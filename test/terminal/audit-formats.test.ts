@@ -66,6 +66,8 @@ const OUTPUTS: readonly (readonly [file: string, args: readonly string[], Partia
   ['events-fields.csv', ['--output', 'csv', '--fields', 'time,actor', '--raw'], {}],
   ['events-ecs.ndjson', ['--output', 'ecs'], {}],
   ['events-ecs-raw.ndjson', ['--output', 'ecs', '--raw'], {}],
+  ['events-ocsf.ndjson', ['--output', 'ocsf'], {}],
+  ['events-ocsf-raw.ndjson', ['--output', 'ocsf', '--raw'], {}],
 ];
 
 describe('keytrail audit prints', () => {
@@ -114,7 +116,7 @@ describe('keytrail audit prints', () => {
   });
 
   it('no control character to a terminal, in any format', async () => {
-    for (const output of ['table', 'ndjson', 'csv', 'ecs']) {
+    for (const output of ['table', 'ndjson', 'csv', 'ecs', 'ocsf']) {
       const text = await audit(['--output', output, '--raw'], { ...TERMINAL, columns: 400 });
       expect(text.replaceAll(/\r?\n/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
       expect(text).toContain(String.raw`\u001b`);
@@ -212,7 +214,7 @@ describe('csv', () => {
 });
 
 describe('an event', () => {
-  it.each(['ndjson', 'csv', 'ecs'] as const)('has every field in %s', async (output) => {
+  it.each(['ndjson', 'csv', 'ecs', 'ocsf'] as const)('has every field in %s', async (output) => {
     const event = Object.assign({ ...NOTHING }, toMembers(AUDIT_EVENT));
     const { format } = await formatOf({ output, fields: undefined });
     const text = format([event]);
@@ -270,7 +272,7 @@ describe('a record with every control character and separator', () => {
   };
   const linesOf = (text: string) => text.split('\n').slice(0, -1);
 
-  it('is the same in ndjson and in ecs', async () => {
+  it('is the same in ndjson, in ecs and in ocsf', async () => {
     const events = linesOf(await auditOf('--output ndjson')).map((line) => JSON.parse(line));
     expect(events.map(({ action }) => action)).toEqual(STRANGE);
     expect(events.map(({ target }) => target.name)).toEqual(STRANGE);
@@ -279,6 +281,10 @@ describe('a record with every control character and separator', () => {
     expect(ecs.map(({ event }) => event.action)).toEqual(STRANGE);
     expect(ecs.map(({ keytrail }) => keytrail.target.name)).toEqual(STRANGE);
     expect(ecs.map((each) => each.user_agent.original)).toEqual(STRANGE);
+    const ocsf = linesOf(await auditOf('--output ocsf')).map((line) => JSON.parse(line));
+    expect(ocsf.map(({ api }) => api.operation)).toEqual(STRANGE);
+    expect(ocsf.map(({ resources }) => resources[0].name)).toEqual(STRANGE);
+    expect(ocsf.map((each) => each.http_request.user_agent)).toEqual(STRANGE);
   });
 
   it("is a row of csv, and the same but for each ' before a formula", async () => {
@@ -342,6 +348,75 @@ describe('ecs', () => {
     expect(sources).toContainEqual({ address: '203.0.113.40', ip: '203.0.113.40' });
   });
 });
+
+describe('ocsf', () => {
+  it('is API Activity with the activity Other, and has only its attributes, with their types', async () => {
+    const text = await audit(['--output', 'ocsf', '--raw']);
+    const events = text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    for (const event of events) {
+      expect(event).toMatchObject({
+        ...{ category_uid: 6, class_uid: 6003, activity_id: 99, severity_id: 0 },
+        type_uid: event.class_uid * 100 + event.activity_id,
+        metadata: { version: '1.6.0', product: { name: 'Keytrail' }, uid: expect.any(String) },
+      });
+      expect(event.activity_name).toBe(event.api?.operation);
+      for (const [name, value] of Object.entries(flatten(event)))
+        expect(OCSF[name]?.(value), `${name}: ${value}`).toBe(true);
+    }
+    const names = new Set(events.flatMap((event) => Object.keys(flatten(event))));
+    expect([...names].sort()).toEqual(Object.keys(OCSF).sort());
+  });
+
+  it('has the values of the event', async () => {
+    const { format } = await formatOf({ output: 'ocsf' });
+    const event: KeyedEvent = {
+      ...{ key: 'k', id: 'i', occurredAt: '2026-11-24T06:20:33.1569Z', action: 'key.delete' },
+      ...{ outcome: 'FAILURE', ipAddress: '::1', userAgent: 'curl' },
+      actor: { identifier: 'a', name: 'Ann', type: 'user' },
+      target: { identifier: 't', name: null, type: null },
+    };
+    expect(JSON.parse(format([event]))).toEqual({
+      ...{ category_uid: 6, class_uid: 6003, activity_id: 99, activity_name: 'key.delete' },
+      ...{ type_uid: 600399, severity_id: 0, time: Date.UTC(2026, 10, 24, 6, 20, 33, 156) },
+      ...{ status_id: 2, status: 'Failure' },
+      actor: { user: { uid: 'a', name: 'Ann', type: 'user', type_id: 99 } },
+      api: { operation: 'key.delete' },
+      src_endpoint: { ip: '::1' },
+      http_request: { user_agent: 'curl' },
+      resources: [{ uid: 't' }],
+      metadata: {
+        ...{ version: '1.6.0', product: { name: 'Keytrail', vendor_name: 'Keytrail' } },
+        ...{ uid: 'k', original_event_uid: 'i', original_time: '2026-11-24T06:20:33.1569Z' },
+      },
+    });
+    expect(JSON.parse(format([NOTHING]))).toEqual({
+      ...{ category_uid: 6, class_uid: 6003, activity_id: 99, type_uid: 600399, severity_id: 0 },
+      metadata: {
+        ...{ version: '1.6.0', product: { name: 'Keytrail', vendor_name: 'Keytrail' }, uid: 'k' },
+      },
+    });
+  });
+});
+
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+
+/** Attributes of the class API Activity of OCSF 1.6, and what their types accept. */
+const OCSF: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...{ category_uid: (value) => value === 6, class_uid: (value) => value === 6003 },
+  ...{ activity_id: (value) => value === 99, activity_name: isText, type_uid: Number.isInteger },
+  ...{ severity_id: Number.isInteger, time: Number.isInteger, raw_data: isText },
+  ...{ status_id: (value) => value === 1 || value === 2, status: isText, 'api.operation': isText },
+  ...{ 'actor.user.uid': isText, 'actor.user.name': isText, 'actor.user.type': isText },
+  ...{ 'actor.user.type_id': (value) => value === 99, 'src_endpoint.name': isText },
+  'src_endpoint.ip': (value) => isIP(String(value)) > 0,
+  ...{ 'http_request.user_agent': isText, 'resources.0.uid': isText, 'resources.0.name': isText },
+  ...{ 'resources.0.type': isText, 'metadata.version': isText, 'metadata.uid': isText },
+  ...{ 'metadata.product.name': isText, 'metadata.product.vendor_name': isText },
+  ...{ 'metadata.original_event_uid': isText, 'metadata.original_time': isText },
+};
 
 type EcsField = { readonly type: string; readonly allowed_values?: readonly { name: string }[] };
 
@@ -490,25 +565,25 @@ describe('for any events', () => {
     );
   });
 
-  it('ndjson and ecs have a line for each, and lose nothing', async () => {
+  it('ndjson, ecs and ocsf have a line for each, and lose nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         events,
-        fc.constantFrom('ndjson' as const, 'ecs' as const),
+        fc.constantFrom('ndjson' as const, 'ecs' as const, 'ocsf' as const),
         async (page, output) => {
           const printed = (await formatOf({ output, withRaw: true })).format(page);
           expect(printed).not.toMatch(/[\u0085\u2028\u2029\r]/); // line breaks for some readers
           const lines = printed.split('\n');
           expect(lines.pop()).toBe('');
           const values = lines.map((line) => JSON.parse(line));
-          expect(values.map((value) => value.key ?? value.event.hash)).toEqual(
-            page.map(({ key }) => key),
-          );
+          expect(
+            values.map((value) => value.key ?? value.event?.hash ?? value.metadata.uid),
+          ).toEqual(page.map(({ key }) => key));
           if (output === 'ndjson') expect(values).toEqual(page);
           else
-            expect(values.map(({ event }) => JSON.parse(event.original))).toEqual(
-              page.map(({ raw }) => raw),
-            );
+            expect(
+              values.map((value) => JSON.parse(value.event?.original ?? value.raw_data)),
+            ).toEqual(page.map(({ raw }) => raw));
         },
       ),
     );

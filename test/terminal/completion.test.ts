@@ -16,7 +16,7 @@ const CASES: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['keytrail help lo', ['login']],
   ['keytrail audit --ou', ['--outcome', '--output']],
   ['keytrail audit --raw --ou', ['--outcome', '--output']],
-  ['keytrail audit --output ', ['table', 'ndjson', 'json', 'csv', 'ecs']],
+  ['keytrail audit --output ', ['table', 'ndjson', 'json', 'csv', 'ecs', 'ocsf']],
   ['keytrail audit --output nd', ['ndjson']],
   ['keytrail audit --output=nd', ['--output=ndjson']],
   ['keytrail check --output ', ['table', 'json']],
