@@ -1,7 +1,7 @@
 import type { Environment } from '../gateway/config/load.ts';
 import { SETTING_NAMES, toCommandOption } from '../gateway/config/settings.ts';
 import { type Parameter, readValues, type ValuesOf } from '../gateway/config/value-types.ts';
-import { findClosestName } from '../util/closest-name.ts';
+import { editDistance, findClosestName } from '../util/closest-name.ts';
 import {
   COMMAND_NAMES,
   COMMANDS,
@@ -32,10 +32,25 @@ export type CommandLine = Omit<ValuesOf<typeof OPTIONS>, 'from'> & {
 /** Options that may be given several times. */
 const REPEATABLE: ReadonlySet<string> = new Set(['--from', '--action']);
 
+/** The variables that any command reads. */
+const VARIABLES: ReadonlySet<string> = new Set([
+  ...SETTING_NAMES,
+  ...COMMAND_NAMES.flatMap((name) => {
+    const { variables = {} }: Command = COMMANDS[name];
+    return Object.keys(variables);
+  }),
+]);
+
 const PARAMETERS = new Map(COMMAND_NAMES.flatMap((command) => [...parametersOf(command)]));
 
-/** Parses the command line. It never throws, so that its problems can be reported with those of the settings. */
-export function parseCommandLine(args: readonly string[]): CommandLine {
+/**
+ * Parses the command line, and looks for misspelt variables of the environment. It never throws, so that its problems can
+ * be reported with those of the settings.
+ */
+export function parseCommandLine(
+  args: readonly string[],
+  environment: Environment = {},
+): CommandLine {
   const { words, options, ...tokens } = tokenize(args);
   const isHelp = words[0] === 'help';
   const [word, ...more] = isHelp ? words.slice(1) : words;
@@ -73,6 +88,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   const isLearn = command === 'learn';
   if (isLearn && more.length > 0 && from.length === 0)
     problems.push('Put --from before the files: learn --from FILE.');
+  const flags = textsOf(SETTING_NAMES);
+  if (command !== undefined) problems.push(...findMisspelt(environment, flags, command));
   return {
     ...values,
     from: isLearn ? [...from, ...more] : from,
@@ -80,7 +97,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     command,
     help: isHelp || tokens.help ? topic : undefined,
     version,
-    flags: textsOf(SETTING_NAMES),
+    flags,
     problems: [...new Set(problems)],
   };
 }
@@ -168,6 +185,34 @@ function takeValue(
 
 function isCommandWord(word: string): boolean {
   return word === 'help' || COMMAND_NAMES.some((name) => name === word);
+}
+
+/** Variables of Kubernetes, for a service named keytrail or upstream. */
+const OF_KUBERNETES = /_(?:SERVICE_HOST|(?:SERVICE_)?PORT(?:_\w+)?)$/;
+
+/** Characters of a variable that may be wrong. */
+const MAX_TYPOS = 2;
+
+/**
+ * Variables that nobody reads, whose names are nearly that of a variable that the command reads and that is not set:
+ * mistyped, or without its last word. All others are ignored: many programs may use such a prefix.
+ */
+function* findMisspelt(
+  environment: Environment,
+  flags: Environment,
+  command: CommandName,
+): Generator<string> {
+  const { settings, variables = {} }: Command = COMMANDS[command];
+  const isSet = (name: string) => Boolean(environment[name]?.trim() || flags[name]);
+  const free = [...settings, ...Object.keys(variables)].filter((name) => !isSet(name));
+  for (const name of Object.keys(environment)) {
+    if (!/^(?:UPSTREAM|KEYTRAIL)_\w+$/.test(name) || !isSet(name)) continue;
+    if (VARIABLES.has(name) || OF_KUBERNETES.test(name)) continue;
+    const meant =
+      free.find((each) => each.startsWith(`${name}_`)) ??
+      free.find((each) => editDistance(name, each) <= MAX_TYPOS);
+    if (meant !== undefined) yield `${name} is not a variable of keytrail. Did you mean ${meant}?`;
+  }
 }
 
 /** Repeats the word only if it is nearly a command: any other may be part of a secret. */

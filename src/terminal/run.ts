@@ -15,7 +15,7 @@ import type { CommandRuntime, Runtime, Servers } from './runtime.ts';
  * {@link COMMANDS} has them.
  */
 export async function run(system: Runtime, servers: Servers): Promise<number> {
-  const commandLine = parseCommandLine(system.arguments);
+  const commandLine = parseCommandLine(system.arguments, system.environment);
   const requests = createRequestLog(system, commandLine);
   const runtime: CommandRuntime = { ...system, requests };
   const { command, help, version, problems } = commandLine;
