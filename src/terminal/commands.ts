@@ -23,6 +23,8 @@ export type Command = {
   readonly meanings?: Readonly<Partial<Record<OptionName, Partial<Parameter>>>>;
   /** Environment variables that are not settings, with what they hold. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Command lines for its help. */
+  readonly examples?: readonly string[];
   /** Its exit statuses, apart from those that all commands have. */
   readonly statuses?: readonly ExitStatus[];
 };
@@ -57,7 +59,7 @@ const LIVE_SERVICE = {
   ],
   defaults: { UPSTREAM_URL: '' }, // there is no sandbox
   variables: {
-    KEYTRAIL_TOKEN: 'access token for the request to UPSTREAM_URL; there is no option for it',
+    KEYTRAIL_TOKEN: 'access token for UPSTREAM_URL; it has no option',
   },
 } as const satisfies Omit<Command, 'summary' | 'options'>;
 
@@ -70,7 +72,7 @@ const CLIENT = {
 const WITH_TOKEN = {
   ...CLIENT,
   variables: {
-    KEYTRAIL_TOKEN: 'access token, instead of a session; there is no option for it',
+    KEYTRAIL_TOKEN: 'access token, instead of a session; it has no option',
   },
 } as const;
 
@@ -85,7 +87,7 @@ const READS = [1, 3, 6, 130] as const;
 /** Every command, by its name. */
 export const COMMANDS = {
   serve: {
-    summary: 'start the gateway (default); without UPSTREAM_URL, over an embedded sandbox service',
+    summary: 'start the gateway (default); without a service, over a sandbox',
     options: ['data', 'strict-login'],
     settings: SETTING_NAMES,
     variables: {
@@ -100,14 +102,14 @@ export const COMMANDS = {
     defaults: { PORT: '4001' },
   },
   learn: {
-    summary: 'infer a contract from saved responses or from a live service, and print it as JSON',
+    summary: 'print a contract inferred from responses or a live service',
     operands: { form: '[FILE…]', ...ANY_NUMBER },
     options: ['from', 'headers', 'contract', ...REPORTS],
     ...LIVE_SERVICE,
     statuses: READS,
   },
   record: {
-    summary: 'record pages of the audit trail of a live service, without its personal data',
+    summary: 'record pages of a live audit trail, without personal data',
     statuses: READS,
     options: ['to', 'pages', 'login', ...REPORTS],
     ...LIVE_SERVICE,
@@ -149,15 +151,21 @@ export const COMMANDS = {
       output: {
         ...choice('table', 'ndjson', 'json', 'csv', 'ecs', 'ocsf'),
         fromText: (given: string) => (given === 'json' ? 'ndjson' : given),
-        description: 'format of the events: json is ndjson; ecs and ocsf are schemas of SIEMs',
-        defaultText: 'table on a terminal, otherwise ndjson',
+        description: 'format of the events',
+        defaultText: 'table on a terminal, else ndjson',
       },
+      errors: { defaultText: 'text; json with -o, not table' },
     },
     ...WITH_TOKEN,
+    examples: [
+      'keytrail audit --since today --outcome failure',
+      'keytrail audit -f --since 1h --actor ann',
+      'keytrail audit --checkpoint trail.json -o ndjson >> trail.ndjson',
+    ],
     statuses: [1, 3, 4, 5, 6, 130],
   },
   'delete-key': {
-    summary: 'delete API keys, one after the other, and print the outcome of each',
+    summary: 'delete API keys one by one, and print the outcome of each',
     operands: { form: 'ID…', ...ANY_NUMBER },
     options: [
       ...(['from', 'yes', 'dry-run', 'unless-active-since', 'keep-going'] as const),
@@ -182,7 +190,7 @@ export const COMMANDS = {
     settings: [],
   },
   schema: {
-    summary: 'print the GraphQL schema, as a federation subgraph or for clients',
+    summary: 'print the GraphQL schema, as a subgraph or for clients',
     options: ['client'],
     settings: [],
   },

@@ -1,15 +1,20 @@
 import { SETTINGS, type SettingName, toCommandOption } from '../gateway/config/settings.ts';
 import type { Parameter } from '../gateway/config/value-types.ts';
-import { wrap } from '../util/wrap.ts';
+import { wrap as wrapTo } from '../util/wrap.ts';
 import { COMMAND_NAMES, COMMANDS, type Command, type CommandName, optionsOf } from './commands.ts';
-import { EXIT_STATUS } from './exit-status.ts';
+import { EXIT_STATUS, type ExitStatus } from './exit-status.ts';
 import { shortNameOf } from './options.ts';
 
 /** Names with the paragraphs that describe them, under a heading. */
 type Section = readonly [heading: string, rows: readonly Row[]];
 type Row = readonly [name: string, ...paragraphs: string[]];
 
-/** Formats the text of `keytrail --help`, or of `--help` after a command. Lines have at most 100 columns. */
+/** Columns of a usual terminal. */
+const WIDTH = 80;
+
+const wrap = (line: string, indent: string) => wrapTo(line, indent, WIDTH);
+
+/** Formats the text of `keytrail --help`, or of `--help` after a command. Lines have at most 80 columns. */
 export function formatHelp(topic: CommandName | 'keytrail'): string {
   return topic === 'keytrail' ? formatOverview() : formatCommand(topic);
 }
@@ -25,7 +30,8 @@ function formatOverview(): string {
       ],
     ],
   ];
-  return `Keytrail is a GraphQL gateway for a REST service: log in, read the audit trail, delete an API key.
+  return `Keytrail is a GraphQL gateway for a REST service: log in, read the audit trail,
+delete an API key.
 
 Usage: keytrail [command] [options]
 
@@ -43,26 +49,39 @@ keytrail serve --help lists every setting.
 
 function formatCommand(command: CommandName): string {
   const { summary, settings, operands, ...more }: Command = COMMANDS[command];
-  const { variables = {}, statuses = [] } = more;
   const isServer = settings.some((name) => name === 'PORT');
   const own = Object.entries(optionsOf(command)).map(([name, option]) =>
     (isServer ? toRow : toShortRow)(toCommandOption(name), option),
   );
+  const options: Section = ['Options', [...own, ['-h, --help', 'print this help']]];
+  const head = [
+    ...wrap(`keytrail ${command}: ${summary}`, '  '),
+    ...wrap(
+      `Usage: keytrail ${[command, operands?.form, '[options]'].filter(Boolean).join(' ')}`,
+      '',
+    ),
+  ].join('\n');
+  if (isServer) {
+    const variables = Object.entries(more.variables ?? {});
+    const environment: readonly Section[] =
+      variables.length > 0 ? [['Environment', variables]] : [];
+    return `${head}\n\n${formatSections([options, ...environment, ...describeSettings(command)])}`;
+  }
+  const sections = [options, ...listVariables(command)];
+  const examples = (more.examples ?? []).map((line) => `  ${line}\n`);
+  return [
+    `${head}\n\n`,
+    formatSections(sections, ''),
+    ...(examples.length > 0 ? ['Examples\n', ...examples] : []),
+    `${formatStatuses(more.statuses ?? [])}\n`,
+  ].join('');
+}
+
+/** The exit statuses in one paragraph: a page with a line for each does not fit a screen. */
+function formatStatuses(statuses: readonly ExitStatus[]): string {
   const exits = ([0, ...statuses, 2] as const).toSorted((one, other) => one - other);
-  const sections: readonly Section[] = [
-    ['Options', [...own, ['-h, --help', 'print this help']]],
-    ...Object.entries(variables).map((row): Section => ['Environment', [row]]),
-    ...(isServer ? describeSettings(command) : listSettings(settings)),
-    ...(isServer
-      ? []
-      : [['Exit status', exits.map((exit): Row => [String(exit), EXIT_STATUS[exit]])] as const]),
-  ];
-  const title = wrap(`keytrail ${command}: ${summary}`, '  ').join('\n');
-  return `${title}
-
-Usage: keytrail ${[command, operands?.form, '[options]'].filter(Boolean).join(' ')}
-
-${formatSections(sections)}`;
+  const texts = exits.map((exit) => `${exit}: ${EXIT_STATUS[exit]}.`);
+  return wrap(`Exit status. ${texts.join(' ')}`, '  ').join('\n');
 }
 
 /** Every setting with its form and default, under its group. */
@@ -83,11 +102,12 @@ function describeSettings(command: CommandName): readonly Section[] {
   ];
 }
 
-/** The names alone: `keytrail serve --help` describes them. */
-function listSettings(settings: readonly SettingName[]): readonly Section[] {
+/** The names of the settings alone: `keytrail serve --help` describes them. */
+function listVariables(command: CommandName): readonly Section[] {
+  const { settings, variables = {} }: Command = COMMANDS[command];
   if (settings.length === 0) return [];
-  const title = `Settings, as variables or options (${namesOf(settings[0])}): see keytrail serve --help`;
-  return [[title, [['', settings.join(', ')]]]];
+  const title = `Variables; settings are options too (${toCommandOption(settings[0] ?? '')}): keytrail serve --help`;
+  return [[title, [...Object.entries(variables), ['', settings.join(', ')]]]];
 }
 
 const namesOf = (name: SettingName = 'UPSTREAM_URL') => `${toCommandOption(name)} or ${name}`;
@@ -98,13 +118,19 @@ function withShort(name: string): string {
   return short === undefined ? name : `${short}, ${name}`;
 }
 
+/** Characters of alternatives. More of them come after the description. */
+const MAX_PLACEHOLDER = 12;
+
 /** An option in a line or two. */
 function toShortRow(name: string, option: Parameter): Row {
-  const { description, placeholder, impliedText, defaultText, default: byDefault } = option;
-  const value = impliedText === undefined && placeholder ? ` ${placeholder}` : '';
+  const { description, placeholder = '', impliedText, defaultText, default: byDefault } = option;
+  const isLong = placeholder.length > MAX_PLACEHOLDER;
+  const value = impliedText === undefined && placeholder ? ` ${isLong ? 'WORD' : placeholder}` : '';
+  const words = isLong ? `: ${placeholder.split('|').join(', ')}` : '';
   const text = defaultText ?? String(byDefault);
-  const isOff = byDefault === false && (text === 'off' || text === 'false');
-  return [`${withShort(name)}${value}`, isOff ? description : `${description} (default: ${text})`];
+  const hasDefault = text !== 'none' && !(byDefault === false && /^(?:off|false)$/.test(text));
+  const end = hasDefault ? ` (default: ${text})` : '';
+  return [`${withShort(name)}${value}`, `${description}${words}${end}`];
 }
 
 function toRow(name: string, parameter: Parameter, commandDefault?: string): Row {
@@ -118,7 +144,7 @@ function toRow(name: string, parameter: Parameter, commandDefault?: string): Row
 const MAX_NAME = 32;
 
 /** The descriptions of all sections start in the same column. */
-function formatSections(sections: readonly Section[]): string {
+function formatSections(sections: readonly Section[], between = '\n'): string {
   const names = sections.flatMap(([, rows]) => rows.map(([name]) => name.length));
   const width = Math.min(Math.max(...names), MAX_NAME);
   const indent = ' '.repeat(width + 4);
@@ -127,6 +153,8 @@ function formatSections(sections: readonly Section[]): string {
     ...more.flatMap((paragraph) => wrap(`${indent}${paragraph}`, indent)),
   ];
   return sections
-    .map(([heading, rows]) => `${[heading, ...rows.flatMap(formatRow)].join('\n')}\n`)
-    .join('\n');
+    .map(
+      ([heading, rows]) => `${[...wrap(heading, '  '), ...rows.flatMap(formatRow)].join('\n')}\n`,
+    )
+    .join(between);
 }

@@ -55,58 +55,47 @@ export const OPTIONS = {
   client: onOff('print it without federation, for code generators and other tools of clients'),
   gateway: option(
     { ...baseUrl, form: 'the URL of a running gateway' },
-    'gateway to send requests to',
-    'a gateway to UPSTREAM_URL in this process, without a port',
+    'send requests to this gateway, not to UPSTREAM_URL',
+    'none',
   ),
-  session: option(
-    filePath('session'),
-    'file with the tokens of a login; only its owner may read it',
-    'by client and URL, under XDG_STATE_HOME or ~/.local/state',
-  ),
-  since: option(
-    startTime,
-    'only events from then on: 90m, 1h30m, 7d, today, yesterday, 2026-11-24 (UTC), or an instant with its zone',
-    'no limit',
-  ),
-  until: option(pointInTime, 'only events before then', 'no limit'),
+  session: option(filePath('session'), 'tokens of a login', 'one below ~/.local/state'),
+  since: option(startTime, 'events since: 90m, 1h30m, 7d, today, yesterday, 2026-11-24', 'none'),
+  until: option(pointInTime, 'events before then', 'none'),
   actor: option(
     { ...text('an identifier or a name'), placeholder: 'NAME' },
-    'only events of this actor',
-    'everyone',
+    'events of this actor: its identifier or its name',
+    'none',
   ),
   target: option(
     { ...text('an identifier or a name'), placeholder: 'NAME' },
-    'only events with this target',
-    'everything',
+    'events with this target',
+    'none',
   ),
   action: option(
     { ...listOf(text('an action')), placeholder: 'NAME' },
-    'only this action; may be given several times',
-    'all',
+    'events with this action; may be given several times',
+    'none',
   ),
-  outcome: option(choice('success', 'failure'), 'only events with this outcome', 'both'),
-  limit: option(limit, 'number of events', '50; all with --since, --follow or --checkpoint'),
+  outcome: option(choice('success', 'failure'), 'events with this outcome', 'none'),
+  limit: option(limit, 'events', '50; all with --since, -f, --checkpoint'),
   fields: option(
     {
       ...listOf(choice(...EVENT_FIELD_NAMES)),
       form: `a list of ${EVENT_FIELD_NAMES.join(', ')}`,
       placeholder: 'NAME,…',
     },
-    `some of ${EVENT_FIELD_NAMES.join(', ')}`,
-    'those that fit the output',
+    listFields(),
+    'none',
   ),
   raw: onOff('also the record as the service sent it'),
   follow: onOff('go on with new events until it is stopped'),
   checkpoint: option(
     filePath('checkpoint'),
-    'file that remembers what was written: the next run goes on from there',
+    'remembers what was written: the next run goes on there',
     'none',
   ),
-  explain: onOff('print to stderr where each field was found, and why one is null'),
-  local: onOff(
-    'show times of the table in the zone of this machine; today and yesterday too',
-    'UTC',
-  ),
+  explain: onOff('print to stderr where each field was found, or why not'),
+  local: onOff('zone of this machine, not UTC: table, today, yesterday'),
   yes: onOff('do not ask; required without a terminal'),
   'dry-run': onOff('delete nothing, and print WOULD_DELETE: it does not tell whether a key exists'),
   'unless-active-since': option(
@@ -114,14 +103,19 @@ export const OPTIONS = {
     'skip keys that acted since then, and those of which that is not known',
     'off',
   ),
-  errors: option(
-    choice('text', 'json'),
-    'format of errors on stderr: one line of JSON for programs',
-    'text; json with --output ndjson, csv or ecs',
-  ),
+  errors: option(choice('text', 'json'), 'format of errors', 'text'),
   verbose: onOff('print a line to stderr for each request'),
   'keep-going': onOff('go on after an outcome that is unknown'),
 } as const satisfies Readonly<Record<string, Parameter>>;
+
+/** The names for `--fields`, with the parts of actor and target at the end. */
+function listFields(): string {
+  const parts = EVENT_FIELD_NAMES.flatMap((name) => /\..*/.exec(name) ?? []);
+  const hasParts = (name: string) => EVENT_FIELD_NAMES.some((each) => each.startsWith(`${name}.`));
+  const names = EVENT_FIELD_NAMES.filter((name) => !name.includes('.'));
+  const sorted = [...names.filter((name) => !hasParts(name)), ...names.filter(hasParts)];
+  return `${sorted.join(', ')}, or their ${[...new Set(parts)].join(', ')}`;
+}
 
 /** An option that has a value, and its default in words. */
 function option<const Type extends ValueType>(

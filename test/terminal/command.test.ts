@@ -9,6 +9,7 @@ import { SETTINGS } from '../../src/gateway/config/settings.ts';
 import { createSchema } from '../../src/gateway/create-schema.ts';
 import { RESPONSE_HEADERS } from '../../src/gateway/http/send-response.ts';
 import { printClientSchema } from '../../src/gateway/schema/federation.ts';
+import { parseCommandLine } from '../../src/terminal/command-line.ts';
 import { COMMAND_NAMES } from '../../src/terminal/commands.ts';
 import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
@@ -46,31 +47,31 @@ const REPORTS = ['--verbose', '--errors'];
 const CLIENT_SETTINGS = [...UPSTREAM_SETTINGS, 'KEYTRAIL_CONTRACT'];
 
 describe('the help of keytrail', () => {
-  it('lists every command in at most 30 lines, and exits 0', async () => {
+  it('lists every command in at most 40 lines, and exits 0', async () => {
     await using process = startKeytrail(['--help']);
     expect(await process.status).toBe(0);
     const { stdout } = process.output;
-    expect(stdout.split('\n').length).toBeLessThanOrEqual(30);
+    expect(stdout.split('\n').length).toBeLessThanOrEqual(40);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}\S/gm)].map(([, name]) => name);
     expect(listed).toEqual(COMMAND_NAMES);
     expect(namesIn(stdout)).toEqual(['--help', '--version']);
   });
 
   it.for([['--help'], ['help'], ...COMMAND_NAMES.map((name) => [name, '--help'])])(
-    '%j has at most 100 columns',
+    '%j has at most 80 columns',
     async (args) => {
       await using process = keytrailInProcess(args);
       expect(await process.status).toBe(0);
       expect(process.output.stdout).toMatch(/^Usage: keytrail/m);
-      expect(process.output.stdout).not.toMatch(/.{101}| $/m);
+      expect(process.output.stdout).not.toMatch(/.{81}| $/m);
     },
   );
 
   it.each(COMMAND_NAMES.filter((name) => !['serve', 'sandbox'].includes(name)))(
-    '%s --help has at most 50 lines',
+    '%s --help has at most 40 lines, one screen',
     async (command) => {
       await using process = keytrailInProcess([command, '--help']);
-      expect(process.output.stdout.split('\n').length - 1).toBeLessThanOrEqual(50);
+      expect(process.output.stdout.split('\n').length - 1).toBeLessThanOrEqual(40);
     },
   );
 
@@ -107,6 +108,18 @@ describe('the help of keytrail', () => {
   ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
     await using process = keytrailInProcess([command, '--help']);
     expect(namesIn(process.output.stdout)).toEqual(names);
+  });
+
+  it('audit --help has three examples, which are valid', async () => {
+    await using process = keytrailInProcess(['audit', '--help']);
+    const [, lines = ''] = /^Examples\n((?: {2}.*\n)+)/m.exec(process.output.stdout) ?? [];
+    const examples = lines.split('\n').slice(0, -1);
+    expect(examples).toHaveLength(3);
+    for (const example of examples) {
+      const [command = '', ...args] = example.replace(/>.*/, '').trim().split(' ');
+      expect(command).toBe('keytrail');
+      expect(parseCommandLine(args)).toMatchObject({ command: 'audit', problems: [] });
+    }
   });
 
   it('serve --help lists every setting, in groups, and the variable that exports spans', async () => {
