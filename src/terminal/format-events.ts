@@ -198,8 +198,9 @@ function createTable(
   const readCell = (event: KeyedEvent, name: string) => {
     const text = readText(event, name) || '-';
     if (name === 'time' && text !== '-') return showTime(text, isLocal);
-    const start = text.slice(0, 2 * columns);
-    return `${escapeUnprintable(start)}${start === text ? '' : '…'}`;
+    if (text.length <= 2 * columns) return escapeUnprintable(text);
+    const start = text.slice(0, 2 * columns).replace(/[\ud800-\udbff\u200c\u200d]+$/, '');
+    return `${escapeUnprintable(start)}…`;
   };
   /** Cuts or pads a text to a number of columns. */
   const toCell = (text: string, width: number) => {

@@ -118,7 +118,7 @@ describe('keytrail audit prints', () => {
   it('no control character to a terminal, in any format', async () => {
     for (const output of ['table', 'ndjson', 'csv', 'ecs', 'ocsf']) {
       const text = await audit(['--output', output, '--raw'], { ...TERMINAL, columns: 400 });
-      expect(text.replaceAll(/\r?\n/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      expect(text.replaceAll(/\r?\n/g, '')).not.toMatch(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
       expect(text).toContain(String.raw`\u001b`);
     }
   });
@@ -139,6 +139,30 @@ describe('the table', () => {
     expect(first).toMatch(/ IPADDRESS\n.* 203\.0\.113\.40\n$/);
     expect(second).toMatch(/^.{80,90}\n$/);
     expect(second).toMatch(/ 192\.0\.2\.9\n$/);
+  });
+});
+
+describe('a table with emoji and Persian words', () => {
+  it.each([40, 80, 200])(
+    'shows their joiners, in columns that are aligned in %i',
+    async (columns) => {
+      const texts = ['👨\u200d👩\u200d👧 x', 'می\u200cخواهم', 'ad\u200dmin', 'plain'];
+      const { format } = await formatOf({ fields: ['action', 'userAgent'] }, { columns });
+      const page = texts.map((action): KeyedEvent => ({ ...NOTHING, action, userAgent: 'end' }));
+      const lines = format(page).split('\n').slice(1, -1);
+      expect(lines.map((line) => line.split(/ {2,}/)[0])).toEqual([
+        ...texts.slice(0, 2),
+        ...['ad\\u200dmin', 'plain'],
+      ]);
+      expect(lines.map((line) => stringWidth(line.replace('end', '')))).toEqual([13, 13, 13, 13]);
+    },
+  );
+
+  it('cuts a long text between characters', async () => {
+    const { format } = await formatOf({ fields: ['action'] }, { columns: 25 });
+    const [, line = ''] = format([{ ...NOTHING, action: '👨\u200d👩'.repeat(50) }]).split('\n');
+    expect(line).toMatch(/^(?:👨\u200d👩)+.?…$/u);
+    expect(stringWidth(line)).toBeLessThanOrEqual(25);
   });
 });
 
@@ -527,7 +551,7 @@ describe('for any events', () => {
           expect(lines).toHaveLength(pages.length === 0 ? 0 : 1 + pages.flat().length);
           for (const line of lines) {
             expect(stringWidth(line)).toBeLessThanOrEqual(columns);
-            expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+            expect(line).not.toMatch(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
           }
         },
       ),
