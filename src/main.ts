@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
 import { describeUnsupportedServer } from './gateway/api/node-version.ts';
 import { openOutput } from './terminal/output.ts';
@@ -54,6 +55,7 @@ const runtime = {
   now: () => new Date(),
   clock: () => performance.now(),
   random: Math.random,
+  pause: (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }),
   createId: randomUUID,
   createToken: () => randomBytes(32).toString('base64url'),
   loadSdk: () => {

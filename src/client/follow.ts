@@ -131,15 +131,15 @@ async function* readResults<Data>(
   response: FetchResponse,
   wait: Wait,
 ): AsyncGenerator<Result<Data>, undefined> {
-  const { status, headers, body } = response;
+  const { headers, body } = response;
   if (!body || !isEventStream(headers?.get('content-type'))) {
-    yield parseResult(await receive(response.text(), wait), status);
+    yield parseResult(await receive(response.text(), wait), response);
     return;
   }
   const results: Result<Data>[] = [];
   const parser = createParser({
     onEvent: ({ event, data }) => {
-      if (event === 'next') results.push(parseResult(data, status));
+      if (event === 'next') results.push(parseResult(data, response));
     },
     maxBufferSize: MAX_EVENT_LENGTH,
     onError: ({ type }) => {

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../errors.ts';
 import { OperationError, type ResultError } from './errors.ts';
 import type { Explanation } from './explanation.ts';
 import type { DocumentTypeDecoration } from './typed-document.ts';
@@ -70,7 +71,7 @@ export async function request<Data, Variables>(
   const responding = send(document, variables, options, { accept: 'application/json' });
   try {
     const response = await responding;
-    return parseResult<Data>(await response.text(), response.status);
+    return parseResult<Data>(await response.text(), response);
   } catch (error) {
     throw isMutation(document) ? toMutationError(error) : error;
   }
@@ -161,12 +162,22 @@ function originOf(location: string | null, url: string): string | undefined {
   return origin === 'null' ? undefined : origin; // of a scheme without hosts
 }
 
-/** @throws Error with the HTTP `status` in its `cause` if the text is not a result. It has no part of the text. */
-export function parseResult<Data>(text: string, status: number): Result<Data> {
+/**
+ * @throws Error if the text is not a result. It has no part of the text. Its `cause` has the HTTP `status` and, if the
+ * response has Retry-After, `retryAfterSeconds`.
+ */
+export function parseResult<Data>(
+  text: string,
+  { status, headers }: FetchResponse,
+  now = Date.now,
+): Result<Data> {
   const result = parse(text);
   if (isResult(result)) return result as Result<Data>; // the document's types come from the schema
-  throw new Error(`The response is not GraphQL (HTTP ${status}). Check the URL.`, {
-    cause: { status },
+  const [after, date] = [headers?.get('retry-after'), headers?.get('date')];
+  const retryAfterSeconds = readRetryAfter({ 'retry-after': after, date }, now);
+  const or = retryAfterSeconds === undefined ? '' : `, or wait ${retryAfterSeconds} seconds`;
+  throw new Error(`The response is not GraphQL (HTTP ${status}). Check the URL${or}.`, {
+    cause: { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
   });
 }
 

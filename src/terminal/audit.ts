@@ -16,6 +16,7 @@ import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
 import { reportFailure } from './report-failure.ts';
 import type { CommandRuntime } from './runtime.ts';
+import { createServiceWait, type WaitingSession } from './wait-for-service.ts';
 
 /** Events without `--limit`. */
 const LIMIT = 50;
@@ -37,11 +38,12 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
     ...(isExport && hasEnd ? ['--follow and --checkpoint have no --limit and no --until.'] : []),
     ...(begin !== null && end !== null && begin >= end ? ['--since must be before --until.'] : []),
   ];
-  await using session = await openSession(
+  await using opened = await openSession(
     runtime,
     { ...commandLine, problems: [...commandLine.problems, ...problems] },
     'audit',
   );
+  const session = { ...opened, wait: createServiceWait(runtime, 'audit', follow) };
   const conditions = toConditions(commandLine);
   const [from, to] = [begin && formatInstant(begin), end && formatInstant(end)];
   const of = digest(JSON.stringify([session.of, conditions]));
@@ -94,7 +96,7 @@ const NUMBER = new Intl.NumberFormat('en');
 const isOfOutput = (error: unknown) => Object(error).syscall === 'write';
 
 async function printTrail(
-  session: OpenSession,
+  session: WaitingSession,
   { stopping, stderr }: CommandRuntime,
   { limit }: { readonly limit: number },
   filter: AuditFilter,

@@ -9,12 +9,13 @@ import { instantOf } from './audit.ts';
 import type { CommandLine } from './command-line.ts';
 import { describeFailure } from './describe-failure.ts';
 import { findActiveKeys } from './find-active-keys.ts';
-import { type OpenSession, openSession } from './open-session.ts';
+import { openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
 import { read } from './read-responses.ts';
 import { reportFailure } from './report-failure.ts';
 import type { RequestLog } from './request-log.ts';
 import type { CommandRuntime } from './runtime.ts';
+import { createServiceWait, refusalOfMutation, type WaitingSession } from './wait-for-service.ts';
 
 /** The exit status of an outcome. Any other is the code of a failure that deleted nothing: 3. See `EXIT_STATUS`. */
 const STATUS: ReadonlyMap<string, number> = new Map([
@@ -60,11 +61,12 @@ export async function deleteKey(
       ? ['--unless-active-since must be a time in the past.']
       : []),
   ];
-  await using session = await openSession(
+  await using opened = await openSession(
     runtime,
     { ...commandLine, problems: [...commandLine.problems, ...problems] },
     'delete-key',
   );
+  const session = { ...opened, wait: createServiceWait(runtime, 'delete-key') };
   if (!yes && !isDry && !(await confirm(runtime, ids))) {
     stderr.write('keytrail delete-key: what was typed differs: no key was deleted.\n');
     return 1;
@@ -135,12 +137,13 @@ async function confirm(
 
 /** @throws the error of a login, or of a request that was not sent. */
 async function sendDeletion(
-  session: OpenSession,
+  session: WaitingSession,
   clientId: string,
   requests: RequestLog,
 ): Promise<Line> {
   try {
-    const { data, errors } = await session.request(DeleteApiKeyDocument, { clientId });
+    const request = () => session.request(DeleteApiKeyDocument, { clientId });
+    const { data, errors } = await session.wait.repeat(request, refusalOfMutation);
     if (data?.deleteApiKey?.outcome) return [data.deleteApiKey.outcome];
     const error = errors?.find((each) => !deletedNothing(each)) ?? errors?.[0];
     return toLine(error ?? { message: 'The response has no outcome.' }, requests);

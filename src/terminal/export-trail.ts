@@ -1,13 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { OperationError } from '../client/errors.ts';
 import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
-import { describeFailure } from './describe-failure.ts';
 import type { AuditEvent } from './event-fields.ts';
-import type { OpenSession } from './open-session.ts';
 import { requireEvents, type TrailPage } from './read-trail.ts';
 import { PositionLost, resumeTrail, takeOne } from './resume-trail.ts';
 import type { CommandRuntime } from './runtime.ts';
+import type { WaitingSession } from './wait-for-service.ts';
 
 /** How far an export has got. As JSON it is the content of a checkpoint file. */
 export type Progress = {
@@ -55,7 +53,7 @@ const KEPT = 64;
 /** The fewest seconds between two polls of a live tail. */
 const MIN_EVERY = 5;
 
-/** Between two reads of a trail that is read on by cursor, and after one that failed; in milliseconds. */
+/** Between two reads of a trail that is read on by cursor, in milliseconds. */
 const EVERY_MS = 10_000;
 
 /**
@@ -66,15 +64,14 @@ const EVERY_MS = 10_000;
  * @throws OperationError if the trail cannot be read.
  */
 export async function exportTrail(
-  session: OpenSession,
-  { stderr, stopping: signal, now, requests }: CommandRuntime,
+  session: WaitingSession,
+  { stderr, stopping: signal, now, pause }: CommandRuntime,
   { filter, since, follow, digestOf, write, save: store, ...options }: ExportOptions,
 ): Promise<boolean> {
+  const { wait } = session;
   const report = (text: string) => void stderr.write(`keytrail audit: ${text}\n`);
-  const onRetry = (error: unknown, delayMs = EVERY_MS) => {
-    if (!follow) throw error ?? new OperationError({ message: 'The stream ended early.' });
-    const reason = describeFailure(error, requests)?.message ?? 'The stream ended.';
-    report(`${reason} Next attempt in ${Math.ceil(delayMs / 1000)} s.`);
+  const onRetry = (error: unknown) => {
+    throw error ?? new OperationError(ENDED); // waited for below
   };
   const every = follow ? null : MIN_EVERY; // it pauses only to read on, or after a failure
   const openTail = (after: string | null) =>
@@ -92,13 +89,14 @@ export async function exportTrail(
     try {
       for await (const { checkpoint } of openTail(null))
         return { ...first, checkpoint, walk: since === undefined ? null : walk };
+      throw new OperationError(ENDED); // by a signal: nothing is known of the trail
     } catch (error) {
       const isLong = error instanceof OperationError && error.extensions.reason === TOO_LONG;
       if (!isLong) throw error;
     }
     return { ...first, checkpoint: null };
   };
-  let progress = options.progress ?? (await begin());
+  let progress = options.progress ?? (await wait.repeat(begin));
   const save = (next: Partial<Progress>) => {
     progress = { ...progress, ...next };
     store(progress);
@@ -171,6 +169,7 @@ export async function exportTrail(
   const readTail = async (): Promise<boolean> => {
     const overlap = [...progress.overlap];
     for await (const batch of openTail(progress.checkpoint)) {
+      wait.over();
       const [error] = batch.errors ?? [];
       if (error !== undefined) throw new OperationError(error);
       requireEvents(batch.nodes);
@@ -215,7 +214,7 @@ export async function exportTrail(
         if (!isMet && isRepeated) break; // the records differ in each response: it would not end
       }
       if (checkpoint === null && !follow) break;
-      if (checkpoint === null) await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+      if (checkpoint === null) await pause(EVERY_MS, signal).catch(() => {});
       else isRepeated = await readTail();
       if (!follow && progress.walk === null) break;
     } catch (error) {
@@ -228,14 +227,13 @@ export async function exportTrail(
         progress = { ...progress, walk: { cursor: null, known, found: 0 } };
         continue;
       }
-      if (!follow || !(error instanceof OperationError && error.isRetryable)) throw toLost(error);
-      onRetry(error);
-      await sleep(EVERY_MS, undefined, { signal }).catch(() => {});
+      if (!(await wait.after(error))) throw toLost(error);
     }
   }
   return isMissed;
 }
 
+const ENDED = { message: 'The stream ended early.', extensions: { retryable: true } } as const;
 const TOO_LONG = 'TRAIL_TOO_LONG';
 const ALL = { limit: Number.POSITIVE_INFINITY, withRaw: true } as const;
 

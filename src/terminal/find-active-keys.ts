@@ -1,7 +1,7 @@
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
-import type { OpenSession } from './open-session.ts';
 import { readTrail } from './read-trail.ts';
+import type { WaitingSession } from './wait-for-service.ts';
 
 /** Says why a key may have acted; undefined only if it is known that it did not. */
 export type WhyActive = (id: string) => string | undefined;
@@ -12,7 +12,7 @@ export type WhyActive = (id: string) => string | undefined;
  * @throws OperationError if a page fails.
  */
 export async function findActiveKeys(
-  session: OpenSession,
+  session: WaitingSession,
   since: string,
   signal: AbortSignal,
 ): Promise<WhyActive> {

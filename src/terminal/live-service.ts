@@ -6,6 +6,7 @@ import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { CommandRuntime } from './runtime.ts';
+import { createServiceWait } from './wait-for-service.ts';
 
 /**
  * Connects to the service that the settings of a command name, with the token in KEYTRAIL_TOKEN. Disposing the result
@@ -35,8 +36,12 @@ export function connect(
     now: () => runtime.now().getTime(),
     observer: { onAttempt: runtime.requests.onAttempt },
   };
+  const trail = connectToTrail(options, authorization);
+  const wait = createServiceWait(runtime, command);
   return {
-    ...{ ...connectToTrail(options, authorization), contract },
+    ...{ ...trail, contract },
+    get: (path: Parameters<typeof trail.get>[0]) => wait.repeat(() => trail.get(path)),
+    first: () => wait.repeat(() => trail.first()),
     /** What a recording must not contain. */
     credentials: [token, ...Object.values(headers)],
   };

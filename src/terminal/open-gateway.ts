@@ -56,7 +56,7 @@ export function openGateway(
       proxy === undefined
         ? { fetch: runtime.fetch, [Symbol.asyncDispose]: async () => {} }
         : fetchThrough(proxy);
-    const fetch = runtime.requests.watch(connection.fetch, url);
+    const fetch = runtime.requests.watch(failFast(connection.fetch), url);
     return { ...connection, fetch, url, of: url };
   }
   if (config.UPSTREAM_URL === undefined)
@@ -74,7 +74,7 @@ export function openGateway(
     },
   );
   return {
-    fetch: runtime.requests.watch(gateway.fetch),
+    fetch: runtime.requests.watch(failFast(gateway.fetch)),
     url: `http://127.0.0.1${GRAPHQL_PATH}`, // nothing is sent there
     of: config.UPSTREAM_URL.href,
     identityOf: compileIdentity(contract.audit?.identity ?? null),
@@ -82,3 +82,9 @@ export function openGateway(
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
 }
+
+/** A stream that waits for the service says nothing meanwhile: a command waits itself, and says so. */
+const failFast =
+  (fetch: Fetch): Fetch =>
+  (url, { headers, ...init }) =>
+    fetch(url, { ...init, headers: { ...headers, 'x-keytrail-fail-fast': '1' } });

@@ -7,7 +7,7 @@ import {
 } from '../client/operations.generated.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
-import type { OpenSession } from './open-session.ts';
+import { failureOfQuery, type WaitingSession } from './wait-for-service.ts';
 
 /** A page of the trail, in the trail's order. */
 export type TrailPage = {
@@ -39,23 +39,27 @@ const PAGE = 1000;
  * @throws OperationError if a page fails, or if the next one cannot be requested.
  */
 export async function* readTrail(
-  session: OpenSession,
+  session: WaitingSession,
   { filter, after: start, limit, withRaw }: TrailOptions,
 ): AsyncGenerator<TrailPage> {
   let after = start;
+  let max = PAGE;
   let size = PAGE;
   let left = limit;
   const passed = new Set<string | null>(); // cursors since the last event
   while (left > 0) {
-    const first = Math.min(size, left);
-    const { data, errors, extensions } = await session.request(AuditDocument, {
-      ...{ first, after, filter, withRaw },
-    });
+    let first = 0;
+    const { data, errors, extensions } = await session.wait.repeat(() => {
+      first = Math.min(size, left);
+      size = Math.ceil(first / 4); // one failed request to the service fails all that a page takes: a repetition takes fewer
+      return session.request(AuditDocument, { ...{ first, after, filter, withRaw } });
+    }, failureOfQuery);
     const [error] = errors ?? [];
-    if (error?.extensions?.code === 'OPERATION_TOO_COMPLEX' && size > 1) {
-      size = Math.ceil(size / 4);
+    if (error?.extensions?.code === 'OPERATION_TOO_COMPLEX' && first > 1) {
+      max = size;
       continue;
     }
+    size = Math.min(max, 2 * first);
     if (!data?.audit || error)
       throw new OperationError(error ?? { message: 'The response has no data.' });
     const { nodes, pageInfo } = requirePage(data.audit);
@@ -101,9 +105,14 @@ export function requireEvents(nodes: unknown): void {
 const NO_GATEWAY = 'The response does not match the schema of Keytrail: check --gateway.';
 
 /** Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. */
-async function isPast(session: OpenSession, after: string | null, since: string): Promise<boolean> {
+async function isPast(
+  session: WaitingSession,
+  after: string | null,
+  since: string,
+): Promise<boolean> {
   const read = async (variables: { readonly first: number; readonly after?: string | null }) => {
-    const { data } = await session.request(AuditDocument, variables);
+    const request = () => session.request(AuditDocument, variables);
+    const { data } = await session.wait.repeat(request, failureOfQuery);
     const nodes = data?.audit ? requirePage(data.audit).nodes : [];
     return nodes.map(({ occurredAt }) => occurredAt);
   };

@@ -2,8 +2,8 @@ import { OperationError } from '../client/errors.ts';
 import { isPageRefusal } from '../errors.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
-import type { OpenSession } from './open-session.ts';
 import { readTrail, type TrailOptions, type TrailPage } from './read-trail.ts';
+import type { WaitingSession } from './wait-for-service.ts';
 
 /** Where an earlier run has got to. Digests are in the order of the trail. */
 export type Position = {
@@ -44,7 +44,7 @@ const MAX_ANCHOR = 64;
  * @throws OperationError if a page fails.
  */
 export async function* resumeTrail(
-  session: OpenSession,
+  session: WaitingSession,
   { cursor, before, after }: Position,
   { digestOf, signal, ...trail }: ResumeOptions,
 ): AsyncGenerator<ResumedPage> {

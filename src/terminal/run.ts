@@ -32,19 +32,21 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
         await (await import('./sandbox.ts')).sandbox(runtime, commandLine, servers);
         return 0;
       case 'learn':
-        await (await import('./learn.ts')).learn(runtime, commandLine);
-        return 0;
+        return await untilDone(
+          runtime,
+          (await import('./learn.ts')).learn(runtime, commandLine).then(() => 0),
+        );
       case 'record':
-        return await (await import('./record.ts')).record(runtime, commandLine);
+        return await untilDone(runtime, (await import('./record.ts')).record(runtime, commandLine));
       case 'check':
-        return await (await import('./check.ts')).check(runtime, commandLine);
+        return await untilDone(runtime, (await import('./check.ts')).check(runtime, commandLine));
       case 'login': {
         const { login } = await import('./login.ts');
-        return await Promise.race([login(runtime, commandLine), whenStopped(runtime)]);
+        return await untilDone(runtime, login(runtime, commandLine));
       }
       case 'audit': {
         const { audit } = await import('./audit.ts');
-        return await Promise.race([audit(runtime, commandLine), whenStopped(runtime)]);
+        return await untilDone(runtime, audit(runtime, commandLine));
       }
       case 'completion':
         (await import('./completion.ts')).completion(runtime, commandLine);
@@ -60,10 +62,17 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
         throw new ConfigError(problems);
     }
   } catch (error) {
-    if (runtime.stopping.aborted && (command === 'audit' || command === 'login'))
-      return whenStopped(runtime);
     return report(runtime, commandLine, error);
   }
+}
+
+/** The exit status of a command that a signal ends at once. */
+async function untilDone(runtime: CommandRuntime, work: Promise<number>): Promise<number> {
+  const done = work.catch((error) => {
+    if (!runtime.stopping.aborted) throw error;
+    return whenStopped(runtime);
+  });
+  return await Promise.race([done, whenStopped(runtime)]);
 }
 
 /** Resolves to the exit status once the process should shut down. What was being read need not end. */

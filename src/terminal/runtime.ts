@@ -16,6 +16,12 @@ export type Runtime = RunningProcess & {
   readonly stdin: Input;
   /** Requests to a running gateway. */
   readonly fetch: Fetch;
+  /** A monotonic clock in milliseconds. */
+  readonly clock: () => number;
+  /** A random number from 0 up to, but not including, 1. Not for secrets. */
+  readonly random: () => number;
+  /** Waits for milliseconds. It rejects, or resolves early, if the signal is aborted. */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<unknown>;
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
 import { printSchema } from '../../src/gateway/serve/print-schema.ts';
@@ -90,6 +91,7 @@ export function keytrailInProcess(
   environment: Readonly<Record<string, string>> = {},
   stdin = '',
   terminal: Partial<Output> = {},
+  timers: Partial<Pick<Runtime, 'now' | 'clock' | 'random' | 'pause'>> = {},
 ): RunningCommand {
   const stopping = new AbortController();
   const output = watchOutput();
@@ -117,12 +119,14 @@ export function keytrailInProcess(
     memoryBytes: 0,
     clock: () => performance.now(),
     random: Math.random,
+    pause: (ms, signal) => sleep(ms, undefined, { signal }),
     createId: randomUUID,
     createToken: () => randomBytes(32).toString('base64url'),
     loadSdk: () => Promise.reject({ code: 'ERR_MODULE_NOT_FOUND' }), // it would read the variables of this process
     getTracer: () => trace.getTracer('keytrail'),
     stopping: stopping.signal,
     exit: () => {},
+    ...timers,
   };
   const status = run(runtime, {
     serve: (settings, data) =>

@@ -14,6 +14,9 @@ import type { Read, Route, Trace } from '../upstream/types.ts';
 import { createPageLoader, type PageLoader } from './page-loader.ts';
 import { MAX_DOCUMENT_FIELDS } from './selection.ts';
 
+/** A subscription of a request with this header, and the value 1, ends at its first failed poll. */
+const FAIL_FAST_HEADER = 'x-keytrail-fail-fast';
+
 /** What the contexts of all requests share. */
 export type SharedServices = {
   readonly client: RestClient;
@@ -63,6 +66,8 @@ export function createContext(
       ...createLimits(bytesRead),
     },
     contract: { ...contract, readPointer: createPointerReader() },
+    /** Whether the client itself repeats what fails, and says what it waits for. */
+    failsFast: request.headers.get(FAIL_FAST_HEADER) === '1',
   } as const;
 }
 

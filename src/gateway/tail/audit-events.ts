@@ -170,7 +170,7 @@ function subscribe(
   let pages: PageLoader | undefined; // of the last poll, until its payloads were taken
   return createPollStream({
     everyMs: 1000 * seconds,
-    stream,
+    ...{ failsFast: context.failsFast, stream },
     release: () => {
       pages?.release();
       pages = undefined;

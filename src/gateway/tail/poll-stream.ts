@@ -21,6 +21,8 @@ export type PollStreamOptions<Payload> = {
   readonly release: () => void;
   /** Milliseconds between a poll and the next one. */
   readonly everyMs: number;
+  /** Whether the stream ends at its first failed poll, whatever the failure is. */
+  readonly failsFast: boolean;
   /** It is disposed of when it has ended. */
   readonly stream: Omit<ReturnType<OpenStream>, 'maxPayloadLength'>;
 };
@@ -46,6 +48,7 @@ export function createPollStream<Payload>({
   poll,
   release,
   everyMs,
+  failsFast,
   stream,
 }: PollStreamOptions<Payload>): AsyncIterableIterator<StreamItem<Payload>> {
   const { clock, pause } = stream.timers;
@@ -85,7 +88,7 @@ export function createPollStream<Payload>({
       const delayMs = retryDelay(error, everyMs);
       if (!hasSucceeded) firstFailures += 1;
       const isOver = clock() - succeededAt >= MAX_OUTAGE_MS || firstFailures >= MAX_FIRST_FAILURES;
-      isFailed = delayMs === null || isOver;
+      isFailed = delayMs === null || isOver || failsFast;
       pauseMs = delayMs ?? 0;
       if (isFailed) items.push({ error });
     }
