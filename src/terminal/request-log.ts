@@ -53,6 +53,9 @@ export type RequestLog = {
   readonly setCredential: (credential: Credential) => void;
 };
 
+/** Paths of which the number is known. One request to a gateway leads to as many pages, if these have 10 events. */
+const MAX_PAGES = 100;
+
 /** The route of each kind of operation. */
 const ROUTES = {
   login: ['POST', '/api/v1/auth/login'],
@@ -70,7 +73,8 @@ export function createRequestLog(
   let path: string | undefined; // of a deletion
   let last: Attempt | undefined; // of this operation
   let failed = { request: '', count: 0 };
-  let [first, current, page] = ['', '', 1]; // paths of the trail, and the number of the page that is read
+  const pages = new Map<string, number>(); // the number of the page at each of the last paths of the trail
+  let page = 0;
   let requestId: string | undefined;
   let gateway: string | undefined;
   let credential: Credential | undefined;
@@ -93,10 +97,11 @@ export function createRequestLog(
       const { method, status, isRetry, seconds, bytes, cause, code } = attempt;
       const request = `${method} ${attempt.path}`;
       const isDone = status !== undefined && status < 300;
-      if (method === 'GET' && attempt.path !== current) {
-        first ||= attempt.path;
-        page = attempt.path === first ? 1 : page + 1;
-        current = attempt.path;
+      if (method === 'GET') {
+        page = pages.get(attempt.path) ?? page + 1; // a repetition begins some pages before
+        pages.set(attempt.path, page);
+        const [, second] = pages.keys(); // the first one is read again and again
+        if (pages.size > MAX_PAGES && second !== undefined) pages.delete(second);
       }
       const count = failed.request === request ? failed.count + 1 : 1;
       failed = isDone ? { request: '', count: 0 } : { request, count };
@@ -141,7 +146,7 @@ export function createRequestLog(
         ...{ command, operation, method, isRenewal, requestId },
         path: last?.path.replace(/\?.*/s, '') ?? `${route}${path ?? ''}`,
         attempts: last === undefined ? 0 : Math.max(failed.count, 1),
-        page,
+        page: Math.max(page, 1),
         status: last?.status,
         cause: last?.cause,
         location: withoutQuery(last?.location),

@@ -27,6 +27,9 @@ export type ServiceWait = {
 /** What became of a request. */
 type Ended<Value> = { readonly value: Value } | { readonly error: unknown };
 
+/** Causes of a failed connection that no repetition changes, such as a wrong name in a URL. Node's and OpenSSL's codes. */
+const LASTING = /^ENOTFOUND$|^EPROTO$|SSL|CERT|SIGNED|ALTNAME|ISSUER|UNABLE_TO/;
+
 /** A command that has no reader waiting for it ends after these; one that follows the trail goes on. */
 const BOUNDED = { tries: 3, pauseMs: 120_000, totalMs: 600_000, grownMs: Number.POSITIVE_INFINITY };
 
@@ -88,11 +91,7 @@ export function createServiceWait(
     const seconds = Math.ceil(ms / 1000);
     const until = new Date(now().getTime() + ms).toTimeString().slice(0, 8);
     const isLong = maxMs > limits.pauseMs || waitedMs + ms > limits.totalMs;
-    isGivenUp = tries >= limits.tries || isLong;
-    if (isLong && failure.seconds !== undefined)
-      say(
-        `${failure.reason}: it asks to wait ${failure.seconds} s, which is too long to wait for.`,
-      );
+    isGivenUp = tries >= limits.tries || isLong || (failure.isLasting && !follows);
     if (isGivenUp) return false;
     if (saidAt === undefined || clock() - saidAt >= SAY_AGAIN_MS) {
       say(`${failure.reason}: waiting ${seconds} s, until ${until}.`);
@@ -130,6 +129,8 @@ type Failure = {
   readonly seconds: number | undefined;
   /** Whether the service has failed. Otherwise it may be asked as often as it likes. */
   readonly isTry: boolean;
+  /** Whether no repetition helps unless something else changes, such as the network. */
+  readonly isLasting: boolean;
 };
 
 /** Statuses of a proxy after which a request may be sent again: also 425 Too Early (RFC 8470). Those from 500 on are, too. */
@@ -147,7 +148,9 @@ function assess(error: unknown, requests: RequestLog): Failure | null {
   const server = Object(error).extensions === undefined ? 'the server of --gateway' : 'the service';
   const [sentence = ''] = (describeFailure(error, requests)?.message ?? '').split(/\.(?: |$)/);
   const reason = status === undefined ? sentence : `${server} answered HTTP ${status}`;
-  return { reason, seconds, isTry: !isLimited };
+  const cause = Object(Object(error).cause).code ?? requests.last().cause;
+  const isLasting = status === undefined && LASTING.test(cause);
+  return { reason, seconds, isTry: !isLimited, isLasting };
 }
 
 function mayHelp(error: OperationError | GatewayError): boolean {

@@ -116,7 +116,8 @@ describe('a saved cursor', () => {
       await using trail = await startCursorTrail(2500);
       await trail.export({ keepsCursors: true });
       const requests = trail.seen.length;
-      trail.intercept(({ url }) => (url.includes('cursor=') ? { status } : undefined));
+      const headers = status === 429 ? { 'retry-after': '600' } : {}; // longer than it waits
+      trail.intercept(({ url }) => (url.includes('cursor=') ? { status, headers } : undefined));
       const failed = await trail.export({ keepsCursors: true });
       expect([failed.status, failed.ids]).toEqual([status === 401 ? 6 : 3, []]);
       expect(failed.stderr).toContain(code);

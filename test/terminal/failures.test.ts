@@ -133,7 +133,7 @@ async function run(name: keyof typeof COMMANDS, way: Way, isRemote: boolean, ...
     ...(name === 'login' ? { HOME: folder } : { KEYTRAIL_TOKEN: TOKEN }),
   };
   const args = [...COMMANDS[name], ...file, ...to, ...more];
-  await using command = keytrailInProcess(args, environment, SECRET);
+  await using command = keytrailInProcess(args, environment, SECRET, {}, NO_PAUSES);
   const status = await command.status;
   await rm(join(folder, '.local'), { recursive: true, force: true });
   const { stdout, stderr } = command.output;
@@ -146,9 +146,13 @@ async function run(name: keyof typeof COMMANDS, way: Way, isRemote: boolean, ...
   return { status, stdout: normalize(stdout), stderr: normalize(stderr) };
 }
 
-/** The message of a failure, on one line. Of `delete-key` also that of the key. */
+const NO_PAUSES = { pause: async () => {} };
+
+/** The message of a failure, on one line, without the lines of waits before it. Of `delete-key` also that of the key. */
 const messageOf = ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) =>
-  `${stderr.replace(/\n {2}/g, ' ')}${stdout}`.replaceAll('\t', ' ').trim();
+  `${stderr.replace(/^.*: waiting .*\n/gm, '').replace(/\n {2}/g, ' ')}${stdout}`
+    .replaceAll('\t', ' ')
+    .trim();
 
 const REQUEST = /(?:GET|POST|DELETE) \/api\/v1\/(?:audit|auth\/login|secrets\/k-1)/;
 
