@@ -96,6 +96,24 @@ describe('after a failed poll', () => {
     },
   );
 
+  it.each([429, 500, 503])(
+    'with %i the stream ends with the error if its client asks for that',
+    async (status) => {
+      await using live = await startLiveTrail();
+      live.list(1);
+      const headers = { 'x-keytrail-fail-fast': '1' };
+      await using stream = await subscribe(live.gateway, {}, { headers });
+      await stream.nextBatch();
+      const rest = stream.rest();
+      await live.pauses.paused();
+      live.respond({ status, headers: { 'retry-after': '7' } });
+      live.pauses.resume();
+      const code = status === 429 ? 'RATE_LIMITED' : 'UPSTREAM_ERROR';
+      expect(codesOf(await rest)).toEqual([[null, code]]);
+      expect(live.pauses.waits).toEqual([10_000]);
+    },
+  );
+
   it('two before the first successful one lose nothing', async () => {
     await using live = await startLiveTrail();
     live.list(1);

@@ -137,6 +137,20 @@ describe('every tenth request of a trail of 3,000 events', () => {
     },
   );
 
+  it.each([asks(429, '1'), { status: 429 }, { status: 500 }])(
+    'is answered with %o: each event of a trail from old to new is exported once',
+    async (failure) => {
+      await using trail = await startPagedTrail('oldest-first', 3000);
+      trail.intercept(everyTenth(failure));
+      const args = ['audit', '--checkpoint', newPath()];
+      const first = await runCommand(args, settingsFor(trail.url));
+      expect([first.status, idsOf(first.stdout)]).toEqual([0, trail.ids()]);
+      trail.add(7);
+      const second = await runCommand(args, settingsFor(trail.url));
+      expect([second.status, idsOf(second.stdout)]).toEqual([0, trail.ids().slice(-7)]);
+    },
+  );
+
   it('is answered with 429 behind a running gateway: each event is printed once', async () => {
     await using trail = await startPagedTrail('oldest-first', 3000);
     trail.intercept(everyTenth(asks(429, '1')));
