@@ -59,7 +59,7 @@ const LIVE_SERVICE = {
   ],
   defaults: { UPSTREAM_URL: '' }, // there is no sandbox
   variables: {
-    KEYTRAIL_TOKEN: 'access token for UPSTREAM_URL; it has no option',
+    KEYTRAIL_TOKEN: 'access token, instead of a session; it has no option',
   },
 } as const satisfies Omit<Command, 'summary' | 'options'>;
 
@@ -69,12 +69,7 @@ const CLIENT = {
   defaults: LIVE_SERVICE.defaults,
 } as const;
 
-const WITH_TOKEN = {
-  ...CLIENT,
-  variables: {
-    KEYTRAIL_TOKEN: 'access token, instead of a session; it has no option',
-  },
-} as const;
+const WITH_TOKEN = { ...CLIENT, variables: LIVE_SERVICE.variables } as const;
 
 const ANY_NUMBER = { min: 0, max: Number.POSITIVE_INFINITY, advice: '' } as const;
 
@@ -104,20 +99,20 @@ export const COMMANDS = {
   learn: {
     summary: 'print a contract inferred from responses or a live service',
     operands: { form: '[FILE…]', ...ANY_NUMBER },
-    options: ['from', 'headers', 'contract', ...REPORTS],
+    options: ['from', 'headers', 'contract', 'session', ...REPORTS],
     ...LIVE_SERVICE,
     statuses: READS,
   },
   record: {
     summary: 'record pages of a live audit trail, without personal data',
     statuses: READS,
-    options: ['to', 'pages', 'login', ...REPORTS],
+    options: ['to', 'pages', 'login', 'session', ...REPORTS],
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
   },
   check: {
     summary: 'compare how a live service and a recording are mapped',
-    options: ['from', 'output', ...REPORTS],
+    options: ['from', 'output', 'session', ...REPORTS],
     meanings: {
       from: { description: 'recording to compare with', defaultText: 'required' },
       output: choice('table', 'json'),
@@ -177,6 +172,26 @@ export const COMMANDS = {
     },
     ...WITH_TOKEN,
     statuses: [1, 3, 4, 6, 130],
+  },
+  status: {
+    summary: 'list the logins that are kept, without their tokens',
+    options: ['check', 'output', 'gateway', 'session', ...REPORTS],
+    meanings: { output: { ...choice('table', 'json'), description: 'format of the list' } },
+    ...WITH_TOKEN,
+    statuses: READS,
+  },
+  token: {
+    summary: 'print the access token of a login, renewed if needed, for other programs',
+    options: ['header', 'show', 'gateway', 'session', ...REPORTS],
+    ...WITH_TOKEN,
+    statuses: [1, 3, 4, 6, 130],
+  },
+  logout: {
+    summary: 'remove a login that is kept; its tokens stay valid until they expire',
+    operands: { form: '[CLIENT_ID]', min: 0, max: 1, advice: 'logout takes one client ID.' },
+    options: ['force', 'gateway', 'session', ...REPORTS],
+    ...CLIENT,
+    statuses: [1, 6, 130],
   },
   completion: {
     summary: 'print a script that completes commands and options in a shell',

@@ -13,8 +13,16 @@ import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import type { CommandRuntime } from './runtime.ts';
 
-/** The commands that send operations to a gateway. */
-export type ClientCommand = 'login' | 'audit' | 'delete-key';
+/** The commands that log in, or send a token. */
+export type ClientCommand =
+  | 'login'
+  | 'audit'
+  | 'delete-key'
+  | 'learn'
+  | 'record'
+  | 'check'
+  | 'status'
+  | 'token';
 
 /** A gateway that a command sends operations to. Disposing it closes its connections to the service. */
 export type OpenGateway = AsyncDisposable & {
@@ -28,6 +36,11 @@ export type OpenGateway = AsyncDisposable & {
   /** The order of the trail, if the contract has it. */
   readonly order?: ListOrder | undefined;
 };
+
+/** The URL of the GraphQL endpoint of a running gateway. */
+export function endpointOf(gateway: URL): string {
+  return new URL(gateway.pathname === '/' ? GRAPHQL_PATH : gateway, gateway).href;
+}
 
 /**
  * Opens the gateway that a command names: the running one of `--gateway`, or one to the service in this process, without
@@ -48,7 +61,7 @@ export function openGateway(
   if (running !== undefined && flags['UPSTREAM_URL'] !== undefined)
     throw new ConfigError(['--gateway is in front of its own service: remove --upstream-url.']);
   if (running !== undefined) {
-    const url = new URL(running.pathname === '/' ? GRAPHQL_PATH : running, running).href;
+    const url = endpointOf(running);
     if (isPlainHttp(url) && !config.UPSTREAM_ALLOW_HTTP)
       throw new ConfigError([`--gateway ${PLAIN_HTTP} Set UPSTREAM_ALLOW_HTTP=on to allow it.`]);
     const proxy = proxyFor(running, byOption('upstream.', config));

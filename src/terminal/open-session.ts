@@ -8,7 +8,7 @@ import { openSessionFile } from './session-file.ts';
 
 /** A session with a gateway. Disposing it closes the connections. */
 export type OpenSession = AsyncDisposable &
-  Pick<Session, 'request' | 'follow'> &
+  Pick<Session, 'request' | 'follow' | 'token'> &
   Pick<OpenGateway, 'of' | 'identityOf' | 'order'>;
 
 /**

@@ -104,6 +104,10 @@ export const OPTIONS = {
     'off',
   ),
   errors: option(choice('text', 'json'), 'format of errors', 'text'),
+  header: onOff('print it as a header, for curl -H @-'),
+  show: onOff('print it although a terminal shows it'),
+  check: onOff('also send the access token: it reads one event, which the trail may show'),
+  force: onOff('also remove a lock that a login has kept'),
   verbose: onOff('print a line to stderr for each request'),
   'keep-going': onOff('go on after an outcome that is unknown'),
 } as const satisfies Readonly<Record<string, Parameter>>;

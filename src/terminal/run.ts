@@ -48,6 +48,18 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
         const { audit } = await import('./audit.ts');
         return await untilDone(runtime, audit(runtime, commandLine));
       }
+      case 'status': {
+        const { status } = await import('./status.ts');
+        return await Promise.race([status(runtime, commandLine), whenStopped(runtime)]);
+      }
+      case 'token': {
+        const { token } = await import('./token.ts');
+        return await Promise.race([token(runtime, commandLine), whenStopped(runtime)]);
+      }
+      case 'logout': {
+        const { logout } = await import('./logout.ts');
+        return await Promise.race([logout(runtime, commandLine), whenStopped(runtime)]);
+      }
       case 'completion':
         (await import('./completion.ts')).completion(runtime, commandLine);
         return 0;

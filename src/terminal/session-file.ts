@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { OperationError, SessionLost } from '../client/errors.ts';
 import { fileTokens } from '../client/file-tokens.ts';
 import type { TokenStore, Tokens } from '../client/session.ts';
@@ -11,7 +11,7 @@ import type { CommandLine } from './command-line.ts';
 import type { OpenGateway } from './open-gateway.ts';
 import type { CommandRuntime } from './runtime.ts';
 
-/** A login that is kept in a file: see `fileTokens`. It names the client, and what it belongs to by a digest. */
+/** A login that is kept in a file: see `fileTokens`. It names the client, and what it belongs to: also by a digest. */
 export type SessionFile = {
   readonly path: string;
   readonly clientId: string;
@@ -26,18 +26,30 @@ export class NotLoggedIn extends Error {
 /** Characters in the name of a file. */
 const DIGEST = 12;
 
+/** What the file of a login has beside its tokens. Files of earlier versions lack `of` and `since`. */
+type SavedSession = {
+  readonly clientId?: unknown;
+  readonly owner?: unknown;
+  /** The URL of the service, or of the gateway. */
+  readonly of?: unknown;
+  /** The time of the first login. */
+  readonly since?: unknown;
+  readonly expiresAt?: unknown;
+  readonly refreshToken?: unknown;
+};
+
 /**
  * Opens the file of a login: that of `--session`, or of the client and the gateway. Without a client, it is that of the
  * only one that is logged in; with one it may be new.
  * @throws ConfigError if the tokens in it are those of another client, service or gateway, and NotLoggedIn if there is none.
  */
 export async function openSessionFile(
-  { environment, stderr, requests }: CommandRuntime,
+  { environment, stderr, requests, now }: CommandRuntime,
   { session, gateway }: CommandLine,
   { of }: OpenGateway,
   client?: string,
 ): Promise<SessionFile> {
-  const owner = digest(of, DIGEST);
+  const owner = ownerOf(of);
   const login = `keytrail login CLIENT_ID${gateway ? ` --gateway ${gateway.href}` : ''}`;
   const path =
     session ??
@@ -50,7 +62,7 @@ export async function openSessionFile(
   const isNew = client !== undefined && read === null;
   const text = toFileText(read ?? '');
   if (text === null) throw new ConfigError([`${path} ${UTF_16}`]);
-  const saved = isNew ? { clientId: client, owner } : parse(text);
+  const saved: SavedSession = isNew ? { clientId: client, owner } : parse(text);
   const { clientId } = saved;
   if (typeof clientId !== 'string')
     throw new ConfigError([`${path} is no session: run ${login} --session with a new file.`]);
@@ -64,7 +76,8 @@ export async function openSessionFile(
   });
   const onWarning = (message: string) => void stderr.write(`keytrail: ${message}\n`);
   const tokens = fileTokens(path, { onWarning });
-  const withOwner = memoizeByObject((each: Tokens) => ({ ...each, clientId, owner }));
+  const { since = now().toISOString() } = saved;
+  const withOwner = memoizeByObject((each: Tokens) => ({ ...each, clientId, owner, of, since }));
   return {
     ...{ path, clientId },
     tokens: {
@@ -91,7 +104,7 @@ export async function openSessionFile(
 }
 
 /** Errors of the file say what to do. Those of a login, and bugs, stay what they are. */
-function toExpected(cause: unknown): never {
+export function toExpected(cause: unknown): never {
   const { name, message } = Object(cause);
   throw name === 'Error' ? new OperationError({ message }, { cause }) : cause;
 }
@@ -117,7 +130,57 @@ function toFileName(clientId: string): string {
   return encoded.length > 200 ? digest(clientId) : encoded;
 }
 
-function parse(text: string): { readonly clientId?: unknown; readonly owner?: unknown } {
+/** Identifies what a login belongs to in the name of its file. */
+export const ownerOf = (of: string): string => digest(of, DIGEST);
+
+/** A login in the folder of sessions. It has no token. */
+export type ListedSession = {
+  readonly clientId: string;
+  /** The URL of the service or gateway; null in a file of an earlier version. */
+  readonly of: string | null;
+  /** When it was logged in first. */
+  readonly since: string | null;
+  /** When the access token expires. Null: it is used until it is refused. */
+  readonly expiresAt: string | null;
+  readonly hasRefreshToken: boolean;
+  readonly file: string;
+  /** Whether a process that logs in has the lock, or one has kept it. */
+  readonly isLocked: boolean;
+};
+
+/**
+ * Lists the logins that are kept: that of `--session`, or those in the folder of sessions.
+ * @param of only those with this service or gateway.
+ */
+export async function listSessions(
+  { environment }: CommandRuntime,
+  { session }: Pick<CommandLine, 'session'>,
+  of?: string,
+): Promise<readonly ListedSession[]> {
+  const folder = session === undefined ? folderOf(environment) : dirname(session);
+  const all: readonly string[] = await readdir(folder).catch(() => []);
+  const names =
+    session === undefined ? all.filter((name) => name.endsWith('.json')) : [basename(session)];
+  const sessions: ListedSession[] = [];
+  for (const name of names.toSorted()) {
+    const file = session ?? join(folder, name);
+    const saved = parse(toFileText(await readFile(file, 'utf8').catch(() => '')) ?? '');
+    const { clientId, owner } = saved;
+    if (typeof clientId !== 'string' || (of !== undefined && owner !== ownerOf(of))) continue;
+    const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
+    sessions.push({
+      ...{ clientId, file, of: textOf(saved.of), since: textOf(saved.since) },
+      ...{
+        expiresAt: textOf(saved.expiresAt),
+        hasRefreshToken: textOf(saved.refreshToken) !== null,
+      },
+      isLocked: all.includes(`${name}.lock`),
+    });
+  }
+  return sessions;
+}
+
+function parse(text: string): SavedSession {
   try {
     return Object(JSON.parse(text));
   } catch {
