@@ -18,7 +18,7 @@ import { cut } from './show-value.ts';
  */
 export async function check(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { from, output } = commandLine;
-  await using service = connect(runtime, commandLine, 'check');
+  await using service = await connect(runtime, commandLine, 'check');
   const [file, ...others] = from;
   if (file === undefined || others.length > 0)
     throw new ConfigError(['check needs one recording, as in --from FILE.']);

@@ -9,7 +9,8 @@ import { openSessionFile } from './session-file.ts';
 /** A session with a gateway. Disposing it closes the connections. */
 export type OpenSession = AsyncDisposable &
   Pick<Session, 'request' | 'follow' | 'token'> &
-  Pick<OpenGateway, 'of' | 'identityOf' | 'order'>;
+  Pick<OpenGateway, 'of' | 'identityOf' | 'order'> &
+  Pick<TokenStore, 'load'>;
 
 /**
  * Opens the session of a command: with the token in KEYTRAIL_TOKEN, or with the file of `keytrail login`, which
@@ -32,7 +33,8 @@ export async function openSession(
   const onWarning = (message: string) => void runtime.stderr.write(`keytrail: ${message}\n`);
   const session = createSession({ ...gateway, clientId, tokens, explain, onWarning });
   const kept = stack.move();
-  return { ...gateway, ...session, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };
+  const { load } = tokens;
+  return { ...gateway, ...session, load, [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose]() };
 }
 
 /** A token that cannot be renewed. */

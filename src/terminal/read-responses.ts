@@ -123,7 +123,7 @@ async function fetchTrail(
   runtime: CommandRuntime,
   commandLine: CommandLine,
 ): Promise<NamedResponse> {
-  await using service = connect(runtime, commandLine, 'learn');
+  await using service = await connect(runtime, commandLine, 'learn');
   const response = await service.first();
   return { name: 'the response', response, isRequested: true, url: service.url };
 }

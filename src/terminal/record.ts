@@ -21,14 +21,14 @@ import { cut } from './show-value.ts';
  */
 export async function record(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { to, pages: maxPages, login: file } = commandLine;
-  await using service = connect(runtime, commandLine, 'record');
+  await using service = await connect(runtime, commandLine, 'record');
   if (to === undefined) throw new ConfigError(['record needs a file to write, as in --to FILE.']);
   const { url, contract: configured } = service;
   const login =
     file === undefined ? null : readSavedLogin(loadSaved(runtime, '--login', file), configured);
   const pages = await readTrail(service, configured, maxPages);
   const { accessToken = '', refreshToken } = login?.tokens ?? {};
-  const credentials = [...service.credentials, accessToken, refreshToken ?? ''];
+  const credentials = [...(await service.credentials()), accessToken, refreshToken ?? ''];
   const recorded = { url, pages, login, configured, credentials };
   const open = (text: string) => openRecording(text, to);
   const recording = await createRecording(recorded, open, runtime).catch((error) => {

@@ -39,17 +39,18 @@ export type MappedPage = {
 const AUDIT = path`/api/v1/audit`;
 
 /**
- * Connects to the trail of a service as the gateway does.
- * @throws GatewayError UNAUTHENTICATED for an Authorization header that is not well-formed.
+ * Connects to the trail of a service as the gateway does. A request throws UNAUTHENTICATED if its Authorization header is not
+ * well-formed.
  */
 export function connectToTrail(
   options: Omit<RestClientOptions, 'connections'>,
-  authorization: string,
+  authorization: () => string,
 ): LiveTrail {
-  const bearer = parseBearer(authorization);
   const client = createRestClient({ ...options, connections: 1 });
-  const calls = client.of(NO_TRACE).authorized(bearer);
-  const get = (path: Path) => calls.get('audit', path, (response) => response);
+  const get = async (path: Path) => {
+    const calls = client.of(NO_TRACE).authorized(parseBearer(authorization()));
+    return calls.get('audit', path, (response) => response);
+  };
   return {
     ...{ url: options.url, get, first: () => get(AUDIT) },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
