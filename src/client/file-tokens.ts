@@ -119,7 +119,7 @@ export function fileTokens(
 }
 
 const toAdvice = (path: string) =>
-  `The last login ended without a known result, so ${path}.lock stays: the saved credential may be used up. A file whose name begins with ${path}. may have newer tokens. If the credential still works, remove ${path}.lock and log in again.`;
+  `The last login ended without a known result: it has kept ${path}.lock. Check whether the saved credential is used up. A file whose name begins with ${path}. may have newer tokens. Then remove ${path}.lock, and log in again.`;
 
 /** @throws Error without the text: it may contain a token. */
 function parseTokens(text: string, path: string): Tokens {

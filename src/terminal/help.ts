@@ -37,9 +37,7 @@ Usage: keytrail [command] [options]
 
 ${formatSections(sections)}
 Examples
-  keytrail
-  keytrail --upstream-url https://service.example.com
-  keytrail learn --from response.json > contract.json
+  keytrail serve --upstream-url https://service.example.com
   keytrail audit --since 24h --outcome failure
 
 keytrail serve --help lists every setting.

@@ -31,11 +31,18 @@ type Ended<Value> = { readonly value: Value } | { readonly error: unknown };
 const LASTING = /^ENOTFOUND$|^EPROTO$|SSL|CERT|SIGNED|ALTNAME|ISSUER|UNABLE_TO/;
 
 /** A command that has no reader waiting for it ends after these; one that follows the trail goes on. */
-const BOUNDED = { tries: 3, pauseMs: 120_000, totalMs: 600_000, grownMs: Number.POSITIVE_INFINITY };
+const BOUNDED = {
+  tries: 3,
+  limited: 6, // within half a minute
+  pauseMs: 120_000,
+  totalMs: 600_000,
+  grownMs: Number.POSITIVE_INFINITY,
+};
 
 /** The longest pause that a service can ask for is that of `session.follow`. */
 const ENDLESS = {
   tries: Number.POSITIVE_INFINITY,
+  limited: Number.POSITIVE_INFINITY,
   pauseMs: Number.POSITIVE_INFINITY,
   totalMs: Number.POSITIVE_INFINITY,
   grownMs: 30_000,
@@ -91,7 +98,11 @@ export function createServiceWait(
     const seconds = Math.ceil(ms / 1000);
     const until = new Date(now().getTime() + ms).toTimeString().slice(0, 8);
     const isLong = maxMs > limits.pauseMs || waitedMs + ms > limits.totalMs;
-    isGivenUp = tries >= limits.tries || isLong || (failure.isLasting && !follows);
+    isGivenUp =
+      tries >= limits.tries ||
+      (failure.seconds === undefined && failures >= limits.limited) ||
+      isLong ||
+      (failure.isLasting && !follows);
     if (isGivenUp) return false;
     if (saidAt === undefined || clock() - saidAt >= SAY_AGAIN_MS) {
       say(`${failure.reason}: waiting ${seconds} s, until ${until}.`);

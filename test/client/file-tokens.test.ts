@@ -182,7 +182,7 @@ describe('the lock of a file of tokens', () => {
     await using testbed = await createTestbed();
     const tokens = fileTokens(files.path);
     const session = createSession({ url: testbed.url, clientId, clientSecret, tokens });
-    await expect(session.token()).rejects.toThrow(`so ${lock} stays`);
+    await expect(session.token()).rejects.toThrow(`it has kept ${lock}.`);
     expect(testbed.requests).toEqual([]);
     await rm(lock);
     expect(await session.token()).toMatch(/./);
@@ -196,7 +196,7 @@ describe('the lock of a file of tokens', () => {
     const later = new Date(Date.now() + 3_600_000);
     await utimes(lock, later, later);
     const working = fileTokens(files.path).lock(async () => expect.unreachable());
-    await expect(working).rejects.toThrow(`so ${lock} stays`);
+    await expect(working).rejects.toThrow(`it has kept ${lock}.`);
   });
 
   it('is not removed if it is that of another process by now', async () => {

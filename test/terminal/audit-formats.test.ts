@@ -118,7 +118,9 @@ describe('keytrail audit prints', () => {
   it('no control character to a terminal, in any format', async () => {
     for (const output of ['table', 'ndjson', 'csv', 'ecs', 'ocsf']) {
       const text = await audit(['--output', output, '--raw'], { ...TERMINAL, columns: 400 });
-      expect(text.replaceAll(/\r?\n/g, '')).not.toMatch(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      expect(text.replaceAll(/\r?\n/g, '')).not.toMatch(
+        /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u,
+      );
       expect(text).toContain(String.raw`\u001b`);
     }
   });

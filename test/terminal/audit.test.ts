@@ -799,7 +799,7 @@ describe('a session', () => {
     const args = ['login', clientId, '--session', session];
     const { status, stderr } = await runCommand(args, { UPSTREAM_URL: service.url }, secret);
     expect([status, service.seen]).toEqual([3, []]);
-    expect(stderr).toMatch(/remove\s+\S+\.lock and log in again/);
+    expect(stderr).toMatch(/Then\s+remove/);
   });
 
   it('of several clients is named by its whole path', async () => {

@@ -13,7 +13,7 @@ const CASES: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['keytrail ', ['help', ...COMMAND_NAMES]],
   ['keytrail au', ['audit']],
   ['keytrail --po', ['--port']], // of serve, which is the default
-  ['keytrail help lo', ['login']],
+  ['keytrail help lo', ['login', 'logout']],
   ['keytrail audit --ou', ['--outcome', '--output']],
   ['keytrail audit --raw --ou', ['--outcome', '--output']],
   ['keytrail audit --output ', ['table', 'ndjson', 'json', 'csv', 'ecs', 'ocsf']],

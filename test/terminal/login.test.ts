@@ -293,7 +293,7 @@ describe('a refused refresh token', () => {
   it.each([400, 403, 404, 409, 422, 429, 503])(
     'is not meant by a %i that a read or a deletion gets itself',
     async (status) => {
-      await using service = await startService({ status });
+      await using service = await startService({ status, headers: { 'retry-after': '600' } });
       const environment = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: 't' };
       for (const line of ['audit', 'delete-key --yes a']) {
         const { stdout, stderr } = await runCommand(line, environment);
