@@ -146,6 +146,39 @@ describe('the commands of docs/siem.md', () => {
     },
   );
 
+  it('log in for cron as its user, in folders of that user, and cron exports with that session', async () => {
+    await using sandbox = keytrailInProcess(['sandbox', '--port', '0']);
+    const [, upstream = ''] = await sandbox.until(/UPSTREAM_URL=(\S+)/);
+    await using machine = await createMachine(upstream);
+    const { folder, run, events } = machine;
+    const commands = BLOCKS.find(({ text }) => /^useradd.*\n.*cron/s.test(text))?.text ?? '';
+    // What needs root is only written down.
+    for (const [name, script] of [
+      ['useradd', ''],
+      ['install', ''],
+      ['runuser', 'shift 3; exec "$@"'],
+    ])
+      await writeFile(
+        join(folder, name ?? ''),
+        `#!/bin/sh\necho ${name} "$@" >> '${folder}/done'\n${script}\n`,
+        { mode: 0o755 },
+      );
+    const secret = join(folder, 'secret');
+    await run(
+      commands
+        .replace('https://service.example.com', upstream)
+        .replaceAll('/etc/keytrail/secret', secret),
+    );
+    const done = (await readFile(join(folder, 'done'), 'utf8')).split('\n');
+    expect(done.map((line) => line.split(' ')[0])).toEqual([
+      ...['useradd', 'install', 'runuser', 'install', ''],
+    ]);
+    expect(done[1]).toBe(`install -d -o keytrail -g keytrail -m 0750 ${folder} ${folder}`);
+    expect(done[2]).toMatch(/^runuser -u keytrail -- /);
+    await run(CRON);
+    expect((await events()).length).toBeGreaterThan(300);
+  });
+
   it('are valid command lines', () => {
     const commands = [
       CRON,

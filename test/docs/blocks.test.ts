@@ -31,7 +31,11 @@ const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])
     'import { createGateway, type Gateway }',
     'test/frameworks/next.test.ts builds it with Next',
   ],
-  ['docs/siem.md', 'useradd', 'it needs systemd; test/deploy/siem.test.ts runs the commands'],
+  [
+    'docs/siem.md',
+    'useradd',
+    'it needs cron or systemd; test/deploy/siem.test.ts runs the commands',
+  ],
   ['docs/siem.md', 'install -D', 'it needs systemd; test/deploy/siem.test.ts checks the file'],
   ['docs/siem.md', 'kubectl create', 'it needs a cluster'],
   ['docs/performance.md', 'npm run bench', 'it takes five minutes on an idle machine'],
