@@ -60,7 +60,7 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         since: file === undefined && since === undefined ? undefined : from,
         ...{ follow, digestOf: printed.digestOf, write: printed.write },
         save: (progress) => {
-          if (file === undefined) return;
+          if (file === undefined || printed.isHolding()) return;
           saveCheckpoint(runtime, file, {
             ...progress,
             version: VERSION,
@@ -160,6 +160,24 @@ async function createPrinter(
   const unread = new Map<string, number>();
   let count = 0;
   let isExplained = !explain;
+  let isFirst = true;
+  // A table is read from its end: what was there before the new events comes oldest first.
+  const isReversed = name === 'table' && commandLine.follow;
+  let held: readonly AuditEvent[] = [];
+  const print = async (events: readonly AuditEvent[]) => {
+    if (events.length === 0) return;
+    for (const event of events)
+      for (const field of IN_EVERY_RECORD)
+        if (event[field] === null) unread.set(field, (unread.get(field) ?? 0) + 1);
+    const keyed = events.map((event) => (needsRaw ? keys.add(event) : { key: '', ...event }));
+    await output.write(format.format(keyed));
+    const leftOut = isFirst ? (format.leftOut?.() ?? []) : [];
+    isFirst = false;
+    if (leftOut.length > 0 && stderr.isTTY)
+      stderr.write(`Left out for lack of room: ${leftOut.join(', ')}. --fields chooses columns.\n`);
+    count += events.length;
+    if (showsProgress) stderr.write(`\r${count} events`);
+  };
   return {
     needsRaw,
     digestOf: keys.digestOf,
@@ -175,15 +193,15 @@ async function createPrinter(
         isExplained = true;
         stderr.write(formatExplanation(page.explanation));
       }
-      if (events.length === 0) return;
-      for (const event of events)
-        for (const field of IN_EVERY_RECORD)
-          if (event[field] === null) unread.set(field, (unread.get(field) ?? 0) + 1);
-      const keyed = events.map((event) => (needsRaw ? keys.add(event) : { key: '', ...event }));
-      await output.write(format.format(keyed));
-      count += events.length;
-      if (showsProgress) stderr.write(`\r${count} events`);
+      const backlog = page === undefined ? held : [...held, ...events];
+      const ascent = compareEnds(backlog);
+      held = isReversed && page?.hasNext === true && ascent <= 0 ? backlog : [];
+      if (held.length > 0) return;
+      await print(isReversed && ascent < 0 ? backlog.toReversed() : backlog);
+      if (page === undefined) await print(events);
     },
+    /** Whether events were given to `write` that are not written yet. */
+    isHolding: () => held.length > 0,
     end: () => {
       if (showsProgress && count > 0) stderr.write('\n');
       if (stderr.isTTY !== true) return;
@@ -194,6 +212,13 @@ async function createPrinter(
         );
     },
   };
+}
+
+/** Negative if events begin with the newest one, positive if with the oldest one, 0 if that is not known. */
+function compareEnds(events: readonly AuditEvent[]): number {
+  const times = events.flatMap(({ occurredAt }) => occurredAt ?? []);
+  const [first = '', last = ''] = [times[0], times.at(-1)];
+  return Number(last > first) - Number(last < first);
 }
 
 /** Fields that a record without them is unusual for. */

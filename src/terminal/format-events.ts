@@ -10,6 +10,8 @@ export type EventFormat = {
   /** The lines before the first event; empty for none. */
   readonly header: string;
   readonly format: (events: readonly KeyedEvent[]) => string;
+  /** The fields for which a table has no room. It is known once events were formatted. */
+  readonly leftOut?: () => readonly string[];
 };
 
 /** How to format events. */
@@ -230,6 +232,7 @@ function createTable(
 
   return {
     header: '',
+    leftOut: () => (least === undefined ? [] : fields.slice(least.length)),
     format: (events) => {
       const rows = events.map((event) => fields.map((name) => readCell(event, name)));
       natural = natural.map((width, index) =>
