@@ -168,7 +168,11 @@ export const COMMANDS = {
       ...REPORTS,
     ],
     meanings: {
-      from: { ...filePath('text'), description: 'file with one ID per line', defaultText: 'none' },
+      from: {
+        ...filePath('text'),
+        description: 'file with one ID per line, or - for standard input',
+        defaultText: 'none',
+      },
     },
     ...WITH_TOKEN,
     statuses: [1, 3, 4, 6, 130],

@@ -11,7 +11,7 @@ import { describeFailure } from './describe-failure.ts';
 import { findActiveKeys } from './find-active-keys.ts';
 import { openSession } from './open-session.ts';
 import { ask } from './prompt.ts';
-import { read } from './read-responses.ts';
+import { readKeyIds, STDIN } from './read-key-ids.ts';
 import { reportFailure } from './report-failure.ts';
 import type { RequestLog } from './request-log.ts';
 import type { CommandRuntime } from './runtime.ts';
@@ -40,7 +40,7 @@ type Line = readonly [outcome: string, reason?: string | undefined];
 
 /**
  * Runs `keytrail delete-key`: deletes one key after the other, and prints a line for each.
- * @returns the exit status: the highest of those of the outcomes.
+ * @returns the exit status: the highest of those of the outcomes. That of the signal, if one ended it.
  * @throws ConfigError for invalid options, OperationError if the trail cannot be read, PromptClosed if nothing is typed.
  */
 export async function deleteKey(
@@ -49,14 +49,20 @@ export async function deleteKey(
 ): Promise<number> {
   const { yes, from, operands, 'dry-run': isDry, 'keep-going': keepsGoing } = commandLine;
   const { stderr, stopping } = runtime;
-  const files = from.map((file) => read(runtime, '--from', file));
-  const ids = [...new Set([...operands, ...files.flatMap(parseIds)])];
   const now = runtime.now();
   const since = instantOf(commandLine['unless-active-since'], now);
-  const mayAsk = runtime.stdin.isTTY === true;
+  const isOfInput = from.includes(STDIN);
+  const mayAsk = runtime.stdin.isTTY === true && !isOfInput;
+  const isUnasked = !mayAsk && !yes && !isDry;
+  const given = isUnasked ? from.filter((file) => file !== STDIN) : from;
+  const { ids, problems: ofIds } = await readKeyIds(runtime, { operands, from: given });
+  if (stopping.aborted) return 128 + Number(stopping.reason);
+  const why = isOfInput ? 'standard input has the IDs' : 'there is no terminal to ask at';
+  const hasNone = ids.length === 0 && given.length === from.length;
   const problems = [
-    ...(ids.length === 0 ? ['delete-key needs an ID, or --from FILE with one per line.'] : []),
-    ...(mayAsk || yes || isDry ? [] : ['--yes is required: there is no terminal to ask at.']),
+    ...ofIds,
+    ...(hasNone ? ['delete-key needs an ID, or --from FILE with one per line.'] : []),
+    ...(isUnasked ? [`--yes is required: ${why}.`] : []),
     ...(since !== null && since >= now.toISOString()
       ? ['--unless-active-since must be a time in the past.']
       : []),
@@ -67,9 +73,14 @@ export async function deleteKey(
     'delete-key',
   );
   const session = { ...opened, wait: createServiceWait(runtime, 'delete-key') };
-  if (!yes && !isDry && !(await confirm(runtime, ids))) {
-    stderr.write('keytrail delete-key: what was typed differs: no key was deleted.\n');
-    return 1;
+  if (!yes && !isDry) {
+    await setImmediate(); // a signal that has arrived is seen before the prompt
+    const isConfirmed = !stopping.aborted && (await confirm(runtime, ids));
+    if (stopping.aborted) return 128 + Number(stopping.reason);
+    if (!isConfirmed) {
+      stderr.write('keytrail delete-key: what was typed differs: no key was deleted.\n');
+      return 1;
+    }
   }
   // After the prompt: a person may take minutes, and the key may act meanwhile.
   const whyActive =
@@ -115,16 +126,9 @@ export async function deleteKey(
   return stopping.aborted ? 128 + Number(stopping.reason) : status;
 }
 
-/** The IDs of a file with one per line. */
-export function parseIds(text: string): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-}
-
+/** Returns false also once the process should shut down. */
 async function confirm(
-  { stdin, stderr }: CommandRuntime,
+  { stdin, stderr, stopping }: CommandRuntime,
   ids: readonly string[],
 ): Promise<boolean> {
   const shown = ids.map(escapeUnprintable);
@@ -132,7 +136,12 @@ async function confirm(
   const expected = isOne ? shown.join() : String(shown.length);
   if (!isOne) stderr.write(shown.map((id) => `  ${id}\n`).join(''));
   const keys = isOne ? 'this key' : `these ${shown.length} keys`;
-  return (await ask(stdin, stderr, `Type ${expected} to delete ${keys}: `)).trim() === expected;
+  const question = `Type ${expected} to delete ${keys}: `;
+  const typed = await ask(stdin, stderr, question, stopping).catch((error) => {
+    if (stopping.aborted) return null;
+    throw error;
+  });
+  return typed?.trim() === expected;
 }
 
 /** @throws the error of a login, or of a request that was not sent. */

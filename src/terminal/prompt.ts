@@ -22,9 +22,13 @@ export async function readSecret(stdin: Input, stderr: NodeJS.WritableStream): P
   }
 }
 
-/** Asks a question at the terminal. Returns the line that is typed. */
-export const ask = (stdin: Input, stderr: NodeJS.WritableStream, question: string) =>
-  readTyped(stdin, stderr, (lines) => lines.setPrompt(question));
+/** Asks a question at the terminal. Returns the line that is typed. Aborting the signal closes the prompt. */
+export const ask = (
+  stdin: Input,
+  stderr: NodeJS.WritableStream,
+  question: string,
+  signal: AbortSignal,
+) => readTyped(stdin, stderr, (lines) => lines.setPrompt(question), signal);
 
 /**
  * Reads a line. The terminal echoes nothing itself before `prompt` is called: what is typed early is not shown either.
@@ -34,9 +38,11 @@ function readTyped(
   input: Input,
   output: NodeJS.WritableStream,
   prompt: (lines: Interface) => unknown,
+  signal?: AbortSignal,
 ) {
   return new Promise<string>((resolve, reject) => {
-    const lines = createInterface({ input, output, terminal: true, historySize: 0, prompt: '' });
+    const options = { terminal: true, historySize: 0, prompt: '' };
+    const lines = createInterface({ input, output, ...options, ...(signal && { signal }) });
     lines.on('close', () => reject(new PromptClosed('The prompt was closed.')));
     lines.on('SIGINT', () => lines.close());
     lines.on('line', (line) => {

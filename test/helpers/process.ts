@@ -63,6 +63,16 @@ export function startInTerminal(
   return watchProcess(spawn('script', ['-qec', command, '/dev/null'], { cwd: ROOT, env }));
 }
 
+/** Runs a script of a shell, in which `$KEYTRAIL` starts the command. */
+export function startInShell(
+  script: string,
+  environment: Readonly<Record<string, string>> = {},
+): KeytrailProcess {
+  const own = { PATH: process.env['PATH'], KEYTRAIL: `${process.execPath} src/main.ts` };
+  const env = { ...COMPILE_CACHE, ...own, ...environment };
+  return watchProcess(spawn('sh', ['-c', script], { cwd: ROOT, env }));
+}
+
 /** Starts a command of a package that is installed in a folder. */
 export function startInstalled(
   folder: string,

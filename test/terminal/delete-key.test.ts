@@ -1,13 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseIds } from '../../src/terminal/delete-key.ts';
+import { findProblem, parseIds } from '../../src/terminal/read-key-ids.ts';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
 import {
   keytrailInProcess,
   type RunningCommand,
+  startInShell,
   startInTerminal,
   startKeytrail,
 } from '../helpers/process.ts';
@@ -92,6 +93,30 @@ function events(first: number, last: number): object[] {
   );
 }
 
+/** The process that another one has started, once it runs Node. */
+async function childOf(pid = Number.NaN): Promise<number> {
+  let child = '';
+  await expect
+    .poll(async () => {
+      child = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim();
+      return readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '');
+    })
+    .toContain('main.ts');
+  return Number(child);
+}
+
+/** Waits until a process handles SIGHUP, bit 0 of a mask: Node itself handles SIGTERM and SIGINT. */
+const untilHandled = (pid = Number.NaN) =>
+  expect
+    .poll(
+      async () => {
+        const status = await readFile(`/proc/${pid}/status`, 'utf8');
+        return Number.parseInt(/SigCgt:\t(\w+)/.exec(status)?.[1]?.slice(-8) ?? '', 16) & 1;
+      },
+      { interval: 1, timeout: 10_000 },
+    )
+    .not.toBe(0);
+
 const SINCE = ['--unless-active-since', '2024-05-01'] as const;
 
 describe('delete-key', () => {
@@ -110,13 +135,7 @@ describe('delete-key', () => {
     );
     const from = await fileWith(ids.slice(10).join('\n'));
     const options = ['--yes', '--keep-going', ...SINCE, '--from', from];
-    const { status, lines } = await deleteKeys(
-      service,
-      ...options,
-      ...ids.slice(0, 10),
-      '..',
-      'key-1',
-    );
+    const { status, lines } = await deleteKeys(service, ...options, ...ids.slice(0, 10), 'key-1');
     const outcomes = [
       'DELETED',
       'ACCEPTED',
@@ -130,12 +149,11 @@ describe('delete-key', () => {
       if (index > 95) return ['NOT_TRIED', id];
       return [isActive(index) ? 'SKIPPED_ACTIVE' : (outcomes[index % 10] ?? 'DELETED'), id];
     });
-    expected.splice(10, 0, ['BAD_USER_INPUT', '..']);
     expect(lines.map((line) => line.split('\t').slice(0, 2))).toEqual(expected);
     expect(sentTo(service)).toEqual(ids.filter((_, index) => index <= 95 && !isActive(index)));
     expect(service.seen.filter(({ method }) => method === 'GET')).toHaveLength(1);
     expect(lines[6]).toBe('SKIPPED_ACTIVE\tkey-7\tkey-7 acted at 2024-05-03T02:00:00.000Z.');
-    expect(lines[96]).toBe(
+    expect(lines[95]).toBe(
       'UNAUTHENTICATED\tkey-96\tThe service refused KEYTRAIL_TOKEN (401) for DELETE /api/v1/secrets/key-96 (UNAUTHENTICATED). Set a new access token, or unset it and log in with keytrail login.',
     );
     expect(status).toBe(6);
@@ -220,10 +238,10 @@ describe('delete-key', () => {
 
   it('escapes what a terminal would obey', async () => {
     await using service = await startKeys({}, [event(1, 'a\u202eb'), event(-1)]);
-    const { lines } = await deleteKeys(service, 'a\u202eb', 'c\td', '--dry-run', ...SINCE);
+    const { lines } = await deleteKeys(service, 'a\u202eb', 'c\u200bd', '--dry-run', ...SINCE);
     expect(lines).toEqual([
       'SKIPPED_ACTIVE\ta\\u202eb\ta\\u202eb acted at 2024-05-01T01:00:00.000Z.',
-      'WOULD_DELETE\tc\\u0009d',
+      'WOULD_DELETE\tc\\u200bd',
     ]);
   });
 
@@ -349,7 +367,10 @@ describe('delete-key', () => {
 describe('delete-key --from', () => {
   it('reads one ID per line, and each once', async () => {
     await using service = await startKeys({});
-    const [one, other] = [await fileWith('\uFEFFb\r\n\r\n  a b\t\nb'), await fileWith('c/d\na')];
+    const [one, other] = [
+      await fileWith('\uFEFFb\r\n\r\na b\n# c\n#\n \t\nb'),
+      await fileWith('c/d\na'),
+    ];
     const { lines } = await deleteKeys(service, 'a', '--yes', '--from', one, '--from', other);
     expect(lines).toEqual(['a', 'b', 'a b', 'c/d'].map((id) => `DELETED\t${id}`));
     expect(service.seen.map(({ url }) => url.replace('/api/v1/secrets/', ''))).toEqual([
@@ -360,16 +381,120 @@ describe('delete-key --from', () => {
     ]);
   });
 
-  it('reads every ID again that was written to it, whatever is around them', () => {
-    const space = fc.stringMatching(/^[ \t]{0,3}$/);
-    const id = fc.string({ unit: 'binary' }).map((text) => text.replace(/[\n]/g, '').trim());
-    const end = fc.constantFrom('\n', '\r\n', '\n\n', '\n \t\r\n');
+  it('reads every ID again that was written to it, and counts the lines', () => {
+    const id = fc.string({ unit: 'binary' }).map((text) => text.replace(/[\r\n]/g, ''));
+    const isId = (text: string) => text.trim() !== '' && !text.startsWith('#');
     fc.assert(
-      fc.property(fc.array(fc.tuple(space, id, space, end)), (rows) => {
-        const ids = rows.map(([, each]) => each).filter((each) => each !== '');
-        expect(parseIds(rows.flat().join(''))).toEqual(ids);
+      fc.property(fc.array(id), fc.constantFrom('\n', '\r\n'), (lines, end) => {
+        const expected = lines.map((each, index) => ({ id: each, line: index + 1 }));
+        expect(parseIds(lines.map((line) => line + end).join(''))).toEqual(
+          expected.filter((each) => isId(each.id)),
+        );
       }),
     );
+  });
+
+  it('finds no problem with an ID exactly if its request can be sent as it is', () => {
+    const isSendable = (id: string) =>
+      id.isWellFormed() &&
+      new URL(`http://localhost/a/${encodeURIComponent(id)}`).pathname ===
+        `/a/${encodeURIComponent(id)}` &&
+      /^\P{Cc}{1,256}$/u.test(id) &&
+      id.trim() === id &&
+      !id.includes('\ufffd');
+    const unit = fc.constantFrom(
+      ...['a', '.', '/', ' ', '\0', '\ud800', '\ufffd', '😀', '%', '\t'],
+    );
+    const ids = fc.oneof(fc.string({ unit, maxLength: 4 }), fc.string({ unit, minLength: 254 }));
+    fc.assert(
+      fc.property(ids, (id) => {
+        expect(findProblem(id) === undefined).toBe(isSendable(id));
+      }),
+    );
+  });
+
+  const LONG = 'k'.repeat(257);
+  it.each<[string, string, readonly string[]]>([
+    ['a dot', 'a\n.\n', ['line 2: the ID is . or ..,']],
+    ['two dots', '..', ['line 1: the ID is . or ..,']],
+    ['a space before it', '# keys\n a', ['line 2: the ID has spaces around it.']],
+    ['a tab after it', 'a\t\r\n', ['line 1: the ID has spaces around it.']],
+    ['a no-break space after it', 'a\u00a0', ['line 1: the ID has spaces around it.']],
+    ['257 characters', `b\n${LONG}`, ['line 2: the ID has more than 256 characters.']],
+    ['a control character', 'a\u001b[31m', ['line 1: the ID has a control character.']],
+    ['two problems', 'a\n\n.\na b\n b', ['line 3: the ID', 'line 5: the ID']],
+    ['1,000 problems', '.\n'.repeat(1000), ['line 10: the ID', '990 more of the IDs']],
+  ])('sends nothing if an ID has %s', async (_, text, problems) => {
+    await using service = await startKeys({});
+    const run = await deleteKeys(service, 'first', '--yes', '--from', await fileWith(text));
+    for (const problem of problems) expect(run.stderr).toContain(problem);
+    expect(run.stderr).not.toContain(LONG);
+    expect(run.stderr.length).toBeLessThan(3000);
+    expect({ ...run, stderr: '', sent: service.seen }).toMatchObject({
+      ...{ status: 2, stdout: '', sent: [] },
+    });
+  });
+
+  it.each([
+    ['an empty ID', "''", 'ID 2 of the command line: the ID is empty.'],
+    ['an ID with a space', "' b'", 'ID 2 of the command line: the ID has spaces around it.'],
+    ['half of a pair of surrogates', '"$(printf \'b\\355\\240\\200\')"', 'the ID is not in UTF-8.'],
+    [
+      'bytes of Latin-1',
+      '"$(printf \'b\\374\')"',
+      'ID 2 of the command line: the ID is not in UTF-8.',
+    ],
+  ])('sends nothing for %s of a shell', async (_, word, problem) => {
+    await using service = await startKeys({});
+    await using command = startInShell(
+      `$KEYTRAIL delete-key a ${word} --yes`,
+      settingsFor(service),
+    );
+    const { status, stderr, stdout } = await end(command);
+    expect(stderr).toContain(problem);
+    expect({ status, stdout, sent: service.seen }).toEqual({ status: 2, stdout: '', sent: [] });
+  });
+
+  it('takes an ID of 256 characters, and one that begins with # as an argument', async () => {
+    await using service = await startKeys({});
+    const ids = ['😀'.repeat(256), '#1'];
+    const { outcomes } = await deleteKeys(service, '--yes', ...ids);
+    expect(outcomes).toEqual(['DELETED', 'DELETED']);
+    expect(sentTo(service)).toEqual(ids);
+  });
+
+  it('reads standard input', async () => {
+    await using service = await startKeys({});
+    const script = "printf '# old\\nb\\r\\na\\nb' | $KEYTRAIL delete-key a --from - --from=- --yes";
+    await using command = startInShell(script, settingsFor(service));
+    const { status, lines } = await end(command);
+    expect({ status, lines }).toEqual({ status: 0, lines: ['DELETED\ta', 'DELETED\tb'] });
+    expect(sentTo(service)).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['printf "a\\n.\\n"', '--yes', 'standard input, line 2: the ID is . or ..'],
+    ['printf "a\\n"', '', '--yes is required: standard input has the IDs.'],
+    ['printf ""', '--yes', 'delete-key needs an ID'],
+    ['printf "a\\0\\n\\0"', '--yes', 'standard input is in UTF-16'],
+  ])('sends nothing of standard input: %s, %s', async (printed, option, problem) => {
+    await using service = await startKeys({});
+    const script = `${printed} | $KEYTRAIL delete-key --from - ${option}`;
+    await using command = startInShell(script, settingsFor(service));
+    const { status, stderr } = await end(command);
+    expect(stderr).toContain(problem);
+    expect({ status, sent: service.seen }).toEqual({ status: 2, sent: [] });
+  });
+
+  it('ends at a signal while it reads standard input', async () => {
+    await using service = await startKeys({});
+    const args = ['delete-key', '--from', '-', '--yes'];
+    await using command = startKeytrail(args, settingsFor(service));
+    command.child.stdin.write('a\n');
+    await untilHandled(command.child.pid);
+    command.child.kill('SIGTERM');
+    expect(await command.status).toBe(143);
+    expect(service.seen).toEqual([]);
   });
 });
 
@@ -692,6 +817,31 @@ describe('delete-key in a terminal', () => {
       expect(stdout).not.toContain(TOKEN);
     },
   );
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+  ] as const)('ends at %s before anything is typed', async (signal, status) => {
+    await using service = await startKeys({});
+    await using terminal = startInTerminal(settingsFor(service), ['delete-key', 'a']);
+    await terminal.until(/Type a/);
+    process.kill(await childOf(terminal.child.pid), signal);
+    expect(await terminal.status).toBe(status);
+    expect(terminal.output.stdout).not.toContain('what was typed');
+    expect(service.seen).toEqual([]);
+  });
+
+  it('asks nothing after an early Ctrl-C', async () => {
+    await using service = await startKeys({});
+    await using terminal = startInTerminal(settingsFor(service), ['delete-key', 'a']);
+    const pid = await childOf(terminal.child.pid);
+    await untilHandled(pid);
+    process.kill(pid, 'SIGINT');
+    expect(await terminal.status).toBe(130);
+    expect(terminal.output.stdout).toBe('');
+    expect(service.seen).toEqual([]);
+  });
 
   it('asks nothing with --yes', async () => {
     await using service = await startKeys({});

@@ -1,0 +1,2 @@
+/** Whether the gateway can send a client ID: see `path`. */
+export { isPathSegment } from '../upstream/path.ts';
