@@ -5,6 +5,7 @@ import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
 import { openRecording } from './open-recording.ts';
+import { print } from './output.ts';
 import { read } from './read-responses.ts';
 import { compareTrails, type Place } from './record/compare-trails.ts';
 import type { CommandRuntime } from './runtime.ts';
@@ -34,7 +35,7 @@ export async function check(runtime: CommandRuntime, commandLine: CommandLine): 
   const drift = entries.filter(({ change }) => change !== 'same' && change !== 'new').length;
   const report = { drift: drift > 0, entries, newKeys };
   const text = output === 'json' ? JSON.stringify(report, null, 2) : formatTable(report, drift);
-  runtime.stdout.write(`${text}\n`);
+  await print(runtime, `${text}\n`);
   return drift > 0 ? 1 : 0;
 }
 

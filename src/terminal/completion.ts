@@ -11,6 +11,7 @@ import {
   SHELLS,
 } from './commands.ts';
 import { shortNameOf } from './options.ts';
+import { print } from './output.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -18,11 +19,11 @@ import type { Runtime } from './runtime.ts';
  * and does not start keytrail at each press of TAB, which takes half a second.
  * @throws ConfigError if there is none for the shell.
  */
-export function completion(runtime: Runtime, commandLine: CommandLine): void {
+export async function completion(runtime: Runtime, commandLine: CommandLine): Promise<void> {
   loadSettings({ ...runtime, ...commandLine, ...COMMANDS.completion }); // reports invalid options
   const shell = SHELLS.find((name) => name === commandLine.operands[0]);
   if (shell === undefined) throw new ConfigError([COMMANDS.completion.operands.advice]);
-  runtime.stdout.write(SCRIPTS[shell]());
+  await print(runtime, SCRIPTS[shell]());
 }
 
 const SCRIPTS = { bash: writeBash, zsh: writeZsh, fish: writeFish } as const;

@@ -3,6 +3,7 @@ import { statusOf } from '../client/request.ts';
 import { type ErrorCode, FAILURES, type FailureReason, GatewayError } from '../errors.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import type { ExitStatus } from './exit-status.ts';
+import { LocalFailure } from './local-failure.ts';
 import type { LastRequest, RequestLog } from './request-log.ts';
 import { NotLoggedIn } from './session-file.ts';
 
@@ -62,6 +63,11 @@ export function describeFailure(error: unknown, requests: RequestLog): Failure |
   } as const;
   if (error instanceof ConfigError)
     return { ...none, code: 'INVALID_USAGE', message: error.problems.join(' '), exit: 2 };
+  if (error instanceof LocalFailure)
+    return {
+      ...{ ...none, code: 'LOCAL_FAILURE', message: error.message },
+      ...{ retryable: true, exit: 1 },
+    };
   if (error instanceof NotLoggedIn)
     return { ...none, code: 'NOT_LOGGED_IN', message: error.message, exit: 6 };
   const url = requests.gateway();

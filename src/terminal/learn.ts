@@ -6,6 +6,7 @@ import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
 import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
 import { formatReport } from './learn/report.ts';
+import { print } from './output.ts';
 import { loadResponses, read } from './read-responses.ts';
 import type { CommandRuntime } from './runtime.ts';
 
@@ -23,7 +24,7 @@ export async function learn(runtime: CommandRuntime, commandLine: CommandLine): 
   if (kinds.every((kind) => kind === null)) throw new ConfigError([NOTHING_FOUND]);
   const printed = withoutDefaults(contract, bodies, configured);
   const lines = JSON.stringify(printed, null, 2).split('\n');
-  runtime.stdout.write(`${lines.map(escapeUnprintable).join('\n')}\n`);
+  await print(runtime, `${lines.map(escapeUnprintable).join('\n')}\n`);
 }
 
 const NOTHING_FOUND =

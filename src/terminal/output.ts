@@ -1,4 +1,5 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { LocalFailure } from './local-failure.ts';
 
 /** Where a command writes its data: events, and nothing else. */
 export type Output = {
@@ -48,6 +49,26 @@ export function openOutput(stream: Stream): Output {
 function writeWhole(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
   fdatasyncSync(fd);
+}
+
+/**
+ * Writes what a command prints as a whole. A reader that has gone needs no more, as `head` does.
+ * @throws LocalFailure for any other error of the output.
+ */
+export async function print(
+  { openOutput: open }: { readonly openOutput: () => Output },
+  text: string,
+): Promise<void> {
+  try {
+    await open().write(text);
+  } catch (error) {
+    const { code, syscall } = Object(error);
+    if (code === 'EPIPE') return;
+    if (typeof syscall !== 'string') throw error;
+    throw new LocalFailure(
+      `The output could not be written (${code}): what was written is a part. Free space on its disk, or choose another place.`,
+    );
+  }
 }
 
 /** The shell opens the file for writing only. Where it cannot be opened again for reading, a line may have been cut off. */

@@ -7,7 +7,9 @@ import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
+import { LocalFailure } from './local-failure.ts';
 import { openRecording } from './open-recording.ts';
+import { print } from './output.ts';
 import { loadSaved } from './read-responses.ts';
 import { createRecording, mapLogin } from './record/record-trail.ts';
 import type { CommandRuntime } from './runtime.ts';
@@ -44,9 +46,10 @@ export async function record(runtime: CommandRuntime, commandLine: CommandLine):
   }
   const { text, standIns, kept } = recording;
   try {
-    if (to === STDOUT) runtime.stdout.write(text);
+    if (to === STDOUT) await print(runtime, text);
     else runtime.replaceFile(to, text, runtime.createId());
-  } catch {
+  } catch (error) {
+    if (error instanceof LocalFailure) throw error;
     throw new ConfigError([
       `--to ${quote(to)} cannot be written. Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`,
     ]);

@@ -6,6 +6,8 @@ import { untilStopped } from '../util/running-process.ts';
 import { type CommandLine, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
 import { formatHelp } from './help.ts';
+import { LocalFailure } from './local-failure.ts';
+import { print } from './output.ts';
 import { createRequestLog } from './request-log.ts';
 import type { CommandRuntime, Runtime, Servers } from './runtime.ts';
 
@@ -19,11 +21,11 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
   const requests = createRequestLog(system, commandLine);
   const runtime: CommandRuntime = { ...system, requests };
   const { command, help, version, problems } = commandLine;
-  if (help !== undefined || version) {
-    runtime.stdout.write(help === undefined ? `${runtime.version}\n` : formatHelp(help));
-    return 0;
-  }
   try {
+    if (help !== undefined || version) {
+      await print(runtime, help === undefined ? `${runtime.version}\n` : formatHelp(help));
+      return 0;
+    }
     switch (command) {
       case 'serve':
         await (await import('./serve.ts')).serve(runtime, commandLine, servers);
@@ -61,13 +63,13 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
         return await Promise.race([logout(runtime, commandLine), whenStopped(runtime)]);
       }
       case 'completion':
-        (await import('./completion.ts')).completion(runtime, commandLine);
+        await (await import('./completion.ts')).completion(runtime, commandLine);
         return 0;
       case 'delete-key':
         return await (await import('./delete-key.ts')).deleteKey(runtime, commandLine);
       case 'schema': {
         loadSettings({ ...runtime, ...commandLine, ...COMMANDS.schema }); // reports invalid options
-        runtime.stdout.write(await servers.printSchema(commandLine));
+        await print(runtime, await servers.printSchema(commandLine));
         return 0;
       }
       default:
@@ -110,7 +112,7 @@ async function report(
     stderr.write(`${subject}:\n${problems}See ${keytrail} --help.\n`);
     return 2;
   }
-  if (isOneOff) {
+  if (isOneOff || error instanceof LocalFailure) {
     const status = reportFailure(runtime, commandLine, error);
     if (status !== undefined) return status;
   }

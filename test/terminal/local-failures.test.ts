@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startInShell } from '../helpers/process.ts';
+import { startService } from '../helpers/service.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'keytrail-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const TRAIL = [
+  { id: 'e2', time: '2024-05-01T02:00:00Z', action: 'key.read', actor: 'ann' },
+  { id: 'e1', time: '2024-05-01T01:00:00Z', action: 'key.delete', actor: 'bob' },
+];
+
+/** Runs a script of a shell to its end. */
+async function runScript(script: string, environment: Readonly<Record<string, string>> = {}) {
+  await using command = startInShell(script, environment);
+  const status = await command.status;
+  return { status, ...command.output };
+}
+
+describe('output that cannot be written', () => {
+  const commands = [
+    'learn --from trail.json',
+    'check --from trail.har',
+    'record --to /dev/stdout',
+    'schema',
+    'schema --client',
+    'completion bash',
+    'completion zsh',
+    'completion fish',
+    '--version',
+    '--help',
+    'help audit',
+    'serve --help',
+  ] as const;
+
+  /** Runs a command over a service and a recording of it. */
+  async function runOver(command: string, redirect: string) {
+    await using service = await startService({ body: TRAIL });
+    const environment = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: 'token' };
+    await writeFile(join(folder, 'trail.json'), JSON.stringify(TRAIL));
+    const args = command.replace(/trail\.\w+/, `${folder}/$&`);
+    const har = `$KEYTRAIL record --to ${folder}/trail.har 2> ${folder}/log`;
+    const before = command.startsWith('check') ? `${har} && ` : '';
+    const start = redirect.includes('}') ? '{ ' : '';
+    return await runScript(`${before}${start}$KEYTRAIL ${args} ${redirect}`, environment);
+  }
+
+  it.each(commands)('is status 1 and a message with %s on a full disk', async (command) => {
+    const { status, stderr } = await runOver(command, '> /dev/full');
+    expect(stderr).toMatch(/^keytrail(?: [a-z]+)?: The output could not be written \(ENOSPC\): /m);
+    expect(stderr).not.toMatch(/^ {4}at /m);
+    expect(status).toBe(1);
+  });
+
+  it.each(
+    commands.flatMap((command) => [':', 'head -1'].map((reader) => [command, reader] as const)),
+  )('is status 0 with %s | %s', async (command, reader) => {
+    const { stderr, stdout } = await runOver(command, `; echo "status $?" >&2; } | ${reader}`);
+    expect(stderr).not.toContain('could not be written');
+    expect(stderr).toMatch(/^status 0$/m);
+    expect(stdout).toMatch(reader === ':' ? /^$/ : /^.+\n$/);
+  });
+});
