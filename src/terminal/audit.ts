@@ -11,6 +11,7 @@ import { createEventKeys } from './event-keys.ts';
 import { exportTrail, type Progress } from './export-trail.ts';
 import { createFormat } from './format-events.ts';
 import { formatExplanation } from './format-explanation.ts';
+import { LocalFailure, passingCode } from './local-failure.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
@@ -78,7 +79,7 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         printed,
       );
   } catch (error) {
-    if (printed.count() === 0 || runtime.stopping.aborted || isOfOutput(error)) throw error;
+    if (printed.count() === 0 || runtime.stopping.aborted || isLocal(error)) throw error;
     const next = file === undefined ? '' : ' Run the command again to go on.';
     const rest = `${NUMBER.format(printed.count())} events were written.${next}`;
     const status = reportFailure(runtime, { ...commandLine, rest }, error);
@@ -92,8 +93,9 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
 
 const NUMBER = new Intl.NumberFormat('en');
 
-/** Whether an error is that of a write, see {@link Output}. */
-const isOfOutput = (error: unknown) => Object(error).syscall === 'write';
+/** Whether an error is that of a write, see {@link Output}, or of the checkpoint. */
+const isLocal = (error: unknown) =>
+  error instanceof LocalFailure || Object(error).syscall === 'write';
 
 async function printTrail(
   session: WaitingSession,
@@ -282,7 +284,12 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
 function saveCheckpoint(runtime: CommandRuntime, file: string, checkpoint: Checkpoint): void {
   try {
     runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
-  } catch {
+  } catch (error) {
+    const code = passingCode(error);
+    if (code !== undefined)
+      throw new LocalFailure(
+        `--checkpoint ${quote(file)} could not be written (${code}), and is as it was. The next run goes on from there, and writes again what came after it. Check the space on its disk, and that you may write to its folder.`,
+      );
     throw new ConfigError([
       `--checkpoint ${quote(file)} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
     ]);

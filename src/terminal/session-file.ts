@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { OperationError, SessionLost } from '../client/errors.ts';
+import { SessionLost } from '../client/errors.ts';
 import { fileTokens } from '../client/file-tokens.ts';
 import type { TokenStore, Tokens } from '../client/session.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
@@ -8,6 +8,7 @@ import { type Environment, toFileText, UTF_16 } from '../gateway/config/load.ts'
 import { digest } from '../util/digest.ts';
 import { memoizeByObject } from '../util/memoize.ts';
 import type { CommandLine } from './command-line.ts';
+import { LocalFailure, passingCode } from './local-failure.ts';
 import type { OpenGateway } from './open-gateway.ts';
 import type { CommandRuntime } from './runtime.ts';
 
@@ -106,7 +107,13 @@ export async function openSessionFile(
 /** Errors of the file say what to do. Those of a login, and bugs, stay what they are. */
 export function toExpected(cause: unknown): never {
   const { name, message } = Object(cause);
-  throw name === 'Error' ? new OperationError({ message }, { cause }) : cause;
+  const code = passingCode(cause);
+  if (code !== undefined)
+    throw new LocalFailure(
+      `The session cannot be used (${message}), and nothing was sent with it. Check the space on its disk, and that you may write to its folder.`,
+      { cause },
+    );
+  throw name === 'Error' ? new LocalFailure(message, { cause }) : cause;
 }
 
 /** The only session of a service. */

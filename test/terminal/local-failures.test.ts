@@ -67,3 +67,46 @@ describe('output that cannot be written', () => {
     expect(stdout).toMatch(reader === ':' ? /^$/ : /^.+\n$/);
   });
 });
+
+describe('a file of state that cannot be written', () => {
+  /** Without the rights of root, for whom no folder is read-only. */
+  const asUser = process.getuid?.() === 0 ? 'setpriv --reuid=65534 --clear-groups ' : '';
+
+  const failures = [
+    ['a disk that takes no byte', 'ulimit -f 0; $KEYTRAIL', 'EFBIG'],
+    ['a folder that is read-only', `chmod 755 .. ; chmod 555 . ; ${asUser}$KEYTRAIL`, 'EACCES'],
+  ] as const;
+
+  /** Runs a command in a folder of its own, with its state in `state.json`. */
+  async function runWith(command: string, start: string) {
+    await using service = await startService(({ method }) => ({
+      body: method === 'GET' ? TRAIL : { access_token: 'one', refresh_token: 'two' },
+    }));
+    const own = await mkdtemp(join(folder, 'state-'));
+    const environment = { UPSTREAM_URL: service.url, HOME: own };
+    const script = `cd ${own}; KEYTRAIL="\${KEYTRAIL%src/main.ts}$OLDPWD/src/main.ts"; { ${start} ${command}; echo "status $?" >&2; } | cat`;
+    const { stderr, stdout } = await runScript(script, environment);
+    return { stderr, stdout, sent: service.seen.map(({ method }) => method) };
+  }
+
+  it.each(failures)('is status 1 for a checkpoint with %s', async (_, start, code) => {
+    const command = 'audit --checkpoint state.json';
+    const { stderr, stdout } = await runWith(
+      `${command}`,
+      `KEYTRAIL_TOKEN=a; export KEYTRAIL_TOKEN; ${start}`,
+    );
+    expect(stderr).toContain(`"state.json" could not be written (${code}), and is as it was.`);
+    expect(stderr).toMatch(/^status 1$/m);
+    expect(stdout).toBe('');
+  });
+
+  it.each(failures)('is status 1 for the lock of a session with %s', async (_, start, code) => {
+    const { stderr, sent } = await runWith(
+      'login ann --session state.json < secret',
+      `echo s > secret; ${start}`,
+    );
+    expect(stderr).toContain(code);
+    expect(stderr).toMatch(/^status 1$/m);
+    expect(sent).toEqual([]);
+  });
+});
