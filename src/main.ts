@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { trace } from '@opentelemetry/api';
 import { describeUnsupportedServer } from './gateway/api/node-version.ts';
+import { lockFile } from './terminal/lock-file.ts';
 import { openOutput } from './terminal/output.ts';
 import { replaceFile } from './terminal/replace-file.ts';
 import { run } from './terminal/run.ts';
@@ -51,6 +52,11 @@ const runtime = {
   fetch: globalThis.fetch,
   readFile: (path: string) => readFileSync(path, 'utf8'),
   replaceFile,
+  lockFile: (path: string) =>
+    lockFile(path, {
+      ...{ pid: process.pid, id: randomUUID(), now: () => new Date() },
+      kill: (pid, signal) => process.kill(pid, signal),
+    }),
   version: VERSION,
   now: () => new Date(),
   clock: () => performance.now(),

@@ -12,6 +12,7 @@ import { exportTrail, type Progress } from './export-trail.ts';
 import { createFormat } from './format-events.ts';
 import { formatExplanation } from './format-explanation.ts';
 import { LocalFailure, passingCode } from './local-failure.ts';
+import type { HeldLock } from './lock-file.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
 import { readTrail, type TrailPage } from './read-trail.ts';
@@ -48,7 +49,9 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
   const conditions = toConditions(commandLine);
   const [from, to] = [begin && formatInstant(begin), end && formatInstant(end)];
   const of = digest(JSON.stringify([session.of, conditions]));
-  const saved = file === undefined ? null : readCheckpoint(runtime, file, of);
+  using lock = file === undefined ? null : lockCheckpoint(runtime, file);
+  // A device, such as /dev/null, has no content.
+  const saved = file === undefined || lock === null ? null : readCheckpoint(runtime, file, of);
   const output = runtime.openOutput();
   const printed = await createPrinter(runtime, commandLine, output, session, saved?.keys ?? []);
   let isMissed = false;
@@ -62,6 +65,7 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         ...{ follow, digestOf: printed.digestOf, write: printed.write },
         save: (progress) => {
           if (file === undefined || printed.isHolding()) return;
+          if (lock?.isHeld() === false) throw new LocalFailure(toTakenOver(file));
           saveCheckpoint(runtime, file, {
             ...progress,
             version: VERSION,
@@ -249,6 +253,35 @@ const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
     .nullable(),
 });
 
+/**
+ * Takes the lock of a checkpoint: two runs at once would write the same events. Null for anything but a regular file.
+ * @throws LocalFailure if another run has it, ConfigError for a name that leads to no file.
+ */
+function lockCheckpoint({ lockFile, stderr }: CommandRuntime, file: string): HeldLock | null {
+  const name = `--checkpoint ${quote(file)}`;
+  let lock: ReturnType<typeof lockFile>;
+  try {
+    lock = lockFile(file);
+  } catch (error) {
+    throw toUnwritten(file, error);
+  }
+  if (lock === 'unsupported') {
+    stderr.write(
+      `keytrail audit: The folder of ${name} takes no locks: see to it that one run at a time uses it.\n`,
+    );
+    return { isHeld: () => true, [Symbol.dispose]: () => {} };
+  }
+  if (lock === null || 'isHeld' in lock) return lock;
+  const { pid, since, isElsewhere, path } = lock;
+  const where = isElsewhere ? ' of another machine or container' : '';
+  throw new LocalFailure(
+    `${name} is in use by process ${pid}${where}, since ${since}. Two runs at once would write the same events: wait until that one has ended, or stop it. If it is no run of keytrail audit, remove ${quote(path)}.`,
+  );
+}
+
+const toTakenOver = (file: string) =>
+  `--checkpoint ${quote(file)} was taken over by another run while this one stood still. That one writes the rest.`;
+
 /** @throws ConfigError if the file is no checkpoint, or one of another service or filter. */
 function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Checkpoint | null {
   const name = `--checkpoint ${quote(file)}`;
@@ -285,13 +318,18 @@ function saveCheckpoint(runtime: CommandRuntime, file: string, checkpoint: Check
   try {
     runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
   } catch (error) {
-    const code = passingCode(error);
-    if (code !== undefined)
-      throw new LocalFailure(
-        `--checkpoint ${quote(file)} could not be written (${code}), and is as it was. The next run goes on from there, and writes again what came after it. Check the space on its disk, and that you may write to its folder.`,
-      );
-    throw new ConfigError([
-      `--checkpoint ${quote(file)} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
-    ]);
+    throw toUnwritten(file, error);
   }
+}
+
+function toUnwritten(file: string, error: unknown): LocalFailure | ConfigError {
+  const name = `--checkpoint ${quote(file)}`;
+  const code = passingCode(error);
+  return code === undefined
+    ? new ConfigError([
+        `${name} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
+      ])
+    : new LocalFailure(
+        `${name} could not be written (${code}), and is as it was. The next run goes on from there, and writes again what came after it. Check the space on its disk, and that you may write to its folder.`,
+      );
 }

@@ -2,6 +2,7 @@ import type { Fetch } from '../client/request.ts';
 import type { Settings } from '../gateway/config/load.ts';
 import type { SettingName } from '../gateway/config/settings.ts';
 import type { RunningProcess } from '../util/running-process.ts';
+import type { lockFile } from './lock-file.ts';
 import type { Output } from './output.ts';
 import type { Input } from './prompt.ts';
 import type { RequestLog } from './request-log.ts';
@@ -26,6 +27,8 @@ export type Runtime = RunningProcess & {
   readonly readFile: (path: string) => string;
   /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
   readonly replaceFile: (path: string, text: string, id: string) => void;
+  /** Takes the lock of a file: see `lockFile`. */
+  readonly lockFile: (path: string) => ReturnType<typeof lockFile>;
 };
 
 /** What a command uses while it runs. */

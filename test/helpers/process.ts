@@ -11,6 +11,7 @@ import { trace } from '@opentelemetry/api';
 import { printSchema } from '../../src/gateway/serve/print-schema.ts';
 import { serve } from '../../src/gateway/serve/serve.ts';
 import type { ServerProcess } from '../../src/gateway/serve/server-process.ts';
+import { lockFile } from '../../src/terminal/lock-file.ts';
 import type { Output } from '../../src/terminal/output.ts';
 import { replaceFile } from '../../src/terminal/replace-file.ts';
 import { run } from '../../src/terminal/run.ts';
@@ -124,6 +125,11 @@ export function keytrailInProcess(
     fetch: globalThis.fetch,
     readFile: (path) => readFileSync(path, 'utf8'),
     replaceFile,
+    lockFile: (path) =>
+      lockFile(path, {
+        ...{ pid: process.pid, id: randomUUID(), now: () => new Date() },
+        kill: (pid, signal) => process.kill(pid, signal),
+      }),
     version: '0.0.0',
     now: () => new Date(),
     memoryBytes: 0,
