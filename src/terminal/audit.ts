@@ -52,6 +52,10 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
   using lock = file === undefined ? null : lockCheckpoint(runtime, file);
   // A device, such as /dev/null, has no content.
   const saved = file === undefined || lock === null ? null : readCheckpoint(runtime, file, of);
+  if (saved !== null && since !== undefined)
+    throw new ConfigError([
+      `--since is for the first run with a checkpoint, and ${quote(file ?? '')} goes on from where the last one has got to: remove --since, or name a new file.`,
+    ]);
   const output = runtime.openOutput();
   const printed = await createPrinter(runtime, commandLine, output, session, saved?.keys ?? []);
   let isMissed = false;

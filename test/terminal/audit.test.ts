@@ -469,12 +469,28 @@ describe('an export', () => {
     },
   );
 
-  it('begins at --since, and the next run does not', async () => {
+  it('begins at --since, which a later run refuses', async () => {
     await using trail = await startPagedTrail('newest-first', 500);
-    const args = ['--checkpoint', newPath(), '--since', trailEvent(491).at];
-    expect(idsOf((await readWith(trail.url, ...args)).stdout)).toHaveLength(10);
+    const args = ['--checkpoint', newPath()];
+    const since = ['--since', trailEvent(491).at];
+    expect(idsOf((await readWith(trail.url, ...args, ...since)).stdout)).toHaveLength(10);
     trail.add(20);
+    const requests = trail.seen.length;
+    const refused = await readWith(trail.url, ...args, ...since);
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /--since is for the first run .*: remove --since, or name a new file\./,
+    );
+    expect(trail.seen).toHaveLength(requests);
     expect(idsOf((await readWith(trail.url, ...args)).stdout)).toHaveLength(20);
+  });
+
+  it('begins at --since with a file that is empty', async () => {
+    await using trail = await startPagedTrail('newest-first', 50);
+    const checkpoint = newPath();
+    await writeFile(checkpoint, '');
+    const args = ['--checkpoint', checkpoint, '--since', trailEvent(41).at];
+    expect(idsOf((await readWith(trail.url, ...args)).stdout)).toHaveLength(10);
   });
 
   it('gives equal records without an ID keys that differ, and the same ones when it is repeated', async () => {
