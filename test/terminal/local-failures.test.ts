@@ -110,3 +110,32 @@ describe('a file of state that cannot be written', () => {
     expect(sent).toEqual([]);
   });
 });
+
+describe('UPSTREAM_URL that ends with /api/v1', () => {
+  it.each([
+    ['https://service.example.com/api/v1', 'https://service.example.com'],
+    ['https://service.example.com/api/v1/', 'https://service.example.com'],
+    [
+      'https://service.example.com:8443/tenants/7/api/v1//',
+      'https://service.example.com:8443/tenants/7',
+    ],
+  ])('is status 2 for %s, and %s is named', async (url, right) => {
+    for (const command of ['serve', 'audit', 'learn', 'login ann']) {
+      const { status, stderr, stdout } = await runScript(
+        `$KEYTRAIL ${command} --upstream-url ${url} < /dev/null`,
+        { KEYTRAIL_TOKEN: 'a', HOME: folder },
+      );
+      expect(stderr).toContain(
+        `--upstream-url must be without /api/v1, which Keytrail adds: ${right}.\n`,
+      );
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    }
+  });
+
+  it.each(['/api/v10', '/api/v1/tenant', '/v1', '/my-api/v1x'])('is not %s', async (path) => {
+    const script = `$KEYTRAIL audit --upstream-url http://127.0.0.1:9${path}`;
+    const { stderr, status } = await runScript(script, { KEYTRAIL_TOKEN: 'a' });
+    expect(stderr).not.toContain('/api/v1,');
+    expect(status).not.toBe(2);
+  });
+});

@@ -1,5 +1,4 @@
 import {
-  baseUrl,
   choice,
   filePath,
   flag,
@@ -9,6 +8,7 @@ import {
   type Parameter,
   proxyUrl,
   redisUrl,
+  serviceUrl,
   text,
 } from './value-types.ts';
 
@@ -45,7 +45,7 @@ const logLevel = choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'sil
 export const SETTINGS = {
   UPSTREAM_URL: {
     group: 'Service',
-    ...baseUrl,
+    ...serviceUrl,
     defaultText: 'the embedded sandbox; required in production',
     description: 'base URL of the REST service; may include a path prefix',
     option: 'upstream.url',

@@ -17,6 +17,8 @@ export type ValueType<Value = unknown> = {
   readonly fromText?: (text: string) => unknown;
   /** Whether a problem may quote the text. Omitted if the text may hold a secret. */
   readonly isQuotable?: true;
+  /** The problem with a text that is nearly right. Completes "<variable or option> …". */
+  readonly advise?: (text: string) => string | undefined;
   /** The text of an option that is given without a value. Omitted if the option needs one. */
   readonly impliedText?: string;
 };
@@ -64,8 +66,9 @@ export function readValues<Name extends string, Table extends Readonly<Record<Na
 }
 
 /** The problem with an invalid text. Completes "<variable or option> …". */
-export function toProblem({ form, isQuotable }: ValueType, given: string): string {
-  return `must be ${form}${isQuotable ? `, not ${quote(given)}` : ''}.`;
+export function toProblem({ form, isQuotable, advise }: ValueType, given: string): string {
+  const problem = advise?.(given) ?? `must be ${form}${isQuotable ? `, not ${quote(given)}` : ''}`;
+  return `${problem}.`;
 }
 
 /** Quotes a text in one line. A text of more than 40 characters is cut. */
@@ -215,6 +218,24 @@ export const baseUrl: ValueType<URL> = {
   form: BASE_URL,
   placeholder: 'URL',
 };
+
+/** The URL of the service, without the path that all of its operations begin with. */
+export const serviceUrl: ValueType<URL> = {
+  ...baseUrl,
+  value: z
+    .custom<string | URL>((url) => isBaseUrl(url) && adviseBase(String(url)) === undefined, {
+      error: ({ input }) => adviseBase(String(input)) ?? `must be ${BASE_URL}`,
+    })
+    .transform((url) => new URL(url)),
+  advise: adviseBase,
+};
+
+function adviseBase(given: string): string | undefined {
+  if (!isBaseUrl(given)) return undefined;
+  const { href } = new URL(given);
+  const base = href.replace(/\/api\/v1\/*$/, '');
+  return base === href ? undefined : `must be without /api/v1, which Keytrail adds: ${base}`;
+}
 
 const EXAMPLE = 'such as https://app.example.com';
 

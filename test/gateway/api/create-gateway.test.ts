@@ -44,6 +44,10 @@ describe('createGateway', () => {
     [{ upstream: { url: 'https://canary:pw@a' } }, [/^upstream\.url must be/]],
     [{ upstream: { url: 'https://a/?canary=1' } }, [/^upstream\.url must be/]],
     [{ upstream: { url: 7 } }, [/^upstream\.url must be/]],
+    [
+      { upstream: { url: new URL('https://a/b/api/v1/') } },
+      [/^upstream\.url must be without \/api\/v1, which Keytrail adds: https:\/\/a\/b\.$/],
+    ],
     [{ upstream: { url: 'http://canary.example' } }, [/^upstream\.url must be https, unless/]],
     [
       { upstream: { ...UPSTREAM, timeoutMs: 0, connections: 1.5, maxBytes: '9' } },
