@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SessionLost } from '../client/errors.ts';
 import { fileTokens } from '../client/file-tokens.ts';
+import { statusOf } from '../client/request.ts';
 import type { TokenStore, Tokens } from '../client/session.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import { type Environment, toFileText, UTF_16 } from '../gateway/config/load.ts';
@@ -113,7 +114,8 @@ export function toExpected(cause: unknown): never {
       `The session cannot be used (${message}), and nothing was sent with it. Check the space on its disk, and that you may write to its folder.`,
       { cause },
     );
-  throw name === 'Error' ? new LocalFailure(message, { cause }) : cause;
+  const isOfFile = name === 'Error' && statusOf(cause) === undefined; // not a redirect of the gateway
+  throw isOfFile ? new LocalFailure(message, { cause }) : cause;
 }
 
 /** The only session of a service. */

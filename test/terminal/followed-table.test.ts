@@ -73,7 +73,7 @@ describe('a table without room for its columns', () => {
     await using process = startInTerminal(environment, ['audit', '2>&1'], columns);
     expect(await process.status).toBe(0);
     const notes = process.output.stdout.match(/^Left out.*$/gm) ?? [];
-    expect(notes).toEqual([`Left out for lack of room: ${names}. --fields chooses columns.\r`]);
+    expect(notes).toEqual([`Left out for lack of room: ${names}. --fields chooses columns.`]);
   });
 
   it('of 120 columns says nothing', async () => {
