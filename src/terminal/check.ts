@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
-import { readTrail } from '../gateway/api/read-trail.ts';
+import { eventsOf, type MappedPage, readTrail } from '../gateway/api/read-trail.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
+import { quote } from '../gateway/config/value-types.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
@@ -8,6 +9,7 @@ import { openRecording } from './open-recording.ts';
 import { print } from './output.ts';
 import { read } from './read-responses.ts';
 import { compareTrails, type Place } from './record/compare-trails.ts';
+import { digestContract } from './record/har.ts';
 import type { CommandRuntime } from './runtime.ts';
 import { cut } from './show-value.ts';
 
@@ -24,16 +26,22 @@ export async function check(runtime: CommandRuntime, commandLine: CommandLine): 
   if (file === undefined || others.length > 0)
     throw new ConfigError(['check needs one recording, as in --from FILE.']);
   const recording = openRecording(read(runtime, '--from', file), file);
+  const { contract = digestContract(service.contract) } = recording; // those of earlier versions have none
+  if (contract !== digestContract(service.contract))
+    throw new ConfigError([
+      `--from ${quote(file)} was recorded with another contract, by which its ${toCount(recording.size, 'page')} would be read differently: 0 records and 0 pages were compared. Set KEYTRAIL_CONTRACT to that contract, or record again.`,
+    ]);
   const recorded = await readTrail(recording, service.contract, recording.size).catch((error) => {
     throw error instanceof GatewayError ? new ConfigError([`--from: ${error.message}`]) : error;
   });
   const live = readTrail(service, service.contract, recording.size);
-  const { entries, newKeys } = await live.then(
-    (pages) => compareTrails(recorded, pages),
-    describeFailure,
+  const { entries, newKeys, now } = await live.then(
+    (pages) => ({ ...compareTrails(recorded, pages), now: pages }),
+    (error) => ({ ...describeFailure(error), now: [] }),
   );
+  const compared = { recording: count(recorded), service: count(now) };
   const drift = entries.filter(({ change }) => change !== 'same' && change !== 'new').length;
-  const report = { drift: drift > 0, entries, newKeys };
+  const report = { drift: drift > 0, compared, entries, newKeys };
   const text = output === 'json' ? JSON.stringify(report, null, 2) : formatTable(report, drift);
   await print(runtime, `${text}\n`);
   return drift > 0 ? 1 : 0;
@@ -47,11 +55,27 @@ function describeFailure(error: unknown): ReturnType<typeof compareTrails> {
   return { entries: [{ entry, change: 'lost', recorded: [], live: [] }], newKeys: [] };
 }
 
+const toCount = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+type Count = { readonly records: number; readonly pages: number };
+
+const count = (pages: readonly MappedPage[]): Count => ({
+  ...{ records: eventsOf(pages).length, pages: pages.length },
+});
+
 /** Formats the comparison in at most 100 columns. */
 function formatTable(
-  { entries, newKeys }: ReturnType<typeof compareTrails>,
+  {
+    entries,
+    newKeys,
+    compared,
+  }: ReturnType<typeof compareTrails> & {
+    readonly compared: { readonly recording: Count; readonly service: Count };
+  },
   drift: number,
 ): string {
+  const show = ({ records, pages }: Count) =>
+    `${toCount(records, 'record')} on ${toCount(pages, 'page')}`;
   const line = (entry: string, change: string, recorded: string, live: string) =>
     `  ${entry.padEnd(18)}${change.padEnd(8)}${cut(recorded, 34).padEnd(36)}${cut(live, 34)}`;
   const rows = entries.map(({ entry, change, recorded, live }) =>
@@ -62,6 +86,7 @@ function formatTable(
     ...[line('entry', 'change', 'recording', 'service now'), ...rows].map((row) => row.trimEnd()),
     ...(newKeys.length > 0 ? ['', ...wrap(added, '  ')] : []),
     '',
+    `Compared: ${show(compared.recording)} of the recording, ${show(compared.service)} of the service.`,
     drift === 0 ? 'No drift.' : `Drift: ${drift} ${drift === 1 ? 'entry' : 'entries'}.`,
   ].join('\n');
 }

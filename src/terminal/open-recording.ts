@@ -8,11 +8,15 @@ import { findResponse, parseRecording, type Recording } from '../util/recording.
  * Opens a recording as a source of pages.
  * @throws ConfigError if the text is none, or has an entry that cannot be played back. Its `get` throws one for a request that was not recorded.
  */
-export function openRecording(text: string, file: string): TrailSource & { readonly size: number } {
+export function openRecording(
+  text: string,
+  file: string,
+): TrailSource & { readonly size: number } & Pick<Recording, 'contract'> {
   const recording = parse(text, file);
   return {
     url: new URL(recording.url),
     size: recording.responses.size,
+    contract: recording.contract,
     get: async ({ value }) => {
       const found = findResponse(recording, value);
       if (found !== undefined) return decodeSaved(found, 'list');

@@ -13,6 +13,8 @@ export type Recording = {
   readonly url: string;
   /** By path, with the parameters of the query in order. */
   readonly responses: ReadonlyMap<string, RecordedResponse>;
+  /** A digest of the contract that it was recorded with. Not in files of earlier versions and of other programs. */
+  readonly contract: string | undefined;
 };
 
 /**
@@ -23,7 +25,8 @@ export type Recording = {
 export function parseRecording(text: string): Recording {
   const responses = new Map<string, RecordedResponse>();
   let url: string | undefined;
-  for (const [index, entry] of parseEntries(text).entries()) {
+  const { entries, contract } = parseLog(text);
+  for (const [index, entry] of entries.entries()) {
     const { request, response } = Object(entry);
     const { method, url: target } = Object(request);
     const name = `log.entries[${index}]`;
@@ -43,7 +46,7 @@ export function parseRecording(text: string): Recording {
     }
   }
   if (url === undefined) throw new TypeError(NO_RECORDING);
-  return { url, responses };
+  return { url, responses, contract };
 }
 
 const ADVICE = 'Correct it, or remove the entry.';
@@ -51,10 +54,12 @@ const NO_RECORDING = 'This is not a recording of keytrail record.';
 
 const READ = /^GET (https?:\/\/[^?#]*?)(\/api\/v1\/.*)$/;
 
-function parseEntries(text: string): readonly unknown[] {
+function parseLog(text: string) {
   try {
-    const { entries } = JSON.parse(text.trim()).log; // without a byte order mark
-    if (Array.isArray(entries)) return entries;
+    const { entries, _keytrail } = JSON.parse(text.trim()).log; // without a byte order mark
+    const { contract } = Object(_keytrail);
+    if (Array.isArray(entries))
+      return { entries, contract: typeof contract === 'string' ? contract : undefined };
   } catch {}
   throw new TypeError(NO_RECORDING);
 }

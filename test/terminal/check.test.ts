@@ -202,11 +202,70 @@ describe('the report of keytrail check', () => {
       '',
       'New keys, which are no drift: /who, /verb.',
       '',
+      'Compared: 60 records on 1 page of the recording, 2 records on 1 page of the service.',
       'Drift: 3 entries.',
       '',
     ]);
     expect(stderr).toBe('');
     expect(status).toBe(1);
+  });
+
+  it('counts what was compared in JSON, too', async () => {
+    await using checking = await startChecking({ body: { events } });
+    const body = { events: events.slice(0, 40) };
+    const recording = { records: 60, pages: 1 };
+    const same = await checking.check({ body }, '--output', 'json');
+    expect(JSON.parse(same.stdout).compared).toEqual({
+      ...{ recording, service: { records: 40, pages: 1 } },
+    });
+    const lost = await checking.check({ body: { state: 'ok' } }, '--output', 'json');
+    expect(JSON.parse(lost.stdout)).toMatchObject({
+      ...{ drift: true, compared: { recording, service: { records: 0, pages: 0 } } },
+    });
+  });
+
+  it('needs the contract of the recording, in whatever order its members are', async () => {
+    const contract = { audit: { records: '/events', event: { action: '/verb', id: '/id' } } };
+    await using checking = await startChecking({ body: { events } }, contract);
+    const from = ['check', '--from', checking.from];
+    const { event } = contract.audit;
+    const equal = {
+      audit: { event: { id: event.id, action: event.action }, records: '/events' },
+      deletion: { outcome: { at: '/state', map: { ok: 'DELETED' } } },
+    };
+    const run = async (other: ConfiguredContract | undefined) =>
+      await runFor(
+        checking.url,
+        from,
+        other && { contract: await folder.write('other.contract.json', other) },
+      );
+    expect((await run(equal as ConfiguredContract)).status).toBe(0);
+    for (const other of [undefined, {}, { audit: { event: { action: '/action' } } }]) {
+      const { status, stdout, stderr } = await run(other);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toMatch(
+        /was recorded with another contract, .* 0 records and 0 pages were compared/,
+      );
+    }
+  });
+
+  it('compares with a recording of an earlier version, which names no contract', async () => {
+    await using checking = await startChecking({ body: { events } });
+    const { log } = JSON.parse(await readFile(checking.from, 'utf8'));
+    expect(log._keytrail).toEqual({ contract: expect.stringMatching(/^[\w-]{43}$/) });
+    const { _keytrail: _, ...earlier } = log;
+    for (const before of [
+      earlier,
+      { ...earlier, _keytrail: null },
+      { ...earlier, _keytrail: { contract: 7 } },
+    ]) {
+      const file = await folder.write('earlier.har', { log: before });
+      const contract = await folder.write('any.json', { audit: { records: '/events' } });
+      const { status, stderr } = await runFor(checking.url, ['check', '--from', file], {
+        contract,
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    }
   });
 
   it('accepts that a field of one record in sixty is missing, and that there is only one page', async () => {
@@ -251,7 +310,7 @@ describe('the report of keytrail check', () => {
     await using checking = await startChecking({ body: before });
     for (const body of [before, owned(['bob@example.org', 'Bob Lee', 'bob/lee~x'])]) {
       const { status, stdout } = await checking.check({ body });
-      expect(stdout).toMatch(/\n\nNo drift\.\n$/);
+      expect(stdout).toMatch(/\n\nCompared: .*\nNo drift\.\n$/);
       expect(stdout).not.toMatch(/New keys|ann|bob/i);
       expect(status).toBe(0);
     }

@@ -1,12 +1,20 @@
 import { STATUS_CODES } from 'node:http';
 import type { MappedPage } from '../../gateway/api/read-trail.ts';
+import type { ConfiguredContract } from '../../gateway/mapping/contract.ts';
+import { identityText } from '../../gateway/mapping/identity-text.ts';
+import { digest } from '../../util/digest.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
+
+/** What two contracts must have in common so that they read a trail alike. */
+export const digestContract = ({ audit = {} }: ConfiguredContract): string =>
+  digest(identityText({ raw: audit }));
 
 /** Formats pages, and the response to a login, as a HAR 1.2. */
 export function formatHar(
   url: URL,
   pages: readonly Pick<MappedPage, 'path' | 'response'>[],
   login: UpstreamResponse | null,
+  contract: ConfiguredContract,
   { version, now }: { readonly version: string; now(): Date },
 ): string {
   const message = { httpVersion: 'HTTP/1.1', cookies: [], headersSize: -1, bodySize: -1 };
@@ -32,6 +40,8 @@ export function formatHar(
     ...(login === null ? [] : [toEntry('POST', '/api/v1/auth/login', login)]),
     ...pages.map(({ path, response }) => toEntry('GET', path, response)),
   ];
-  const log = { version: '1.2', creator: { name: 'keytrail', version }, entries };
+  // A member of HAR's own has no underscore (HAR 1.2, "Custom fields").
+  const _keytrail = { contract: digestContract(contract) };
+  const log = { version: '1.2', creator: { name: 'keytrail', version }, _keytrail, entries };
   return `${JSON.stringify({ log }, null, 2)}\n`;
 }

@@ -23,7 +23,7 @@ export function mapLogin(response: UpstreamResponse, configured: ConfiguredContr
 export async function createRecording(
   recorded: Recorded & { readonly login: ReturnType<typeof mapLogin> | null },
   open: (text: string) => Parameters<typeof readTrail>[0],
-  creator: Parameters<typeof formatHar>[3],
+  creator: Parameters<typeof formatHar>[4],
 ) {
   const { url, pages, configured } = recorded;
   const { holdsCredential, login, ...redacted } = redact(recorded);
@@ -31,7 +31,7 @@ export async function createRecording(
   const get = async () => responses.next().value ?? { status: 200, headers: {}, body: null };
   // The URLs are those to which the redacted links and cursors lead.
   const redactedPages = await readTrail({ url, get }, configured, pages.length);
-  const text = formatHar(url, redactedPages, login, creator);
+  const text = formatHar(url, redactedPages, login, configured, creator);
   const copy = await readTrail(open(text), configured, pages.length);
   const loginCopy = login && mapLogin(login, configured);
   const isSame = isDeepStrictEqual(describe(copy, loginCopy), describe(pages, recorded.login));
