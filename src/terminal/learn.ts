@@ -4,6 +4,7 @@ import { quote } from '../gateway/config/value-types.ts';
 import type { ConfiguredContract } from '../gateway/mapping/contract.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
+import { isErrorBody } from './learn/describe-file.ts';
 import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
 import { formatReport } from './learn/report.ts';
 import { print } from './output.ts';
@@ -17,15 +18,32 @@ import type { CommandRuntime } from './runtime.ts';
  */
 export async function learn(runtime: CommandRuntime, commandLine: CommandLine): Promise<void> {
   const configured = loadContract(runtime, commandLine);
-  const responses = await loadResponses(runtime, commandLine);
-  const bodies = responses.map(({ response }) => response);
-  const { contract, kinds } = learnContract(bodies, configured);
-  runtime.stderr.write(formatReport(responses, kinds, contract, configured));
-  if (kinds.every((kind) => kind === null)) throw new ConfigError([NOTHING_FOUND]);
-  const printed = withoutDefaults(contract, bodies, configured);
+  const all = await loadResponses(runtime, commandLine);
+  const bodies = all.map(({ response }) => response);
+  const { kinds: found } = learnContract(bodies, configured);
+  const isFailure = (index: number) =>
+    (found[index] === null || (found[index] === 'audit' && !configured.audit?.records)) &&
+    isErrorBody(bodies[index]?.body);
+  const failed = all.filter((_, index) => isFailure(index));
+  const responses = all.filter((_, index) => !isFailure(index));
+  const used = responses.map(({ response }) => response);
+  const { contract, kinds } = learnContract(used, configured);
+  const named = [...responses, ...failed];
+  const kindsOfAll = [...kinds, ...failed.map(() => null)];
+  runtime.stderr.write(formatReport(named, kindsOfAll, contract, configured));
+  const failures = failed.map(
+    ({ name, isRequested }) => `${isRequested ? 'The response' : quote(name)} ${FAILED}`,
+  );
+  if (kinds.every((kind) => kind === null))
+    throw new ConfigError(failures.length > 0 ? failures : [NOTHING_FOUND]);
+  runtime.stderr.write(failures.map((line) => `${line}\n`).join(''));
+  const printed = withoutDefaults(contract, used, configured);
   const lines = JSON.stringify(printed, null, 2).split('\n');
   await print(runtime, `${lines.map(escapeUnprintable).join('\n')}\n`);
 }
+
+const FAILED =
+  'is an error response, not a list of records or a login. Check the token and the URL of the request, and save the response to one that succeeds.';
 
 const NOTHING_FOUND =
   'No response has a list of records or an access token. Save the right one of the lines above as contract.json and add --contract contract.json, or save the response of GET /api/v1/audit or POST /api/v1/auth/login.';

@@ -6,6 +6,7 @@ import { quote } from '../gateway/config/value-types.ts';
 import type { UpstreamResponse } from '../util/upstream-response.ts';
 import type { CommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
+import { describeNoBody, describeText } from './learn/describe-file.ts';
 import type { NamedResponse } from './learn/learn-contract.ts';
 import { connect } from './live-service.ts';
 import type { CommandRuntime } from './runtime.ts';
@@ -83,14 +84,24 @@ export function loadSaved(
   { status, headers }: Head = NO_HEADERS,
 ): UpstreamResponse {
   const body = read(runtime, option, file);
+  const name = `${option} ${quote(file)}`;
+  const kind = describeText(body);
+  let response: UpstreamResponse;
   try {
-    return decodeSaved({ status, headers, body }, 'text');
+    response = decodeSaved({ status, headers, body }, 'text');
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
+    if (kind !== undefined) throw new ConfigError([`${name} is not JSON, but ${kind}.`]);
     throw new ConfigError([
       `${option} ${quote(file)} is not JSON that Keytrail can parse. Save the body of a response, without its headers. Lines of JSON, XML and CSV are not supported.`,
     ]);
   }
+  const other = describeNoBody(response.body);
+  if (other !== undefined) throw new ConfigError([`${name} is ${other}.`]);
+  // A text may be the response to a deletion.
+  if (typeof response.body === 'string' && kind !== undefined)
+    throw new ConfigError([`${name} is not JSON, but ${kind}.`]);
+  return response;
 }
 
 /**
