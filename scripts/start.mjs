@@ -13,7 +13,9 @@ const OPTIONS = [
 const VARIABLES = { MALLOC_MMAP_THRESHOLD_: '131072' };
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const args = [...OPTIONS, main, ...process.argv.slice(2)];
+const given = process.argv.slice(2);
+// Without arguments the command prints its help on a terminal.
+const args = [...OPTIONS, main, ...(given.length === 0 ? ['serve'] : given)];
 const env = { ...process.env, ...VARIABLES };
 
 if (!process.features.typescript) {

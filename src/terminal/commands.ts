@@ -82,7 +82,7 @@ const READS = [1, 3, 6, 130] as const;
 /** Every command, by its name. */
 export const COMMANDS = {
   serve: {
-    summary: 'start the gateway (default); without a service, over a sandbox',
+    summary: 'start the gateway (default but on a terminal)',
     options: ['data', 'strict-login'],
     settings: SETTING_NAMES,
     variables: {

@@ -22,8 +22,11 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
   const runtime: CommandRuntime = { ...system, requests };
   const { command, help, version, problems } = commandLine;
   try {
-    if (help !== undefined || version) {
-      await print(runtime, help === undefined ? `${runtime.version}\n` : formatHelp(help));
+    // For a person who tries it out. Images and services start it without a terminal.
+    const isBare = runtime.arguments.length === 0 && runtime.stdout.isTTY === true;
+    const topic = isBare ? 'keytrail' : help;
+    if (topic !== undefined || version) {
+      await print(runtime, topic === undefined ? `${runtime.version}\n` : formatHelp(topic));
       return 0;
     }
     switch (command) {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 export type RunningProcess = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Output for programs: log lines, the schema, a contract. */
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean };
   /** Output for people: the banner and error messages. */
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** The version of Keytrail. */

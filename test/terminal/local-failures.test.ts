@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startInShell } from '../helpers/process.ts';
+import { startInShell, startInTerminal } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
 
 let folder: string;
@@ -137,5 +137,23 @@ describe('UPSTREAM_URL that ends with /api/v1', () => {
     const { stderr, status } = await runScript(script, { KEYTRAIL_TOKEN: 'a' });
     expect(stderr).not.toContain('/api/v1,');
     expect(status).not.toBe(2);
+  });
+});
+
+describe('keytrail alone', () => {
+  it('prints its help on a terminal, and starts nothing', async () => {
+    await using terminal = startInTerminal({ PORT: '0' });
+    expect(await terminal.status).toBe(0);
+    expect(terminal.output.stdout).toMatch(/^Keytrail is .*\r\n\r\nUsage: keytrail \[command\]/);
+    expect(terminal.output.stdout).not.toContain('http://');
+  });
+
+  it.each([
+    'exec $KEYTRAIL 2>&1',
+    'exec script -qec "$KEYTRAIL --port 0" /dev/null',
+    'exec script -qec "npm start" /dev/null',
+  ])('starts the gateway with %s', async (script) => {
+    await using command = startInShell(script, { PORT: '0', HOME: folder });
+    await command.until(/http:\/\/127\.0\.0\.1:\d+\/graphql/);
   });
 });

@@ -33,7 +33,7 @@ describe('the log in a terminal', () => {
       method === 'GET' ? { status: 500 } : { body: { access_token: SECRET, expires_in: 60 } },
     );
     const settings = { PORT: '0', UPSTREAM_URL: service.url };
-    await using process = startInTerminal(settings);
+    await using process = startInTerminal(settings, ['serve']);
     const [, url = ''] = await process.until(GRAPHQL);
     const login = `login(clientId: "${SECRET}", credential: {clientSecret: "${SECRET}"}) { expiresAt }`;
     await send(url, `mutation { ${login} }`);
@@ -59,7 +59,7 @@ describe('the log in a terminal', () => {
   });
 
   it('has a line when the circuit breaker opens', async () => {
-    await using process = startInTerminal({ PORT: '0', UPSTREAM_URL: NOWHERE });
+    await using process = startInTerminal({ PORT: '0', UPSTREAM_URL: NOWHERE }, ['serve']);
     const [, url = ''] = await process.until(GRAPHQL);
     for (let round = 0; round < 25; round += 1) await send(url, '{ audit { totalCount } }');
     const lines = await readLog(process, 26);
@@ -72,7 +72,7 @@ describe('the log in a terminal', () => {
 
   it('has no colours with NO_COLOR, and no lines below LOG_LEVEL', async () => {
     const settings = { PORT: '0', UPSTREAM_URL: NOWHERE, NO_COLOR: '1', LOG_LEVEL: 'warn' };
-    await using process = startInTerminal(settings);
+    await using process = startInTerminal(settings, ['serve']);
     const [, url = ''] = await process.until(GRAPHQL);
     await send(url, '{ __typename }');
     await send(url, '{ audit { totalCount } }');
@@ -81,7 +81,9 @@ describe('the log in a terminal', () => {
   });
 
   it('gets no control character from a client', async () => {
-    await using process = startInTerminal({ PORT: '0', UPSTREAM_URL: NOWHERE, NO_COLOR: '1' });
+    await using process = startInTerminal({ PORT: '0', UPSTREAM_URL: NOWHERE, NO_COLOR: '1' }, [
+      'serve',
+    ]);
     const [, url = ''] = await process.until(GRAPHQL);
     const head = `GET /%1b%5b2J%9b2J HTTP/1.1\r\nhost: a\r\nx-request-id: \x9b2J\r\n`;
     await sendRaw(url, `${head}connection: close\r\n\r\n`);
