@@ -3,12 +3,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { trace } from '@opentelemetry/api';
 import { describeUnsupportedServer } from './gateway/api/node-version.ts';
+import { HELP } from './terminal/built-help.ts';
+import { LocalFailure } from './terminal/local-failure.ts';
 import { lockFile } from './terminal/lock-file.ts';
-import { openOutput } from './terminal/output.ts';
+import { openOutput, print } from './terminal/output.ts';
+import { printAtOnce } from './terminal/print-at-once.ts';
 import { replaceFile } from './terminal/replace-file.ts';
-import { run } from './terminal/run.ts';
 import { VERSION } from './util/version.ts';
 
 const problem = describeUnsupportedServer();
@@ -41,9 +42,11 @@ process.on('uncaughtException', (bug: unknown) => {
 // Keep serving if the process that reads the log exits (EPIPE).
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
+const args = process.argv.slice(2);
+const text = printAtOnce(args, VERSION, HELP);
 let isHeld = false;
 const runtime = {
-  arguments: process.argv.slice(2),
+  arguments: args,
   environment: process.env,
   stdout: process.stdout,
   openOutput: () => openOutput(process.stdout),
@@ -69,28 +72,43 @@ const runtime = {
     process.env['OTEL_NODE_RESOURCE_DETECTORS'] ||= 'env,host';
     return import('@opentelemetry/sdk-node');
   },
-  getTracer: () => trace.getTracer('keytrail', VERSION),
   stopping: stopping.signal,
   memoryBytes: process.constrainedMemory(),
   exit: () => {
     isHeld = true;
   },
 };
-const status = await run(runtime, {
-  serve: async (settings, data) => {
-    const { serve } = await import('./gateway/serve/serve.ts');
-    await serve(runtime, settings, async () => {
-      const { startSandbox } = await import('./testing/sandbox/server.ts');
-      return await startSandbox({ ...runtime, host: '127.0.0.1', port: 0, ...data });
-    });
-  },
-  runSandbox: async (options) => {
-    const { runSandbox } = await import('./testing/sandbox/run-sandbox.ts');
-    await runSandbox(runtime, { ...runtime, ...options });
-  },
-  printSchema: async (options) =>
-    (await import('./gateway/serve/print-schema.ts')).printSchema(options),
-});
+async function start(): Promise<number> {
+  const { run } = await import('./terminal/run.ts');
+  return run(runtime, {
+    serve: async (settings, data) => {
+      const { serve } = await import('./gateway/serve/serve.ts');
+      const { trace } = await import('@opentelemetry/api');
+      const getTracer = () => trace.getTracer('keytrail', VERSION);
+      await serve({ ...runtime, getTracer }, settings, async () => {
+        const { startSandbox } = await import('./testing/sandbox/server.ts');
+        return await startSandbox({ ...runtime, host: '127.0.0.1', port: 0, ...data });
+      });
+    },
+    runSandbox: async (options) => {
+      const { runSandbox } = await import('./testing/sandbox/run-sandbox.ts');
+      await runSandbox(runtime, { ...runtime, ...options });
+    },
+    printSchema: async (options) =>
+      (await import('./gateway/serve/print-schema.ts')).printSchema(options),
+  });
+}
+async function printText(text: string): Promise<number> {
+  try {
+    await print(runtime, text);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof LocalFailure)) throw error;
+    process.stderr.write(`keytrail: ${error.message}\n`);
+    return 1;
+  }
+}
+const status = text === undefined ? await start() : await printText(text);
 process.exitCode ??= status;
 // What does not respond gets a second at most: the reader of the log, or the collector of spans.
 if (stopping.signal.aborted)

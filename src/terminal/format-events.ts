@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import { styleText } from 'node:util';
-import { stringify } from 'csv-stringify/sync';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { type AuditEvent, EVENT_FIELD_NAMES, type KeyedEvent, readField } from './event-fields.ts';
 import type { Output } from './output.ts';
@@ -35,6 +34,9 @@ export async function createFormat(options: FormatOptions, terminal: Output): Pr
       // Loading it takes 40 ms, mostly for a pattern of emoji.
       return createTable(fields, options, terminal, (await import('string-width')).default);
     case 'csv': {
+      const { stringify } = await import('csv-stringify/sync');
+      const toCsv = (rows: readonly (readonly (string | null)[])[]) =>
+        stringify([...rows], CSV_OPTIONS);
       const show = terminal.isTerminal ? escapeUnprintable : (text: string) => text;
       const readCell = (event: KeyedEvent, name: string) => {
         const text = readText(event, name);
@@ -74,11 +76,10 @@ function toLines(toValue: (event: KeyedEvent) => unknown): EventFormat {
 }
 
 /** RFC 4180. Texts have quotes, so that a line break, a `;` or a tab ends no cell; a field without a value has none. */
-const toCsv = (rows: readonly (readonly (string | null)[])[]): string =>
-  stringify([...rows], {
-    ...{ quoted_string: true, record_delimiter: 'windows' },
-    cast: { string: disarmFormulas },
-  });
+const CSV_OPTIONS = {
+  ...{ quoted_string: true, record_delimiter: 'windows' },
+  cast: { string: (text: string): string => disarmFormulas(text) },
+} as const;
 
 /**
  * Where a cell begins that a spreadsheet would run: user agents are texts of strangers. It is the start of a text, or

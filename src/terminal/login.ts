@@ -16,7 +16,7 @@ import { openSessionFile } from './session-file.ts';
 export async function login(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {
   const { stdin, stderr } = runtime;
   const [clientId] = commandLine.operands;
-  await using gateway = openGateway(runtime, commandLine, 'login');
+  await using gateway = await openGateway(runtime, commandLine, 'login');
   const { path, tokens } = await openSessionFile(runtime, commandLine, gateway, clientId);
   let current: Tokens | null = await tokens.load();
   const save = async (next: Tokens) => {

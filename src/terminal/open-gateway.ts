@@ -1,6 +1,4 @@
 import type { Fetch } from '../client/request.ts';
-import { createGatewayWith } from '../gateway/api/create-gateway.ts';
-import { fetchThrough } from '../gateway/api/fetch-through.ts';
 import { GRAPHQL_PATH } from '../gateway/api/gateway-options.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import { loadSettings } from '../gateway/config/load.ts';
@@ -44,14 +42,14 @@ export function endpointOf(gateway: URL): string {
 
 /**
  * Opens the gateway that a command names: the running one of `--gateway`, or one to the service in this process, without
- * a port.
+ * a port. What the other one needs is not loaded: most of the time of a start is loading the GraphQL server.
  * @throws ConfigError for invalid settings, and if neither is given.
  */
-export function openGateway(
+export async function openGateway(
   runtime: CommandRuntime,
   commandLine: CommandLine,
   command: ClientCommand,
-): OpenGateway {
+): Promise<OpenGateway> {
   const { config, contract, tls, headers } = loadSettings({
     ...runtime,
     ...commandLine,
@@ -68,7 +66,7 @@ export function openGateway(
     const connection =
       proxy === undefined
         ? { fetch: runtime.fetch, [Symbol.asyncDispose]: async () => {} }
-        : fetchThrough(proxy);
+        : (await import('../gateway/api/fetch-through.ts')).fetchThrough(proxy);
     const fetch = runtime.requests.watch(failFast(connection.fetch), url);
     return { ...connection, fetch, url, of: url };
   }
@@ -76,6 +74,7 @@ export function openGateway(
     throw new ConfigError([
       `${command} needs UPSTREAM_URL, the URL of the service, or --gateway, that of a running gateway.`,
     ]);
+  const { createGatewayWith } = await import('../gateway/api/create-gateway.ts');
   const gateway = createGatewayWith(
     {
       maxLagMs: Number.POSITIVE_INFINITY, // a busy machine is no reason to refuse its only client

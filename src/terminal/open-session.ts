@@ -23,7 +23,7 @@ export async function openSession(
   command: Exclude<ClientCommand, 'login'>,
 ): Promise<OpenSession> {
   await using stack = new AsyncDisposableStack();
-  const gateway = stack.use(openGateway(runtime, commandLine, command));
+  const gateway = stack.use(await openGateway(runtime, commandLine, command));
   const { explain, session: file } = commandLine;
   const accessToken = runtime.environment['KEYTRAIL_TOKEN']?.trim(); // of a file it has a line break at its end
   const { clientId, tokens } =
