@@ -12,7 +12,7 @@ import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
 import { assembleGateway, type GatewayDependencies } from '../gateway.ts';
 import type { Authorize, Gateway } from '../http/gateway-type.ts';
-import type { GatewayLog } from '../observability/observer.ts';
+import type { GatewayLog, GatewayObserver } from '../observability/observer.ts';
 import type { RestClientOptions } from '../upstream/http-client.ts';
 import { type CallTimers, type GatewayOptions, GRAPHQL_PATH } from './gateway-options.ts';
 import { describeUnsupportedServer, requireSupportedNode } from './node-version.ts';
@@ -45,7 +45,7 @@ export function createGatewayWith(
     maxLagMs,
     observer,
     ...timers
-  }: CallTimers & Pick<GatewayDependencies, 'maxLagMs' | 'observer'>,
+  }: CallTimers & { readonly maxLagMs?: number; readonly observer?: Partial<GatewayObserver> },
   options: GatewayOptions,
 ): Gateway {
   requireSupportedNode();
