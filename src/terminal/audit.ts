@@ -220,6 +220,13 @@ async function createPrinter(
         stderr.write(
           `${field} cannot be read in ${number} of ${count} events: keytrail audit --explain shows why.\n`,
         );
+      const isToldOf = (column: string) =>
+        unread.get(column === 'time' ? 'occurredAt' : column) === count;
+      const empty = (format.empty?.() ?? []).filter((column) => !isToldOf(column));
+      if (empty.length > 0)
+        stderr.write(
+          `No event has a value for ${empty.join(', ')}: keytrail audit --explain shows why.\n`,
+        );
     },
   };
 }

@@ -11,6 +11,8 @@ export type EventFormat = {
   readonly format: (events: readonly KeyedEvent[]) => string;
   /** The fields for which a table has no room. It is known once events were formatted. */
   readonly leftOut?: () => readonly string[];
+  /** The columns of a table that no event had a value for. */
+  readonly empty?: () => readonly string[];
 };
 
 /** How to format events. */
@@ -197,9 +199,12 @@ function createTable(
   let natural = titles.map((title) => title.length);
   let least: readonly number[] | undefined; // from the first page on, so that all have the same fields
   let isFirst = true;
+  const filled = new Set<string>();
 
   const readCell = (event: KeyedEvent, name: string) => {
-    const text = readText(event, name) || '-';
+    const value = readText(event, name);
+    if (value) filled.add(name);
+    const text = value || '-';
     if (name === 'time' && text !== '-') return showTime(text, isLocal);
     if (text.length <= 2 * columns) return escapeUnprintable(text);
     const start = text.slice(0, 2 * columns).replace(/[\ud800-\udbff\u200c\u200d]+$/, '');
@@ -234,6 +239,7 @@ function createTable(
   return {
     header: '',
     leftOut: () => (least === undefined ? [] : fields.slice(least.length)),
+    empty: () => fields.slice(0, least?.length ?? 0).filter((name) => !filled.has(name)),
     format: (events) => {
       const rows = events.map((event) => fields.map((name) => readCell(event, name)));
       natural = natural.map((width, index) =>

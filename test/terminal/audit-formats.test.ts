@@ -125,6 +125,49 @@ describe('keytrail audit prints', () => {
     }
   });
 
+  it.each<[string, readonly object[], readonly string[], string | null]>([
+    [
+      'an actor with a type only, and no target',
+      [
+        {
+          id: 1,
+          time: '2026-11-21T08:00:00Z',
+          action: 'a',
+          actor: { type: 'service' },
+          ip: '10.0.0.1',
+        },
+      ],
+      ['--fields', 'time,actor,target,action'],
+      'No event has a value for actor, target: keytrail audit --explain shows why.',
+    ],
+    [
+      'a value in one row',
+      [
+        { id: 2, time: '2026-11-21T08:00:00Z', action: 'a', actor: 'ann' },
+        { id: 1, time: '2026-11-21T08:00:00Z', action: 'a', actor: null },
+      ],
+      ['--fields', 'time,actor,action'],
+      null,
+    ],
+    [
+      'a field that cannot be read, which is told already',
+      [{ id: 1, time: '2026-11-21T08:00:00Z', action: 'a' }],
+      ['--fields', 'time,actor,action'],
+      null,
+    ],
+  ])('to a terminal which columns are empty, with %s', async (_, body, args, line) => {
+    await using service = await startService({ body });
+    const settings = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: 'a' };
+    await using process = startInTerminal(settings, ['audit', ...args]);
+    expect(await process.status).toBe(0);
+    const { stdout } = process.output;
+    if (line === null) expect(stdout).not.toContain('No event has');
+    else expect(stdout.split('\r\n')).toContain(line);
+    await using piped = startKeytrail(['audit', '--output', 'table', ...args], settings);
+    expect(await piped.status).toBe(0);
+    expect(piped.output.stderr).toBe('');
+  });
+
   it('that there are no events to a terminal', async () => {
     await using process = startInTerminal(environment, ['audit', '--actor', 'nobody']);
     expect(await process.status).toBe(0);
