@@ -256,6 +256,7 @@ const CHECKPOINT: z.ZodType<Checkpoint> = z.object({
   ...{ version: z.literal(VERSION), of: z.string(), keys: z.array(z.string()) },
   ...{ since: z.string().nullable(), checkpoint: z.string().nullable() },
   ...{ recent: z.array(z.string()), overlap: z.array(z.string()) },
+  ascent: z.number().optional(), // not in files of earlier versions
   walk: z
     .object({
       ...{ cursor: z.string().nullable(), known: z.array(z.string()), found: z.number() },

@@ -23,6 +23,8 @@ export type Progress = {
   readonly recent: readonly string[];
   /** Digests of events that were written, but that the tail may deliver as well: they arrived after the checkpoint. */
   readonly overlap: readonly string[];
+  /** 1 if a walk has found that the trail begins with its oldest event, -1 with its newest. Not in files of earlier versions. */
+  readonly ascent?: number | undefined;
 };
 
 type Walk = {
@@ -120,7 +122,10 @@ export async function exportTrail(
     const first: string[] = [];
     let last: string[] = [];
     let previous: string | null = null;
-    let ascents = { 'newest-first': -1, 'oldest-first': 1, unknown: 0 }[session.order ?? 'unknown'];
+    const { ascent = 0 } = progress; // a burst of events with one time shows none
+    let ascents = { 'newest-first': -1, 'oldest-first': 1, unknown: ascent }[
+      session.order ?? 'unknown'
+    ];
     let { found, before = [] } = walk;
     let afterFound = 0;
     const isMet = () => found * 2 > size || known.length === 0;
@@ -167,7 +172,10 @@ export async function exportTrail(
       const own = ascents > 0 ? last : ascents < 0 ? newest : [...newest, ...last];
       // Where a walk wrote more than is kept, those before it do not follow.
       const others = own.length > 0 && first.length === KEPT ? [] : recent;
-      save({ walk: next, recent: [...own, ...others].slice(0, 2 * KEPT) });
+      save({
+        ...{ walk: next, recent: [...own, ...others].slice(0, 2 * KEPT) },
+        ascent: Math.sign(ascents),
+      });
       if (isEnd || signal.aborted) break;
     }
     return isMet();

@@ -116,6 +116,7 @@ export async function readList(
   });
   if (pages.at(-1)?.page.isPartial && !isEnough())
     return readList(fetchPage, options, token, maxPages, false);
+  order ??= checkpoint?.order ?? null; // a burst of records with one time shows no other one
   const following = next();
   if (order === 'oldest-first' && following !== null && 'missing' in following)
     throw toPagingError(following);
