@@ -77,6 +77,7 @@ const COMMANDS = {
   audit: ['audit'],
   login: ['login', 'ci-bot'],
   'delete-key': ['delete-key', 'k-1', '--yes'],
+  status: ['status', '--check'],
   learn: ['learn'],
   record: ['record', '--to'],
   check: ['check', '--from'],
@@ -161,7 +162,7 @@ const NEXT =
   /\b(?:run|check|set|ask|wait|tell|raise|log in|give|turn|report|use|map|correct|save|read)\b/i;
 
 describe.each(Object.keys(COMMANDS) as (keyof typeof COMMANDS)[])('%s', (name) => {
-  const isClient = name === 'audit' || name === 'login' || name === 'delete-key';
+  const isClient = /^(?:audit|login|delete-key|status)$/.test(name);
   it.each(isClient ? [false, true] : [false])(
     'says of each failure what failed, why and what to do next; through a gateway: %s',
     async (isRemote) => {

@@ -144,7 +144,9 @@ describe('keytrail alone', () => {
   it('prints its help on a terminal, and starts nothing', async () => {
     await using terminal = startInTerminal({ PORT: '0' });
     expect(await terminal.status).toBe(0);
-    expect(terminal.output.stdout).toMatch(/^Keytrail is [^]*\r\n\r\nUsage: keytrail \[command\]/);
+    expect(terminal.output.stdout).toMatch(
+      /^Keytrail is (?:.|\r|\n)*\r\n\r\nUsage: keytrail \[command\]/,
+    );
     expect(terminal.output.stdout).not.toContain('http://');
   });
 
