@@ -82,7 +82,7 @@ const READS = [1, 3, 6, 130] as const;
 /** Every command, by its name. */
 export const COMMANDS = {
   serve: {
-    summary: 'start the gateway (default but on a terminal)',
+    summary: 'start the gateway (default, except on a terminal)',
     options: ['data', 'strict-login'],
     settings: SETTING_NAMES,
     variables: {
@@ -185,13 +185,13 @@ export const COMMANDS = {
     statuses: READS,
   },
   token: {
-    summary: 'print the access token of a login, renewed if needed, for other programs',
+    summary: 'print the access token of a login, renewed if needed',
     options: ['header', 'show', 'gateway', 'session', ...REPORTS],
     ...WITH_TOKEN,
     statuses: [1, 3, 4, 6, 130],
   },
   logout: {
-    summary: 'remove a login that is kept; its tokens stay valid until they expire',
+    summary: 'remove a login that is kept; its tokens stay valid',
     operands: { form: '[CLIENT_ID]', min: 0, max: 1, advice: 'logout takes one client ID.' },
     options: ['force', 'gateway', 'session', ...REPORTS],
     ...CLIENT,

@@ -4,6 +4,7 @@ import {
   AuditEventsDocument,
   type AuditFilter,
 } from '../client/operations.generated.ts';
+import { ConfigError } from '../gateway/config/config-error.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
 import { requireEvents, type TrailPage } from './read-trail.ts';
@@ -271,11 +272,7 @@ function toLost(error: unknown): unknown {
   if (!(error instanceof OperationError) || error.needsSecret) return error; // a login was refused
   const { code, upstream } = error.extensions;
   if (code !== 'BAD_USER_INPUT' || upstream !== undefined) return error; // the service refuses the request itself
-  return new OperationError(
-    {
-      message:
-        'The export cannot go on: its checkpoint is of another version of Keytrail, or of a contract that forwards other conditions. Name a new checkpoint file, and with --since the time of the last event that you have.',
-    },
-    { cause: error },
-  );
+  return new ConfigError([
+    'The export cannot go on: its checkpoint is of another version of Keytrail, or of a contract that forwards other conditions. Name a new checkpoint file, and with --since the time of the last event that you have.',
+  ]);
 }

@@ -32,6 +32,7 @@ export async function connect(
   }
   await using stack = new AsyncDisposableStack();
   const session = stack.use(await openSession(runtime, commandLine, command));
+  const before = await session.load();
   const options = {
     ...{ ...byOption('upstream.', config), url: config.UPSTREAM_URL, tls, headers },
     now: () => runtime.now().getTime(),
@@ -60,8 +61,9 @@ export async function connect(
     first: () => request(() => trail.first()),
     /** What a recording must not contain. */
     credentials: async (): Promise<readonly string[]> => {
-      const { accessToken, refreshToken } = (await session.load()) ?? {};
-      const saved = [accessToken, refreshToken].filter((token) => token != null);
+      const saved = [before, await session.load()].flatMap((tokens) => [
+        ...[tokens?.accessToken, tokens?.refreshToken].filter((token) => token != null),
+      ]);
       return [...used, ...saved, ...Object.values(headers)];
     },
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),

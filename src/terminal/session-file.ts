@@ -37,6 +37,7 @@ type SavedSession = {
   /** The time of the first login. */
   readonly since?: unknown;
   readonly expiresAt?: unknown;
+  readonly accessToken?: unknown;
   readonly refreshToken?: unknown;
 };
 
@@ -153,6 +154,8 @@ export type ListedSession = {
   readonly expiresAt: string | null;
   readonly hasRefreshToken: boolean;
   readonly file: string;
+  /** False if there is only the lock of a first login. */
+  readonly hasTokens: boolean;
   /** Whether a process that logs in has the lock, or one has kept it. */
   readonly isLocked: boolean;
 };
@@ -168,14 +171,20 @@ export async function listSessions(
 ): Promise<readonly ListedSession[]> {
   const folder = session === undefined ? folderOf(environment) : dirname(session);
   const all: readonly string[] = await readdir(folder).catch(() => []);
-  const names =
-    session === undefined ? all.filter((name) => name.endsWith('.json')) : [basename(session)];
+  const listed = all
+    .map((name) => name.replace(/\.lock$/, ''))
+    .filter((name) => name.endsWith('.json'));
+  const names = session === undefined ? new Set(listed.toSorted()) : [basename(session)];
   const sessions: ListedSession[] = [];
-  for (const name of names.toSorted()) {
+  for (const name of names) {
     const file = session ?? join(folder, name);
-    const saved = parse(toFileText(await readFile(file, 'utf8').catch(() => '')) ?? '');
+    const text = await readFile(file, 'utf8').catch(() => null);
+    const isLocked = all.includes(`${name}.lock`);
+    const saved = text === null && isLocked ? parseName(name) : parse(toFileText(text ?? '') ?? '');
     const { clientId, owner } = saved;
-    if (typeof clientId !== 'string' || (of !== undefined && owner !== ownerOf(of))) continue;
+    if (typeof clientId !== 'string' || (text !== null && typeof saved.accessToken !== 'string'))
+      continue;
+    if (of !== undefined && owner !== ownerOf(of)) continue;
     const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
     sessions.push({
       ...{ clientId, file, of: textOf(saved.of), since: textOf(saved.since) },
@@ -183,10 +192,20 @@ export async function listSessions(
         expiresAt: textOf(saved.expiresAt),
         hasRefreshToken: textOf(saved.refreshToken) !== null,
       },
-      isLocked: all.includes(`${name}.lock`),
+      ...{ isLocked, hasTokens: text !== null },
     });
   }
   return sessions;
+}
+
+/** What the name of a file says, if there is only its lock. */
+function parseName(name: string): SavedSession {
+  const [, client = '', owner] = /^(.*)-(.{12})\.json$/.exec(name) ?? [];
+  try {
+    return { clientId: decodeURIComponent(client), owner };
+  } catch {
+    return {};
+  }
 }
 
 function parse(text: string): SavedSession {

@@ -46,7 +46,7 @@ async function checkToken(runtime: CommandRuntime, commandLine: CommandLine): Pr
 }
 
 function formatSession(session: ListedSession, now: Date): string {
-  const { clientId, of, since, expiresAt, hasRefreshToken, file, isLocked } = session;
+  const { clientId, of, since, expiresAt, hasRefreshToken, file, isLocked, hasTokens } = session;
   const isPast = expiresAt !== null && Date.parse(expiresAt) <= now.getTime();
   const validity =
     expiresAt === null
@@ -54,11 +54,15 @@ function formatSession(session: ListedSession, now: Date): string {
       : `${isPast ? 'expired at' : 'valid until'} ${expiresAt}`;
   const renewal = hasRefreshToken ? 'kept' : 'none: log in with the secret again';
   const rows = [
-    ['at', of ?? 'a service that this file of an earlier version does not name'],
-    ['since', since ?? 'unknown'],
-    ['access token', validity],
-    ['refresh token', renewal],
-    ['file', file],
+    ...(hasTokens
+      ? [
+          ['at', of ?? 'a service that this file of an earlier version does not name'],
+          ['since', since ?? 'unknown'],
+          ['access token', validity],
+          ['refresh token', renewal],
+          ['file', file],
+        ]
+      : []),
     ...(isLocked ? [['lock', `${file}.lock: ${LOCKED}`]] : []),
   ];
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(15)}${value}`);

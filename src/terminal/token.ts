@@ -1,3 +1,5 @@
+import { ConfigError } from '../gateway/config/config-error.ts';
+import { isBearerHeader } from '../util/bearer-token.ts';
 import type { CommandLine } from './command-line.ts';
 import { openSession } from './open-session.ts';
 import type { CommandRuntime } from './runtime.ts';
@@ -16,6 +18,9 @@ export async function token(runtime: CommandRuntime, commandLine: CommandLine): 
     'token',
   );
   const accessToken = await session.token();
+  // A line break in a file that was edited would be another header.
+  if (!isBearerHeader(`Bearer ${accessToken}`))
+    throw new ConfigError(['The saved access token cannot be sent in a header: log in again.']);
   await output.write(header ? `authorization: Bearer ${accessToken}\n` : `${accessToken}\n`);
   return 0;
 }

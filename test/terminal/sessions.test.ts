@@ -210,6 +210,20 @@ describe('logout', () => {
     expect(await issuer.files()).toEqual([expect.stringMatching(/^bob-/)]);
   });
 
+  it('removes the lock of a first login of which the outcome is unknown, which status lists', async () => {
+    await using issuer = await startIssuer();
+    const folder = join(issuer.home, '.local/state/keytrail');
+    await issuer.login();
+    const [name = ''] = await issuer.files();
+    await rm(join(folder, name));
+    await writeFile(join(folder, `${name}.lock`), 'x');
+    await utimes(join(folder, `${name}.lock`), new Date(0), new Date(0));
+    expect((await issuer.run('status')).stdout).toMatch(/^ci-bot\n {2}lock /);
+    expect((await issuer.run('logout')).status).toBe(1);
+    expect((await issuer.run('logout --force')).status).toBe(0);
+    expect(await issuer.files()).toEqual([]);
+  });
+
   it('removes a lock that stayed with --force only', async () => {
     await using issuer = await startIssuer();
     await issuer.login();
