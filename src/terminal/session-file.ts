@@ -128,9 +128,14 @@ async function findFile(folder: string, owner: string): Promise<string | undefin
   throw new ConfigError([`Several clients are logged in. Use ${paths.join(', or ')}.`]);
 }
 
-function folderOf({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Environment): string {
+function findFolder({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Environment): string | undefined {
   const state = XDG_STATE_HOME || LOCALAPPDATA || (HOME && join(HOME, '.local', 'state'));
-  if (state) return join(state, 'keytrail');
+  return state ? join(state, 'keytrail') : undefined;
+}
+
+function folderOf(environment: Environment): string {
+  const folder = findFolder(environment);
+  if (folder !== undefined) return folder;
   throw new ConfigError(['There is no folder for sessions: set HOME, or use --session FILE.']);
 }
 
@@ -163,12 +168,14 @@ export type ListedSession = {
 /**
  * Lists the logins that are kept: that of `--session`, or those in the folder of sessions.
  * @param of only those with this service or gateway.
+ * @throws ConfigError if no folder is known, unless there is a token that needs none.
  */
 export async function listSessions(
   { environment }: CommandRuntime,
-  { session }: Pick<CommandLine, 'session'>,
+  { session, hasToken = false }: Pick<CommandLine, 'session'> & { readonly hasToken?: boolean },
   of?: string,
 ): Promise<readonly ListedSession[]> {
+  if (session === undefined && hasToken && findFolder(environment) === undefined) return [];
   const folder = session === undefined ? folderOf(environment) : dirname(session);
   const all: readonly string[] = await readdir(folder).catch(() => []);
   const listed = all

@@ -18,9 +18,9 @@ export async function status(runtime: CommandRuntime, commandLine: CommandLine):
   const { config } = loadSettings({ ...runtime, ...commandLine, ...COMMANDS.status });
   const { gateway, output, check } = commandLine;
   const of = gateway === undefined ? config.UPSTREAM_URL?.href : endpointOf(gateway);
-  const sessions = await listSessions(runtime, commandLine, of);
-  const { write } = runtime.openOutput();
   const hasToken = Boolean(runtime.environment['KEYTRAIL_TOKEN']?.trim());
+  const sessions = await listSessions(runtime, { ...commandLine, hasToken }, of);
+  const { write } = runtime.openOutput();
   const now = runtime.now();
   const isAccepted = check ? await checkToken(runtime, commandLine) : null;
   if (output === 'json')

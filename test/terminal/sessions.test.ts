@@ -154,6 +154,13 @@ describe('without a login', () => {
     const { status, stdout } = await issuer.run('status');
     expect([status, stdout]).toEqual([0, `Nobody is logged in to ${issuer.service.url}/.\n`]);
   });
+
+  it('status needs no folder if there is a token', async () => {
+    await using issuer = await startIssuer();
+    expect((await issuer.run('status', { HOME: '' })).status).toBe(2);
+    const environment = { HOME: '', KEYTRAIL_TOKEN: 'own' };
+    expect((await issuer.run('status', environment)).stdout).toContain('KEYTRAIL_TOKEN is set');
+  });
 });
 
 describe('status', () => {

@@ -59,7 +59,7 @@ it('a joiner is shown between two emoji or two letters that it can join, and now
         if (!/[\u200c\u200d]/.test(character)) return character;
         const before = characters.slice(0, index);
         const next = characters[index + 1] ?? '';
-        const letter = before.findLast((each) => each !== '\u064e') ?? '';
+        const letter = before.findLast((each) => !/^\p{M}$/u.test(each)) ?? '';
         const isModified = /^(?:🏽|\ufe0f)$/u.test(before.at(-1) ?? '');
         const emoji = isModified ? before.at(-2) : before.at(-1);
         const isEmoji = character === '\u200d' && emoji === '👨' && next === '👨';
