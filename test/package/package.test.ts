@@ -18,7 +18,7 @@ const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
 /** Of the package without GraphiQL, and of GraphiQL, which only the playground reads. */
-const MAX_BYTES = { own: 1_900_000, graphiql: 9_000_000 };
+const MAX_BYTES = { own: 1_950_000, graphiql: 9_000_000 };
 
 async function run(cwd: string, command: string, ...args: readonly string[]) {
   return exec(command, args, { cwd, env: outsideEnvironment() });
@@ -89,7 +89,7 @@ describe('the package', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('takes less than 1.9 MB when installed, and 9 MB for GraphiQL', async () => {
+  it('takes less than 1.95 MB when installed, and 9 MB for GraphiQL', async () => {
     const dist = join(folder, 'node_modules/keytrail/dist');
     const graphiql = (await readdir(dist)).filter((file) => /^graphiql-.*\.js$/.test(file));
     expect(graphiql).toHaveLength(1);
@@ -451,7 +451,7 @@ describe('the package keytrail-client', () => {
     });
   };
 
-  it('is the only one that is installed, has the version of keytrail, and takes less than 76 kB', async () => {
+  it('is the only one that is installed, has the version of keytrail, and takes less than 77 kB', async () => {
     const installed = join(folder, 'node_modules');
     const names = (await readdir(installed)).filter((name) => !name.startsWith('.'));
     expect(names).toEqual(['keytrail-client']);
@@ -460,7 +460,7 @@ describe('the package keytrail-client', () => {
     );
     const [own, gateway] = await Promise.all(versions);
     expect(own).toBe(gateway);
-    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(76_000);
+    expect(await sizeOf(join(installed, 'keytrail-client'))).toBeLessThan(77_000);
   });
 
   it('has the license of what is copied from a package', async () => {

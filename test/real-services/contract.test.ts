@@ -873,33 +873,38 @@ const LOGINS: readonly (readonly [name: string, body: unknown])[] = [
   ],
   ['words like outcomes', { data: [{ q: 'nok' }, { q: `grant_${C}` }, { x: C }] }],
   ['numbered sessions', { s1: { key: C, at: TIME }, s2: { key: C, at: TIME } }],
-  [
-    'a HAR',
-    {
-      log: {
-        version: '1.2',
-        entries: [
-          {
-            startedDateTime: TIME,
-            _id: 1,
-            action: 'login',
-            request: { method: 'POST', url: C, postData: { text: C } },
-            response: { status: 200, content: { text: JSON.stringify({ t: C }) } },
-          },
-          {
-            startedDateTime: TIME,
-            _id: 2,
-            request: { method: 'GET', url: C },
-            response: { status: 200, content: { text: C } },
-            action: 'read',
-          },
-        ],
-      },
-    },
-  ],
 ];
 
+const HAR = {
+  log: {
+    version: '1.2',
+    entries: [
+      {
+        startedDateTime: TIME,
+        _id: 1,
+        action: 'login',
+        request: { method: 'POST', url: C, postData: { text: C } },
+        response: { status: 200, content: { text: JSON.stringify({ t: C }) } },
+      },
+      {
+        startedDateTime: TIME,
+        _id: 2,
+        request: { method: 'GET', url: C },
+        response: { status: 200, content: { text: C } },
+        action: 'read',
+      },
+    ],
+  },
+};
+
 describe('C7: learn', () => {
+  it('shows no value of a HAR, which it refuses', async () => {
+    const { status, stdout, stderr } = await learn(HAR);
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('is a recording (HAR)');
+    expect(stderr).not.toContain('CANARY');
+  });
+
   it.each(LOGINS)('shows no value of a login: %s', async (_, body) => {
     const { stdout, stderr } = await learn(body);
     expect(stdout + stderr).not.toContain('CANARY');
