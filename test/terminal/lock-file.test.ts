@@ -125,7 +125,9 @@ describe('the lock of a file', () => {
     const run = async () => {
       for (let round = 0; round < 8; round += 1) {
         const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+        const ended = once(child, 'exit'); // its output is closed before it has ended
         output += await text(child.stdout);
+        await ended;
       }
     };
     await Promise.all([run(), run(), run(), run()]);
