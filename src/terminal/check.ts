@@ -29,7 +29,7 @@ export async function check(runtime: CommandRuntime, commandLine: CommandLine): 
   const { contract = digestContract(service.contract) } = recording; // those of earlier versions have none
   if (contract !== digestContract(service.contract))
     throw new ConfigError([
-      `--from ${quote(file)} was recorded with another contract, by which its ${toCount(recording.size, 'page')} would be read differently: 0 records and 0 pages were compared. Set KEYTRAIL_CONTRACT to that contract, or record again.`,
+      `--from ${quote(file)} was recorded with another contract. Its ${toCount(recording.size, 'page')} would be read differently with this one: 0 records and 0 pages were compared. Set KEYTRAIL_CONTRACT to that contract, or record again.`,
     ]);
   const recorded = await readTrail(recording, service.contract, recording.size).catch((error) => {
     throw error instanceof GatewayError ? new ConfigError([`--from: ${error.message}`]) : error;

@@ -22,7 +22,7 @@ export async function run(system: Runtime, servers: Servers): Promise<number> {
   const runtime: CommandRuntime = { ...system, requests };
   const { command, help, version, problems } = commandLine;
   try {
-    // For a person who tries it out. Images and services start it without a terminal.
+    // A person at a terminal gets help. Images and services start the gateway without a terminal.
     const isBare = runtime.arguments.length === 0 && runtime.stdout.isTTY === true;
     const topic = isBare ? 'keytrail' : help;
     if (topic !== undefined || version) {

@@ -61,7 +61,7 @@ export async function openSessionFile(
       : join(folderOf(environment), `${toFileName(client)}-${owner}.json`));
   if (path === undefined)
     throw new NotLoggedIn(`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`);
-  const read = await readFile(path, 'utf8').catch(() => null);
+  const read = await readIfThere(path);
   const isNew = client !== undefined && read === null;
   const text = toFileText(read ?? '');
   if (text === null) throw new ConfigError([`${path} ${UTF_16}`]);
@@ -119,9 +119,28 @@ export function toExpected(cause: unknown): never {
   throw isOfFile ? new LocalFailure(message, { cause }) : cause;
 }
 
+/** Null if there is no such file. @throws LocalFailure or ConfigError if it cannot be read: what it says is not known then. */
+async function readIfThere(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error) => ifMissing(error, path, null));
+}
+
+/** The names of the files in a folder; none if there is no such folder. @throws LocalFailure or ConfigError if it cannot be read. */
+async function listFolder(path: string): Promise<readonly string[]> {
+  return readdir(path).catch((error) => ifMissing(error, path, []));
+}
+
+function ifMissing<Value>(cause: unknown, path: string, value: Value): Value {
+  const { code } = Object(cause);
+  if (code === 'ENOENT') return value;
+  const message = `The session ${path} cannot be read (${code}). Check that it is a file of yours in a folder of yours, or use another --session.`;
+  throw passingCode(cause) === undefined
+    ? new ConfigError([message])
+    : new LocalFailure(message, { cause });
+}
+
 /** The only session of a service. */
 async function findFile(folder: string, owner: string): Promise<string | undefined> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await listFolder(folder);
   const own = names.filter((name) => name.endsWith(`-${owner}.json`));
   if (own.length < 2) return own[0] && join(folder, own[0]);
   const paths = own.map((name) => `--session ${join(folder, name)}`);
@@ -177,7 +196,7 @@ export async function listSessions(
 ): Promise<readonly ListedSession[]> {
   if (session === undefined && hasToken && findFolder(environment) === undefined) return [];
   const folder = session === undefined ? folderOf(environment) : dirname(session);
-  const all: readonly string[] = await readdir(folder).catch(() => []);
+  const all = await listFolder(folder);
   const listed = all
     .map((name) => name.replace(/\.lock$/, ''))
     .filter((name) => name.endsWith('.json'));
@@ -185,7 +204,7 @@ export async function listSessions(
   const sessions: ListedSession[] = [];
   for (const name of names) {
     const file = session ?? join(folder, name);
-    const text = await readFile(file, 'utf8').catch(() => null);
+    const text = await readIfThere(file);
     const isLocked = all.includes(`${name}.lock`);
     const saved = text === null && isLocked ? parseName(name) : parse(toFileText(text ?? '') ?? '');
     const { clientId, owner } = saved;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -160,6 +160,29 @@ describe('without a login', () => {
     expect((await issuer.run('status', { HOME: '' })).status).toBe(2);
     const environment = { HOME: '', KEYTRAIL_TOKEN: 'own' };
     expect((await issuer.run('status', environment)).stdout).toContain('KEYTRAIL_TOKEN is set');
+  });
+});
+
+describe('sessions that cannot be read', () => {
+  it.each(['status', 'logout', 'audit', 'token'])(
+    '%s ends with 2 and does not say that nobody is logged in: a file in place of the folder',
+    async (line) => {
+      await using issuer = await startIssuer();
+      await mkdir(join(issuer.home, '.local/state'), { recursive: true });
+      await writeFile(join(issuer.home, '.local/state/keytrail'), '');
+      const { status, stdout, stderr } = await issuer.run(line);
+      expect([status, stdout, issuer.service.seen]).toEqual([2, '', []]);
+      expect(stderr).toMatch(/cannot be read\s+\(ENOTDIR\)/);
+    },
+  );
+
+  it('login does not send the secret if there is a folder in place of the file', async () => {
+    await using issuer = await startIssuer();
+    const session = join(issuer.home, 'session');
+    await mkdir(session);
+    const { status, stderr } = await issuer.run(`login ci-bot --session ${session}`, {}, SECRET);
+    expect([status, issuer.service.seen]).toEqual([2, []]);
+    expect(stderr).toMatch(/cannot be read\s+\(EISDIR\)/);
   });
 });
 

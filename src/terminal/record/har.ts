@@ -5,7 +5,7 @@ import { identityText } from '../../gateway/mapping/identity-text.ts';
 import { digest } from '../../util/digest.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 
-/** What two contracts must have in common so that they read a trail alike. */
+/** Identifies how a contract reads a trail: equal for contracts that read it in the same way. */
 export const digestContract = ({ audit = {} }: ConfiguredContract): string =>
   digest(identityText({ raw: audit }));
 
