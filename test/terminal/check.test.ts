@@ -244,7 +244,7 @@ describe('the report of keytrail check', () => {
       const { status, stdout, stderr } = await run(other);
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
       expect(stderr).toMatch(
-        /was recorded with another contract, .* 0 records and 0 pages were compared/,
+        /was recorded with another contract\. .* 0 records and 0 pages were compared/,
       );
     }
   });
