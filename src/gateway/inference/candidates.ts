@@ -6,10 +6,12 @@ import {
   isNamedTime,
   isRelated,
   partyOf,
+  roleOf,
   withoutWrappers,
 } from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
 import type { ValueKind } from './value-kind.ts';
+import { classesOf, type WordClass } from './word-classes.ts';
 
 /** The entries of an event that are chosen by evidence, in the order of the columns of the weights. */
 export const CHOSEN_ENTRIES = [
@@ -30,7 +32,7 @@ const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
   action: [...NO_WORD, 'epoch', 'hexadecimal'],
   userAgent: [...NO_WORD, ...NUMBERS],
   identifier: [...NO_TEXT, 'sentence'],
-  name: NO_TEXT,
+  name: [...NO_TEXT, ...NUMBERS],
   type: [...NO_WORD, 'sentence'],
 };
 
@@ -59,24 +61,82 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
     case 'outcome':
       return field.isOutcome && !isInParty(path);
     case 'ipAddress':
-      if (!kinds.has('address') || OTHER_ADDRESSES.test(path)) return false;
+      if (!kinds.has('address') || OTHER_ADDRESSES.test(path) || isOfThing(path)) return false;
       return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
     default:
       if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
       if (part === 'id') return !isInParty(path) && !/\bkey$/.test(path);
       if (part !== entry)
         return (
-          !NO_PARTY.test(path) && !isRelated(path) && (part !== 'type' || kind !== 'record word')
+          !NO_PARTY.test(path) &&
+          !isRelated(path) &&
+          (part !== 'type' || (kind !== 'record word' && !endsInClass(path, ['action'])))
         );
       if (part === 'action')
-        return !pointer.endsWith('/@type') && (kind !== 'record word' || /^action/.test(path));
+        return (
+          !isTypeOfThing(path) &&
+          !pointer.endsWith('/@type') &&
+          (kind !== 'record word' || /^action/.test(path))
+        );
       return true;
   }
 }
 
+/** The actor, what it uses, and what it sends: their address is that of the actor. */
+const WITH_ADDRESS: readonly WordClass[] = [
+  ...(['actor', 'address', 'agent', 'request', 'wrapper', 'record', 'action'] as const),
+  ...(['happening', 'recording'] as const),
+];
+
+/** Words for where a request comes from. */
+const ORIGIN =
+  /\b(?:from|source|src|origin|origen|caller|peer|forwarded|public|external|real|location|access|session|api|insert)\b/;
+
+/** Whether an address belongs to a thing that has a name of its own: `endpoint.ip_address`, `printer_ip`. */
+function isOfThing(path: string): boolean {
+  const [last = '', parent] = path.split('/').toReversed();
+  const isOrigin = (words: readonly string[]) =>
+    words.some(
+      (word) => ORIGIN.test(word) || classesOf(word).some((one) => WITH_ADDRESS.includes(one)),
+    );
+  const isAddress = (word: string) => classesOf(word).includes('address') || word === 'ips';
+  const head = last.split(' ').filter((word) => !isAddress(word));
+  return head.length > 0 ? !isOrigin(head) : parent !== undefined && !isOrigin(parent.split(' '));
+}
+
+/** Whether a name is that of the kind of a thing, such as `document type`. */
+function isTypeOfThing(path: string): boolean {
+  const words = withoutWrappers(path).split('/').at(-1)?.split(' ') ?? [];
+  const [last = '', ...before] = words.toReversed();
+  return (
+    classesOf(last).includes('type') &&
+    before.length > 0 &&
+    !before.some((word) => classesOf(word).some((one) => OF_ACTION.includes(one)))
+  );
+}
+
+const OF_ACTION: readonly WordClass[] = [
+  ...(['action', 'record', 'wrapper', 'happening', 'request', 'recording'] as const),
+  'other time',
+];
+
 /** Whether all values are HTTP statuses, and the name says so. */
 export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
   return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
+}
+
+/** Who takes part in an event that somebody else has done. */
+const SECOND_PARTY =
+  /\b(?:approv\w*|review\w*|requeste[dr]|requestor|assign\w*|notif\w*|checker|verif\w*|delegat\w*|watcher|subscriber|recipient)\b/;
+
+/** Whether a field is about somebody who takes part in what another one does, such as who approves it. */
+export function isOfSecondParty(path: string): boolean {
+  return SECOND_PARTY.test(path);
+}
+
+/** Whether a field says who did what happened. */
+export function isOfDoer(path: string): boolean {
+  return !isOfSecondParty(path) && !isRelated(path) && roleOf(path) === 'actor';
 }
 
 /** A field among the others of a record. */
@@ -106,6 +166,11 @@ const IN_REQUEST = /\brequest[ /](?:data|body|payload|params?|parameters?|input)
 
 /** Names of an ID of the record itself, even if a page has a record twice. */
 const OWN_ID = /^(?:(?:audit|log|entry|record|event|activity) )*(?:id|uuid)$/;
+
+/** Whether a field is named as the ID of the record itself. */
+export function isOwnId(path: string): boolean {
+  return OWN_ID.test(withoutWrappers(path));
+}
 
 /** Whether records share a value: as they share a session, or the number of a kind of event. */
 function isShared({ path, spread, kind }: RecordField): boolean {

@@ -1,5 +1,5 @@
-import { type ChosenEntry, type Contender, withoutOutranked } from './candidates.ts';
-import { isDirect, partyOf } from './field-path.ts';
+import { type ChosenEntry, type Contender, isOwnId, withoutOutranked } from './candidates.ts';
+import { endsInClass, isDirect, partyOf } from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
 
 /** A field, and the probability that it is what an entry means: from 0 to 1. */
@@ -90,7 +90,10 @@ function countSets({ mark, path, isInAll }: RecordField, presences: readonly str
     : presences.filter((one) => one.includes(mark)).length;
 }
 
-/** The confidence of each field of a record; the best one comes first. Names of its party count for it. */
+/**
+ * The confidence of each field of a record; the best one comes first. Fields with its values and names of its party count
+ * for it.
+ */
 function weigh(
   entry: ChosenEntry,
   sorted: readonly Scored[],
@@ -104,11 +107,35 @@ function weigh(
   const others: RankedField[] = [];
   for (const { field, score } of sorted) {
     const confidence = Math.exp(score) / total;
-    if (field === best.field || isSameName(entry, field, best.field)) ofBest += confidence;
+    if (isAlike(entry, field, best.field)) ofBest += confidence;
     if (field !== best.field) others.push({ pointer: field.pointer, confidence });
   }
   return [{ pointer: best.field.pointer, confidence: ofBest }, ...others];
 }
+
+/**
+ * Whether either of two fields is right if one of them is: they have the same values, name the same party or identify it, or
+ * the name of one is a longer form of the other, such as `event type` and `legacy event type`.
+ */
+function isAlike(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
+  if (a.same === b.same || isSameName(entry, a, b)) return true;
+  if (entry === 'id') return isOwnId(a.path) && isOwnId(b.path);
+  const [[parent, one], [otherParent, other]] = [splitPath(a.path), splitPath(b.path)] as const;
+  if (parent !== otherParent) return false;
+  if (entry.endsWith('.identifier'))
+    return [a, b].every(({ path }) => endsInClass(path, ['id'])) && headOf(one) === headOf(other);
+  const contains = (all: readonly string[], some: readonly string[]) =>
+    some.every((word) => all.includes(word));
+  return contains(one, other) || contains(other, one);
+}
+
+/** The path of the object that has a field, and the words of its key. */
+function splitPath(path: string): readonly [parent: string, words: readonly string[]] {
+  const end = path.lastIndexOf('/');
+  return [path.slice(0, Math.max(end, 0)), path.slice(end + 1).split(' ')];
+}
+
+const headOf = (words: readonly string[]) => words.slice(0, -1).join(' ');
 
 /** Whether two fields are names of the same party, as a name and an e-mail address are: either is right. */
 function isSameName(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {

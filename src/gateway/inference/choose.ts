@@ -1,4 +1,10 @@
-import { CHOSEN_ENTRIES, type ChosenEntry, toContender } from './candidates.ts';
+import {
+  CHOSEN_ENTRIES,
+  type ChosenEntry,
+  isOfDoer,
+  isOfSecondParty,
+  toContender,
+} from './candidates.ts';
 import {
   type Choice,
   chooseForEntry,
@@ -41,11 +47,14 @@ export function chooseFields(
   const scoreOf = new Map(fields.map((field, index) => [field, scores[index]]));
   const { own, free, isAmbiguous } = splitLevels(fields);
   const ownSets = setsOf(own, presences);
+  const hasDoer = own.some(({ path }) => isOfDoer(path));
   const scored = (some: readonly RecordField[], entry: ChosenEntry, column: number) =>
-    some.map((field): Scored => {
-      const score = scoreOf.get(field)?.[column] ?? 0;
-      return { ...toContender(entry, field), score };
-    });
+    some
+      .filter(({ path }) => !(hasDoer && isOfSecondParty(path)))
+      .map((field): Scored => {
+        const score = scoreOf.get(field)?.[column] ?? 0;
+        return { ...toContender(entry, field), score };
+      });
   const ownContenders = toEntries((entry, column) => scored(own, entry, column));
   const ofOwn = toEntries((entry, column) =>
     chooseForEntry(entry, ownContenders[entry], none[column] ?? 0, ownSets, certain),

@@ -63,9 +63,9 @@ function inferByShape(shape: RecordShape): EventContract {
 /** All that a choice depends on, as a text. Short, because its hash takes time with every page. */
 function toKey({ fields, presences }: RecordShape): string {
   let key = presences.join('\n'); // says of each field whether all records have it
-  for (const { pointer, kind, kinds, spread, isOutcome } of fields) {
+  for (const [index, { pointer, kind, kinds, spread, isOutcome, same }] of fields.entries()) {
     const all = kinds.size === 1 ? kind : `${kind} ${[...kinds].sort()}`;
-    key += `\n${pointer} ${all} ${spread.charAt(0)}${isOutcome ? '!' : ''}`;
+    key += `\n${pointer} ${all} ${spread.charAt(0)}${isOutcome ? '!' : ''}${same === index ? '' : same}`;
   }
   return key;
 }

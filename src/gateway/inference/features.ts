@@ -11,8 +11,10 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
     ),
   );
   return fields.map((field, index) => {
-    const { features, lastClasses, head, role } = readPath(field.path);
+    const { features, keys, lastClasses, head, role } = readPath(field.path);
     const parent = parents[index] ?? '';
+    const stem = `${parent} ${keys.at(-1)}`;
+    const parts = PART_CLASSES.filter((one) => names.has(`${stem} ${one}`));
     const siblings = PART_CLASSES.filter(
       (one) => !lastClasses.includes(one) && names.has(`${parent} ${head} ${one}`),
     );
@@ -24,6 +26,7 @@ export function listFeatures(fields: readonly RecordField[]): readonly (readonly
       `spread=${field.spread}`,
       `records=${field.isInAll ? 'all' : 'some'}`,
       ...siblings.map((one) => `beside=${one}`),
+      ...parts.flatMap((one) => [`stem=${one}`, `stem+kind=${one} ${kind}`]),
       ...(field.isOutcome ? ['outcome'] : []),
     ];
   });

@@ -29,7 +29,7 @@ export const readPath = memoize((path): PathFeatures => {
   const headClasses = headWords.length === 0 ? ['none'] : orNone(classesOfAll(headWords));
   const parentClasses =
     keys.length === 1 ? ['none'] : orNone(classesOfAll(keys.at(-2)?.split(' ') ?? []));
-  const role = roleOf(keys);
+  const role = findRole(keys);
   return {
     ...{ keys, head: headWords.join(' '), lastClasses, role },
     ...{ party: findParty(all), isRelated: isOfRelated(keys) },
@@ -60,7 +60,7 @@ export function withoutWrappers(path: string): string {
 /** Whether a field is one of the record itself, or of a party that is a member of it. */
 export function isDirect(path: string): boolean {
   const [first = '', ...others] = path.split('/');
-  return others.length === 0 || roleOf([first]) !== '-';
+  return others.length === 0 || findRole([first]) !== '-';
 }
 
 /** The start of a path up to its first word for a party: `author` in `author name`. Null without one. */
@@ -85,6 +85,11 @@ const TIME_CLASSES: ReadonlySet<WordClass> = new Set(['time', 'happening', 'reco
 /** Whether a name has a word for a time. */
 export function isNamedTime(name: string): boolean {
   return classesOfAll(name.split(/[ /]/)).some((one) => TIME_CLASSES.has(one));
+}
+
+/** The party whose word comes first in a path. */
+export function roleOf(path: string): PathFeatures['role'] {
+  return readPath(path).role;
 }
 
 /** Whether a field is nested in an object that is neither a wrapper nor one for a time. */
@@ -132,7 +137,7 @@ function startOf(keys: readonly string[]): number {
 }
 
 /** The party whose word comes first. */
-function roleOf(keys: readonly string[]): PathFeatures['role'] {
+function findRole(keys: readonly string[]): PathFeatures['role'] {
   const classes = keys.flatMap((key) => key.split(' ')).flatMap(classesOf);
   return classes.find((one) => one === 'actor' || one === 'target') ?? '-';
 }

@@ -1,4 +1,5 @@
 import { isCacheableKey, memoize } from '../../util/memoize.ts';
+import { parseTime } from '../mapping/time.ts';
 import { parseOutcome } from '../mapping/values.ts';
 import { withoutWrappers } from './field-path.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
@@ -18,6 +19,8 @@ export type RecordField = FieldProfile & {
   readonly mayBeCached: boolean;
   /** Whether every record has a value. */
   readonly isInAll: boolean;
+  /** The number of the first field that has the same value in every record: its own if there is none. */
+  readonly same: number;
   /** The character for it in `RecordShape.presences`. */
   readonly mark: string;
 };
@@ -47,7 +50,8 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
     const name = readName(profile.path);
     if (name.isExcluded) continue;
     const mark = String.fromCharCode(FIRST_MARK + fields.length);
-    const field = describeField(profile, name, records.length, mark);
+    const described = describeField(profile, name, records.length, mark);
+    const field = { ...described, same: findSame(fields, described) };
     fields.push(field);
     if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
   }
@@ -59,7 +63,7 @@ function describeField(
   { mayBeOutcome, mayBeFailure, isUtc, mayBeCached }: FieldName,
   count: number,
   mark: string,
-): RecordField {
+): Omit<RecordField, 'same'> {
   const sample = values.length > MAX_VALUES ? values.slice(0, MAX_VALUES) : values;
   // In pairs: up to 20 values that takes a third of the time of a set.
   const distinct = sample.filter((value, index) => sample.indexOf(value) === index);
@@ -82,6 +86,25 @@ function describeField(
   };
 }
 
+/** The number of the first field with the values of a new one, or with the same instants, in the same records. */
+function findSame(fields: readonly RecordField[], added: Omit<RecordField, 'same'>): number {
+  const isEqual = ({ kind }: Omit<RecordField, 'same'>) =>
+    isTimeKind(kind) && isTimeKind(added.kind)
+      ? (a: unknown, b: unknown) => a === b || parseTime(a) === parseTime(b)
+      : (a: unknown, b: unknown) => a === b;
+  const found = fields.findIndex((field) => {
+    const isSame = isEqual(field);
+    return (
+      field.values.length === added.values.length &&
+      field.values.every((value, index) => isSame(value, added.values[index])) &&
+      field.records.every((record, index) => record === added.records[index])
+    );
+  });
+  return found < 0 ? fields.length : found;
+}
+
+const isTimeKind = (kind: RecordField['kind']) => kind === 'time' || kind === 'epoch';
+
 function spreadOf(count: number, distinct: number): RecordField['spread'] {
   if (count === 1) return 'single';
   if (distinct === 1) return 'constant';
@@ -99,9 +122,12 @@ const readName = memoize((path) => ({
   mayBeFailure: FAILURE.test(path),
 }));
 
-/** Paths that never describe the event itself: states before and after a change, links, parents. Not `change type`. */
+/**
+ * Paths that never describe the event itself: states before and after a change, links, parents. Not who made a change, and
+ * what is said of it as of a record: `changed by`, `change type`.
+ */
 const EXCLUDED =
-  /\b(?:old|new|prev|previous|before|after|change(?! type$)|changed|diff|delta|impersonated|link|href|parent)\b/;
+  /\b(?:old|new|prev|previous|before|after|changed?(?! (?:by|id|type|time|timestamp|date|at|on)\b)|diff|delta|impersonated|link|href|parent)\b/;
 
 /** Times that are in UTC even if they have no zone. `gmt` is the last word: `gmt create` is often a local time. */
 const UTC = /\butc\b|\bgmt$/;

@@ -16,7 +16,7 @@ const WORDS = {
   'other time':
     'updated update modified modification changed expires expiry expire expiration ttl valid last next until end ended finished completed deleted due birth scheduled since from to elapsed duration timezone zone offset',
   action:
-    'action operation activity command verb what event method accion acao aktion vorgang evenement operacion operacao actividad',
+    'action operation operate activity command verb what event method change accion acao aktion vorgang evenement operacion operacao actividad',
   text: 'summary message description text comment detail note title descripcion descricao beschreibung mensaje',
   outcome:
     'outcome result success successful succeeded status state response disposition decision resultado estado ergebnis erfolg resultat statut exitoso',
