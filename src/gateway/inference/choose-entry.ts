@@ -1,6 +1,7 @@
 import { type ChosenEntry, type Contender, isOwnId, withoutOutranked } from './candidates.ts';
 import { endsInClass, isDirect, partyOf } from './field-path.ts';
 import type { RecordField } from './record-fields.ts';
+import { classesOf } from './word-classes.ts';
 
 /** A field, and the probability that it is what an entry means: from 0 to 1. */
 export type RankedField = {
@@ -122,6 +123,8 @@ function isAlike(entry: ChosenEntry, a: RecordField, b: RecordField): boolean {
   if (entry === 'id') return isOwnId(a.path) && isOwnId(b.path);
   const [[parent, one], [otherParent, other]] = [splitPath(a.path), splitPath(b.path)] as const;
   if (parent !== otherParent) return false;
+  if (entry === 'action' && headOf(one) === headOf(other) && isOfAction(parent, headOf(one)))
+    return true;
   if (entry.endsWith('.identifier'))
     return [a, b].every(({ path }) => endsInClass(path, ['id'])) && headOf(one) === headOf(other);
   const contains = (all: readonly string[], some: readonly string[]) =>
@@ -134,6 +137,12 @@ function splitPath(path: string): readonly [parent: string, words: readonly stri
   const end = path.lastIndexOf('/');
   return [path.slice(0, Math.max(end, 0)), path.slice(end + 1).split(' ')];
 }
+
+/** Whether a name begins with a word for what happened: of `event type` and `event name`, either is right. */
+const isOfAction = (parent: string, head: string) =>
+  (head || parent.slice(parent.lastIndexOf('/') + 1))
+    .split(' ')
+    .some((word) => classesOf(word).some((one) => one === 'action' || one === 'record'));
 
 const headOf = (words: readonly string[]) => words.slice(0, -1).join(' ');
 

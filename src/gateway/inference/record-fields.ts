@@ -90,7 +90,7 @@ function describeField(
 function findSame(fields: readonly RecordField[], added: Omit<RecordField, 'same'>): number {
   const isEqual = ({ kind }: Omit<RecordField, 'same'>) =>
     isTimeKind(kind) && isTimeKind(added.kind)
-      ? (a: unknown, b: unknown) => a === b || parseTime(a) === parseTime(b)
+      ? (a: unknown, b: unknown) => a === b || secondOf(a) === secondOf(b)
       : (a: unknown, b: unknown) => a === b;
   const found = fields.findIndex((field) => {
     const isSame = isEqual(field);
@@ -102,6 +102,8 @@ function findSame(fields: readonly RecordField[], added: Omit<RecordField, 'same
   });
   return found < 0 ? fields.length : found;
 }
+
+const secondOf = (time: unknown) => parseTime(time)?.slice(0, 19);
 
 const isTimeKind = (kind: RecordField['kind']) => kind === 'time' || kind === 'epoch';
 
