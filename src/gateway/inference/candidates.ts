@@ -38,7 +38,7 @@ const IMPOSSIBLE: Readonly<Record<string, readonly ValueKind[]>> = {
 
 /** Times that are never the time of the event. */
 const OTHER_TIMES =
-  /\b(?:updated|update|modified|modification|changed|expir\w*|ttl|valid|last|next|until|end|ended|finished|completed|deleted|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset|renew\w*|token)\b/;
+  /\b(?:updated|update|modified|modification|changed|expir\w*|ttl|valid|last|next|until|end|ended|finished|completed|deleted|delete|due|birth|scheduled|since|from|to|elapsed|duration|timezone|zone|offset|renew\w*|token)\b/;
 
 /** What identifies a credential, such as the accessor of a token, or a product, such as a device or a browser: no party. */
 const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b|\buser agent\b/;
@@ -65,7 +65,7 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
       return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
     default:
       if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
-      if (part === 'id') return !isInParty(path) && !/\bkey$/.test(path);
+      if (part === 'id') return !isInObject(path) && !isInParty(path) && !/\bkey$/.test(path);
       if (part !== entry)
         return (
           !NO_PARTY.test(path) &&
