@@ -14,9 +14,10 @@ import {
   type Scored,
 } from './choose-entry.ts';
 import { listFeatures } from './features.ts';
-import { partyOf, withoutWrappers } from './field-path.ts';
+import { endsInClass, partyOf, roleOf, withoutWrappers } from './field-path.ts';
 import { splitLevels } from './free-form.ts';
 import type { RecordField, RecordShape } from './record-fields.ts';
+import type { ValueKind } from './value-kind.ts';
 import weights from './weights.json' with { type: 'json' };
 
 export type Choices = Readonly<Record<ChosenEntry, Choice>>;
@@ -59,11 +60,12 @@ export function chooseFields(
   const ofOwn = toEntries((entry, column) =>
     chooseForEntry(entry, ownContenders[entry], none[column] ?? 0, ownSets, certain),
   );
-  const choices = {
+  const parties = {
     ...ofOwn,
     ...choosePartyFields('actor', ofOwn, own, certain),
     ...choosePartyFields('target', ofOwn, own, certain),
   };
+  const choices = { ...parties, ...chooseTarget(parties, own, certain) };
   if (free.length === 0) return choices;
   const rankFree = (entry: ChosenEntry, column: number) =>
     rankEach(scored(free, entry, column), ownContenders[entry], none[column] ?? 0);
@@ -160,6 +162,47 @@ function sumWeights(weights: Weights, names: readonly string[]): readonly number
       sums[column] = (sums[column] ?? 0) + weight;
     });
   return sums;
+}
+
+/** Values that say what kind of thing something is. */
+const KINDS_OF_TYPES: ReadonlySet<ValueKind> = new Set([
+  'word',
+  'Word',
+  'CONSTANT',
+  'camelCase',
+  'snake_case',
+]);
+
+/** A target's word alone, beside its ID, is its type if its values are words, such as `{"resource": "license", "resourceId": 7}`. */
+function chooseTarget(
+  all: Choices,
+  fields: readonly RecordField[],
+  certain: number,
+): Partial<Choices> {
+  const { 'target.name': name, 'target.type': type } = all;
+  if (type.chosen.length > 0) return {};
+  for (const { path, pointer, kinds } of fields) {
+    const own = withoutWrappers(path);
+    const isBare = partyOf(own) === own.replaceAll('/', ' ') && roleOf(path) === 'target';
+    const hasId = fields.some(
+      (other) => other.path.startsWith(`${path} `) && endsInClass(other.path, ['id']),
+    );
+    if (!isBare || !hasId || [...kinds].some((kind) => !KINDS_OF_TYPES.has(kind))) continue;
+    const confidence = [name, type]
+      .flatMap(({ chosen, others }) => [...chosen, ...others])
+      .filter((one) => one.pointer === pointer)
+      .reduce((sum, one) => sum + one.confidence, 0);
+    if (confidence < certain) continue;
+    const without = (some: readonly RankedField[]) => some.filter((one) => one.pointer !== pointer);
+    return {
+      'target.type': {
+        chosen: [{ pointer, confidence: Math.min(confidence, 1) }],
+        others: without(type.others),
+      },
+      'target.name': { chosen: without(name.chosen), others: without(name.others) },
+    };
+  }
+  return {};
 }
 
 /**
