@@ -1,5 +1,4 @@
 import { isCacheableKey, memoize } from '../../util/memoize.ts';
-import { parseTime } from '../mapping/time.ts';
 import { parseOutcome } from '../mapping/values.ts';
 import { withoutWrappers } from './field-path.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
@@ -51,7 +50,7 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
     if (name.isExcluded) continue;
     const mark = String.fromCharCode(FIRST_MARK + fields.length);
     const described = describeField(profile, name, records.length, mark);
-    const field = { ...described, same: findSame(fields, described) };
+    const field = { ...described, same: findSame(fields, profile) };
     fields.push(field);
     if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
   }
@@ -86,26 +85,16 @@ function describeField(
   };
 }
 
-/** The number of the first field with the values of a new one, or with the same instants, in the same records. */
-function findSame(fields: readonly RecordField[], added: Omit<RecordField, 'same'>): number {
-  const isEqual = ({ kind }: Omit<RecordField, 'same'>) =>
-    isTimeKind(kind) && isTimeKind(added.kind)
-      ? (a: unknown, b: unknown) => a === b || secondOf(a) === secondOf(b)
-      : (a: unknown, b: unknown) => a === b;
-  const found = fields.findIndex((field) => {
-    const isSame = isEqual(field);
-    return (
-      field.values.length === added.values.length &&
-      field.values.every((value, index) => isSame(value, added.values[index])) &&
-      field.records.every((record, index) => record === added.records[index])
-    );
-  });
+/** The number of the first field with the values of a new one, in the same records. */
+function findSame(fields: readonly RecordField[], { values, records }: FieldProfile): number {
+  const found = fields.findIndex(
+    (field) =>
+      field.values.length === values.length &&
+      field.values.every((value, index) => value === values[index]) &&
+      field.records.every((record, index) => record === records[index]),
+  );
   return found < 0 ? fields.length : found;
 }
-
-const secondOf = (time: unknown) => parseTime(time)?.slice(0, 19);
-
-const isTimeKind = (kind: RecordField['kind']) => kind === 'time' || kind === 'epoch';
 
 function spreadOf(count: number, distinct: number): RecordField['spread'] {
   if (count === 1) return 'single';

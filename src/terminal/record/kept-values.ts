@@ -4,6 +4,7 @@ import {
   type EventEntry,
   readPointers,
 } from '../../gateway/inference/event-entries.ts';
+import { examineRecords } from '../../gateway/inference/record-fields.ts';
 import type { AuditContract, ConfiguredContract, Split } from '../../gateway/mapping/contract.ts';
 import type { AuditEvent } from '../../gateway/mapping/event.ts';
 import { wordsOfPointer } from '../../gateway/mapping/member-names.ts';
@@ -48,16 +49,26 @@ export function textsOf({ audit }: ConfiguredContract): ReadonlySet<string> {
   return new Set([...maps, ...[actor?.apiKey, target?.apiKey].flat().map(String)]);
 }
 
-/** Creates a function that redacts the value of a field of a record, of which it keeps what mapping must understand. */
+/**
+ * Creates a function that redacts the value of a field of a record, of which it keeps what mapping must understand. Fields
+ * that are equal in all records remain equal, since inference counts them as one.
+ */
 export function createFieldRedaction(
   { event: contract }: AuditContract,
   configured: ConfiguredContract,
+  records: readonly unknown[],
   standInOf: (text: string) => string,
 ) {
   const texts = textsOf(configured);
   const readings = Map.groupBy(listReadings(contract, configured), ({ pointer }) => pointer);
+  const { fields } = examineRecords(records);
+  const readAs = (pointer: string) => {
+    const field = fields.find((one) => one.pointer === pointer);
+    const equal = fields.filter(({ same }) => same === field?.same);
+    return equal.map((one) => readings.get(one.pointer)).find((found) => found !== undefined);
+  };
   return (pointer: string, text: string, event: AuditEvent): string => {
-    const found = readings.get(pointer) ?? [];
+    const found = readings.get(pointer) ?? readAs(pointer) ?? [];
     const redactPart = (part: string, number: 1 | 2) => {
       const ofPart = found.filter((one) => one.part === number);
       const own = ofPart.length > 0 ? ofPart : found.filter((one) => one.part === undefined);

@@ -104,7 +104,8 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
       (one) => `#${one}`,
     );
     const fields = records === '' ? [] : listEnvelopeFields(body, records);
-    const change = createFieldRedaction(contract, configured, ofText);
+    const raws = events.map(({ raw }) => raw);
+    const change = createFieldRedaction(contract, configured, raws, ofText);
     const ofRecord = new Map(
       events.map((event) => [event.raw, (at: string, text: string) => change(at, text, event)]),
     );
