@@ -9,7 +9,7 @@ import { compilePointer } from '../mapping/json-pointer.ts';
 import { compileTime, parseTime } from '../mapping/time.ts';
 import { isHttpStatus } from './candidates.ts';
 import { type Choices, chooseFields, isEmail, MODEL } from './choose.ts';
-import { type Choice, MAX_READ, type RankedField } from './choose-entry.ts';
+import { type Choice, LIKELY, MAX_READ, type RankedField } from './choose-entry.ts';
 import { splitLevels } from './free-form.ts';
 import { examineRecords, type RecordField, type RecordShape } from './record-fields.ts';
 
@@ -106,7 +106,10 @@ function inferOutcome(fields: readonly RecordField[], { outcome }: Choices): Poi
   const isIn = (some: readonly RecordField[]) => (one: RankedField) =>
     some.some(({ pointer }) => pointer === one.pointer);
   const ofRecord = [...outcome.chosen.filter(isIn(own)), ...own.filter(isHttpStatus)];
-  if (ofRecord.length > 0 || isAmbiguous) return toPointers(ofRecord);
+  const isUndecided =
+    outcome.chosen.length === 0 &&
+    outcome.others.some(({ isFree, confidence }) => isFree && confidence >= LIKELY);
+  if (ofRecord.length > 0 || isAmbiguous || isUndecided) return toPointers(ofRecord);
   const others = toPointers([
     ...outcome.chosen,
     ...free.filter((field) => field.isInAll && isHttpStatus(field)),

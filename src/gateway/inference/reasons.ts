@@ -128,6 +128,8 @@ const FEATURES: Readonly<Record<string, readonly [about: string, reason: string]
   'records=all': ['records', 'every record has a value'],
   'records=some': ['records', 'some records have no value'],
   beside: ['beside', 'beside it is a field for: …'],
+  stem: ['beside', 'beside it is a field of the same name for: …'],
+  'stem+kind': ['beside', 'beside it is a field of the same name for: …'],
   inside: ['path', 'an object around it has "…" in its name'],
   within: ['path', 'an object around it is named after: …'],
   parent: ['path', 'its object is named after: …'],

@@ -1,6 +1,7 @@
 import { parentOf } from '../mapping/json-pointer.ts';
 import { SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
+import { tableOf } from '../mapping/table.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { LIST_NAMES } from './envelope-names.ts';
@@ -42,7 +43,18 @@ export function inferRecords(body: unknown): string | null {
     best?.hasTimes &&
     (['tier', 'isStrong'] as const).every((key) => best[key] === second?.[key]) &&
     parentOf(best.pointer) === parentOf(second?.pointer ?? '');
-  return isOneOfSeveral ? null : pointerOfRecords(best ?? nodes.find(isNumberedRecords));
+  if (isOneOfSeveral || (best && isOfTable(best, nodes))) return null;
+  return pointerOfRecords(best ?? nodes.find(isNumberedRecords));
+}
+
+/** Whether a list has the names of a table, or a table as its only item. */
+function isOfTable({ pointer, value }: BodyNode, nodes: readonly BodyNode[]): boolean {
+  const parent = nodes.find((node) => node.pointer === parentOf(pointer) && node.depth > 0);
+  const items = itemsOf(value);
+  return (
+    (items.length === 1 && tableOf(items[0]) !== null) ||
+    tableOf((parent ?? nodes[0])?.value, parent?.pointer)?.names === pointer
+  );
 }
 
 /** Like `inferRecords`, but null if the part of the body after the list could change the result. */

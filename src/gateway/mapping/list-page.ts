@@ -21,6 +21,7 @@ import {
 } from './next-page.ts';
 import { saidBy } from './page-evidence.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
+import { findTable } from './table.ts';
 import { isObject } from './values.ts';
 import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
 
@@ -86,8 +87,10 @@ export function readListPage<Item extends ListItem>(
       : null
     : found;
   if (list === null) {
-    const problem =
-      contract.records === null
+    const isTable = contract.records === null && findTable(body) !== null;
+    const problem = isTable
+      ? 'The response is a table: a list of names, and rows of values. A contract reads the rows by index, such as `{"audit": {"records": "/data", "event": {"action": "/2"}}}`.'
+      : contract.records === null
         ? "Keytrail finds no list of records in the service's response. For records in groups, set `audit.records` to a pattern such as `/data/*/logs`."
         : "The pointer `audit.records` of the contract leads to no list in the service's response.";
     const message = `${problem} ${CONTRACT_HINT}`;

@@ -1,6 +1,8 @@
+import { inferEvent } from '../../gateway/inference/event.ts';
 import { containTime } from '../../gateway/inference/records.ts';
 import { withoutNulls } from '../../gateway/mapping/list-page.ts';
 import { splitMemberName } from '../../gateway/mapping/member-names.ts';
+import { findTable, type Table } from '../../gateway/mapping/table.ts';
 import { isObject } from '../../gateway/mapping/values.ts';
 import type { ReadyLine } from './format.ts';
 
@@ -19,6 +21,8 @@ const MAX_MEMBERS = 500;
 
 /** Suggests lists of objects, those with times first, then the longest. */
 export function suggestRecords(body: unknown): readonly ReadyLine[] {
+  const table = findTable(body);
+  if (table !== null) return [suggestTable(table)];
   return findLists(body, '', 0)
     .map((list) => ({ ...list, hasTime: containTime(list.items) }))
     .sort((a, b) => Number(b.hasTime) - Number(a.hasTime) || b.items.length - a.items.length)
@@ -26,6 +30,31 @@ export function suggestRecords(body: unknown): readonly ReadyLine[] {
       contract: { audit: { records: pointer } },
       describe: () => `${length} ${length === 1 ? 'object' : 'objects'}`,
     }));
+}
+
+/** Suggests the rows of a table, with the index of the column that each entry reads: what inference finds by its names. */
+function suggestTable({ rows, columns, values }: Table): ReadyLine {
+  const toRecord = (row: readonly unknown[]) =>
+    Object.fromEntries(columns.map((name, index) => [name, row[index]]));
+  const indexes = new Map(columns.map((name, index) => [`/${tokenOf(name)}`, `/${index}`]));
+  const event = withIndexes(inferEvent(values.map(toRecord)), indexes);
+  return {
+    contract: { audit: { records: rows, ...(event !== undefined && { event }) } },
+    describe: () => `a table of ${values.length} rows`,
+  };
+}
+
+/** An entry, or an object of entries, with other pointers. Undefined if it reads nothing. */
+function withIndexes(entry: unknown, indexes: ReadonlyMap<string, string>): unknown {
+  if (typeof entry === 'string')
+    return indexes.get(entry) ?? (entry.startsWith('/') ? undefined : entry);
+  if (Array.isArray(entry)) return entry.flatMap((one) => withIndexes(one, indexes) ?? []);
+  if (!isObject(entry)) return undefined;
+  const members = Object.entries(entry).flatMap(([name, member]) => {
+    const changed = withIndexes(member, indexes);
+    return changed === undefined ? [] : [[name, changed] as const];
+  });
+  return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
 function findLists(value: unknown, pointer: string, depth: number): readonly RecordList[] {

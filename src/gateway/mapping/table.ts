@@ -1,0 +1,79 @@
+import { splitMemberName } from './member-names.ts';
+import { isObject } from './values.ts';
+
+/** Rows of values, whose names are in another list: what a query of a database returns. */
+export type Table = {
+  /** The pointer of the rows. */
+  readonly rows: string;
+  /** The pointer of the names. */
+  readonly names: string;
+  /** The name of each column. */
+  readonly columns: readonly string[];
+  readonly values: readonly (readonly unknown[])[];
+};
+
+/** Rows examined per table. */
+const MAX_ROWS = 50;
+
+/** Members examined per object, and levels. */
+const MAX_MEMBERS = 100;
+const MAX_DEPTH = 4;
+
+/** Finds the first table of a body: in its members, or in those of the only item of a list. Null if there is none. */
+export function findTable(body: unknown, pointer = '', depth = 0): Table | null {
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(body))
+    return body.length === 1 ? findTable(body[0], `${pointer}/0`, depth + 1) : null;
+  const own = tableOf(body, pointer);
+  if (own !== null) return own;
+  for (const [token, value] of membersOf(body)) {
+    const found = findTable(value, `${pointer}/${token}`, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The table whose names and rows are two members of an object. */
+export function tableOf(value: unknown, pointer = ''): Table | null {
+  const members = membersOf(value);
+  for (const [token, rows] of members) {
+    if (!isRows(rows)) continue;
+    for (const [other, names] of members) {
+      const columns = readColumns(names);
+      if (columns !== null && columns.length === rows[0]?.length)
+        return {
+          ...{ rows: `${pointer}/${token}`, names: `${pointer}/${other}`, columns },
+          values: rows.slice(0, MAX_ROWS),
+        };
+    }
+  }
+  return null;
+}
+
+/** The members of an object, by the tokens of a JSON pointer. */
+function membersOf(value: unknown): readonly (readonly [token: string, member: unknown])[] {
+  if (!isObject(value)) return [];
+  return Object.entries(value)
+    .slice(0, MAX_MEMBERS)
+    .map(([key, member]) => [splitMemberName(key).pointerToken, member]);
+}
+
+/** Whether a value is a list of lists of one length. */
+function isRows(value: unknown): value is readonly (readonly unknown[])[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  const [first] = value;
+  return (
+    Array.isArray(first) &&
+    first.length > 1 &&
+    value.slice(0, MAX_ROWS).every((row) => Array.isArray(row) && row.length === first.length)
+  );
+}
+
+/** The names of columns: texts, or objects with a name. */
+function readColumns(value: unknown): readonly string[] | null {
+  if (!Array.isArray(value)) return null;
+  const names = value.map((one) =>
+    typeof one === 'string' ? one : (Object(one).name ?? Object(one).field ?? Object(one).title),
+  );
+  return names.every((name) => typeof name === 'string' && name !== '') ? names : null;
+}
