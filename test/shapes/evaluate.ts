@@ -4,8 +4,8 @@ import { inferEvent } from '../../src/gateway/inference/event.ts';
 import { readPointers } from '../../src/gateway/inference/event-entries.ts';
 import { AuditEvent, compileEventReaders } from '../../src/gateway/mapping/event.ts';
 import { memberAt } from '../../src/gateway/mapping/read-entry.ts';
-import { acceptedValues, LABELS, readEntry, type Sample, type Score } from './shapes.ts';
-import { levelOf, type Measurement, sumOf, Tally } from './table.ts';
+import { acceptedValues, LABELS, readEntry, type Sample, type Score, samplesOf } from './shapes.ts';
+import { levelOf, type Measurement, type Sum, sumOf, Tally } from './table.ts';
 import { type Example, listExamples, recordsOf, train, type WeightTable } from './training.ts';
 
 /** Confidences from which on a field is read. The one that Keytrail uses is `MODEL.certain`. */
@@ -37,6 +37,24 @@ export function leaveVendorsOut(samples: readonly Sample[], options: Options = {
     options.onGroup?.(group + 1, groups);
   }
   return tally.measurement;
+}
+
+/** Reads samples with the weights that Keytrail uses. */
+export function readWithModel(samples: readonly Sample[]): Measurement {
+  const tally = new Tally();
+  for (const sample of samples) readSample(sample, MODEL, tally);
+  return tally.measurement;
+}
+
+/** Groups of vendors of which each is left out once. */
+export const FOLDS = 10;
+
+/** The usual values that are read in folds by vendor: none has a vendor of another one. */
+export function measureFolds(): Sum {
+  const { scores } = leaveVendorsOut(samplesOf('audit'), {
+    ...{ groups: FOLDS, thresholds: [MODEL.certain] },
+  });
+  return sumOf(scores.filter(({ level }) => level.startsWith('usual')));
 }
 
 function readSample(sample: Sample, model: Model, tally: Tally): void {

@@ -1,10 +1,38 @@
+import { MODEL } from '../../src/gateway/inference/choose.ts';
+import { countWithout, RULES } from './ablate.ts';
 import { adviseAll } from './advice.ts';
-import { leaveVendorsOut, summarize } from './evaluate.ts';
+import { FOLDS, leaveVendorsOut, readWithModel, summarize } from './evaluate.ts';
 import { type Score, samplesOf } from './shapes.ts';
 import { judge, measure } from './table.ts';
 
 if (process.argv.includes('--evidence')) reportEvidence();
+else if (process.argv.includes('--ablate')) await reportRules();
+else if (process.argv.includes('--sealed')) reportSealed();
 else await reportReadings();
+
+/** Prints what each hand-written rule is worth: values gained and lost by it, of the usual ones in folds by vendor. */
+async function reportRules(): Promise<void> {
+  const all = await countWithout(null);
+  const share = (count: number) => `${((100 * count) / all.of).toFixed(2)} %`;
+  process.stdout.write(
+    `${share(all.right)} right, ${share(all.wrong)} wrong of ${all.of}. By rule:\n`,
+  );
+  for (const [index, { rule, file, name }] of RULES.entries()) {
+    const { right, wrong } = await countWithout(index);
+    const [gained, kept] = [all.right - right, wrong - all.wrong].map(formatChange);
+    process.stdout.write(`${gained} right ${kept} wrong without it  ${rule} (${file}, ${name})\n`);
+  }
+}
+
+const formatChange = (count: number) => `${count > 0 ? '+' : ''}${count}`.padStart(5);
+
+/** Prints how the samples are read that no rule and no weight comes from. */
+function reportSealed(): void {
+  const sealed = samplesOf('sealed');
+  const { scores } = readWithModel(sealed);
+  printScores('sealed', summarize(scores));
+  process.stdout.write(`${new Set(sealed.map(({ vendor }) => vendor)).size} vendors\n`);
+}
 
 /** Prints how products are read that the weights have never seen. */
 function reportEvidence(): void {
@@ -20,6 +48,12 @@ async function reportReadings(): Promise<void> {
   const { scores, misses } = await measure();
   printScores('kind', scores);
   printMisses(misses);
+  process.stdout.write(
+    '\nIn folds by vendor, with weights that were trained without its vendor:\n',
+  );
+  const folds = leaveVendorsOut(samplesOf('audit'), { groups: FOLDS, thresholds: [MODEL.certain] });
+  printScores('from', summarize(folds.scores));
+  printMisses(folds.misses);
 
   const advised = await adviseAll();
   const incomplete = advised.filter(({ before }) => before.length > 0);

@@ -32,7 +32,9 @@ describe('the samples of responses', () => {
 
   it('have e-mail addresses and hosts of examples', () => {
     const reserved = String.raw`(?:[\w-]+\.)*(?:example(?:\.(?:com|net|org))?|test|invalid)(?![\w.-]*\w)`;
-    expect(found(new RegExp(String.raw`[\w.+-]+@(?!${reserved}|OData\.)[\w-]+\.[\w.-]+`, 'g'))).toEqual([]);
+    expect(
+      found(new RegExp(String.raw`[\w.+-]+@(?!${reserved}|OData\.)[\w-]+\.[\w.-]+`, 'g')),
+    ).toEqual([]);
     expect(found(new RegExp(String.raw`https?:\/\/(?!${reserved})[\w-]+\.[\w.-]+`, 'g'))).toEqual([
       // The name of a claim.
       'audit/azure_activity: http://schemas.microsoft.com',

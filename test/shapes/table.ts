@@ -98,7 +98,8 @@ export function judge(scores: readonly Score[]): readonly string[] {
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
 }
 
-type Sum = Pick<Score, 'right' | 'wrong' | 'of'>;
+/** Values that were read. */
+export type Sum = Pick<Score, 'right' | 'wrong' | 'of'>;
 
 /** Adds scores. */
 export function sumOf(scores: readonly Score[]): Sum {
