@@ -106,14 +106,13 @@ function inferOutcome(fields: readonly RecordField[], { outcome }: Choices): Poi
   const isIn = (some: readonly RecordField[]) => (one: RankedField) =>
     some.some(({ pointer }) => pointer === one.pointer);
   const ofRecord = [...outcome.chosen.filter(isIn(own)), ...own.filter(isHttpStatus)];
+  const inAll = free.filter(({ isInAll }) => isInAll);
+  // A word that may be the outcome, but not the only one, says more than a status.
   const isUndecided =
     outcome.chosen.length === 0 &&
-    outcome.others.some(({ isFree, confidence }) => isFree && confidence >= LIKELY);
+    outcome.others.some((one) => one.confidence >= LIKELY && isIn(inAll)(one));
   if (ofRecord.length > 0 || isAmbiguous || isUndecided) return toPointers(ofRecord);
-  const others = toPointers([
-    ...outcome.chosen,
-    ...free.filter((field) => field.isInAll && isHttpStatus(field)),
-  ]);
+  const others = toPointers([...outcome.chosen, ...inAll.filter(isHttpStatus)]);
   return typeof others === 'string' ? others : null;
 }
 
