@@ -24,7 +24,9 @@ async function reportRules(): Promise<void> {
   }
 }
 
-const formatChange = (count: number) => `${count > 0 ? '+' : ''}${count}`.padStart(5);
+function formatChange(count: number): string {
+  return `${count > 0 ? '+' : ''}${count}`.padStart(5);
+}
 
 /** Prints how the samples are read that no rule and no weight comes from. */
 function reportSealed(): void {
