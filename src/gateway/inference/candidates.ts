@@ -51,20 +51,37 @@ const OTHER_ADDRESSES =
 const HTTP_STATUS =
   /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
 
+/** Whether values can be what an entry means, whatever their field is named. */
+export function hasPossibleValues(entry: ChosenEntry, field: RecordField): boolean {
+  const { kind, kinds } = field;
+  switch (entry) {
+    case 'occurredAt':
+      return kind === 'time' || kind === 'epoch';
+    case 'outcome':
+      return field.isOutcome;
+    case 'ipAddress':
+      return kinds.has('address');
+    default:
+      return !IMPOSSIBLE[partOf(entry)]?.some((one) => kinds.has(one));
+  }
+}
+
+const partOf = (entry: ChosenEntry) => entry.slice(entry.indexOf('.') + 1);
+
 /** Whether a field can be what an entry means: what its values must be, and what its name rules out. */
 export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
+  if (!hasPossibleValues(entry, field)) return false;
   const { kind, kinds, path, pointer } = field;
-  const part = entry.slice(entry.indexOf('.') + 1);
+  const part = partOf(entry);
   switch (part) {
     case 'occurredAt':
-      return (kind === 'time' || kind === 'epoch') && !OTHER_TIMES.test(path) && !isInParty(path);
+      return !OTHER_TIMES.test(path) && !isInParty(path);
     case 'outcome':
-      return field.isOutcome && !isInParty(path);
+      return !isInParty(path);
     case 'ipAddress':
-      if (!kinds.has('address') || OTHER_ADDRESSES.test(path) || isOfThing(path)) return false;
+      if (OTHER_ADDRESSES.test(path) || isOfThing(path)) return false;
       return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
     default:
-      if (IMPOSSIBLE[part]?.some((one) => kinds.has(one))) return false;
       if (part === 'id') return !isInObject(path) && !isInParty(path) && !/\bkey$/.test(path);
       if (part !== entry)
         return (

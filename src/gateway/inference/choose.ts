@@ -1,6 +1,7 @@
 import {
   CHOSEN_ENTRIES,
   type ChosenEntry,
+  hasPossibleValues,
   isOfDoer,
   isOfSecondParty,
   toContender,
@@ -71,6 +72,21 @@ export function chooseFields(
     rankEach(scored(free, entry, column), ownContenders[entry], none[column] ?? 0);
   const needed = isAmbiguous ? Number.POSITIVE_INFINITY : certain; // of several wrappers none is read
   return completeFromFree(choices, fields, rankFree, needed);
+}
+
+/** Every field that an entry may mean by its values, best first, however uncertain it is: a person may know it. */
+export function rankCandidates(
+  fields: readonly RecordField[],
+  entry: ChosenEntry,
+  { weights }: Model = MODEL,
+): readonly RankedField[] {
+  const column = CHOSEN_ENTRIES.indexOf(entry);
+  const scores = listFeatures(fields).map((names) => sumWeights(weights, names)[column] ?? 0);
+  const all = fields.map((field, index) => ({
+    ...{ field, rank: null, isCandidate: hasPossibleValues(entry, field) },
+    score: scores[index] ?? 0,
+  }));
+  return rankEach(all, all, sumWeights(weights, ['none'])[column] ?? 0);
 }
 
 function toEntries<Value>(

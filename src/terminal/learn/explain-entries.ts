@@ -1,3 +1,4 @@
+import { MODEL, type Model } from '../../gateway/inference/choose.ts';
 import type { RankedField } from '../../gateway/inference/choose-entry.ts';
 import { whyNull } from '../../gateway/inference/describe-mapping.ts';
 import {
@@ -39,9 +40,10 @@ export function explainEntries(
   events: readonly AuditEvent[],
   contract: EventContract,
   configured: NonNullable<ConfiguredContract['audit']>['event'] = {},
+  model: Model = MODEL,
 ): readonly ExplainedEntry[] {
   const records = events.map(({ raw }) => raw);
-  const suggested: Readonly<Record<string, Suggestions>> = suggestFields(records);
+  const suggested: Readonly<Record<string, Suggestions>> = suggestFields(records, model);
   const isNull = (name: string) => events.every((event) => memberAt(event, name) == null);
   const whyIsNull = (name: string) =>
     whyNull(
