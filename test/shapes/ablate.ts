@@ -53,7 +53,7 @@ export const RULES: readonly Rule[] = [
     rule: 'names of the party with the ID',
     file: 'choose.ts',
     name: 'nameOf',
-    without: 'args[1][`${args[0]}.name`]',
+    without: 'args[1][args[0] + ".name"]',
   },
   {
     rule: 'the type of a target beside its ID',

@@ -25,18 +25,25 @@ type Options = {
  * score is the threshold.
  */
 export function leaveVendorsOut(samples: readonly Sample[], options: Options = {}): Measurement {
-  const vendors = [...new Set(samples.map(({ vendor }) => vendor))].sort();
-  const { groups = vendors.length, thresholds = THRESHOLDS, learn = listExamples } = options;
-  const examples = samples.flatMap(learn);
+  const { thresholds = THRESHOLDS } = options;
   const tally = new Tally();
-  for (let group = 0; group < groups; group += 1) {
-    const left = new Set(vendors.filter((_, index) => index % groups === group));
-    const weights = toMap(train(examples.filter(({ vendor }) => !left.has(vendor))));
-    for (const sample of samples.filter(({ vendor }) => left.has(vendor)))
+  for (const { left, weights } of trainWithoutVendors(samples, options))
+    for (const sample of left)
       for (const certain of thresholds) readSample(sample, { weights, certain }, tally);
+  return tally.measurement;
+}
+
+/** Yields the samples of each group of vendors, and the weights that were trained on all others. */
+export function* trainWithoutVendors(samples: readonly Sample[], options: Options) {
+  const vendors = [...new Set(samples.map(({ vendor }) => vendor))].sort();
+  const { groups = vendors.length, learn = listExamples } = options;
+  const examples = samples.flatMap(learn);
+  for (let group = 0; group < groups; group += 1) {
+    const without = new Set(vendors.filter((_, index) => index % groups === group));
+    const weights = toMap(train(examples.filter(({ vendor }) => !without.has(vendor))));
+    yield { left: samples.filter(({ vendor }) => without.has(vendor)), weights };
     options.onGroup?.(group + 1, groups);
   }
-  return tally.measurement;
 }
 
 /** Reads samples with the weights that Keytrail uses. */

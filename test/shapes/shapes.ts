@@ -172,7 +172,7 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
   const inHeader = response.headers[expect.refreshHeader ?? ''];
   const refreshTokens = [value(expect.refreshToken), ...(inHeader === undefined ? [] : [inHeader])];
   add('refreshToken', got?.refreshToken ?? null, refreshTokens);
-  add('tokenType', got?.tokenType ?? null, [value(expect.tokenType) ?? 'Bearer']);
+  add('tokenType', got?.tokenType ?? null, tokenTypes(value(expect.tokenType)));
   const expirations = [
     [expect.expires, expect.expiresKind] as const,
     ...(expect.accept?.expires ?? []),
@@ -182,6 +182,11 @@ export async function scoreLogin({ response, expect, contract }: Sample, add: Ad
     got?.expiresAt ?? null,
     expirations.map(([pointer, kind]) => toExpiry(value(pointer), kind)),
   );
+}
+
+/** The type of a token, and that in the spelling of RFC 6750: OAuth ignores the case. */
+function tokenTypes(value: unknown): readonly unknown[] {
+  return /^bearer$/i.test(String(value ?? 'Bearer')) ? [value, 'Bearer'] : [value];
 }
 
 function toExpiry(value: unknown, kind: string | null): string | null {

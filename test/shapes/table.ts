@@ -89,7 +89,7 @@ export function judge(scores: readonly Score[]): readonly string[] {
     ['at most 1.5 % of the unusual fields are read wrongly', unusual.wrong <= unusual.of * 0.015],
     ['every field is read by contract', isComplete(sum('audit', /^by contract$/))],
     ['every usual login is read', isComplete(sum('login', /^usual/))],
-    ['70 % of the unusual logins are read', isMost(unusualLogins, 0.7)],
+    ['65 % of the unusual logins are read', isMost(unusualLogins, 0.65)],
     ['no value of a login is wrong', sum('login', /./).wrong === 0],
     ['every login is read by contract', isComplete(sum('login', /^by contract$/))],
     ['every deletion is read', isComplete(sum('delete', /^all$/))],

@@ -83,21 +83,24 @@ describe('products of vendors that the weights have not seen', () => {
 });
 
 describe('a wrong label', () => {
-  const planted = few.map((sample) =>
-    sample.name === 'abacus' ? { ...sample, expect: swapActor(sample.expect) } : sample,
-  );
+  const plant = (names: readonly string[]) =>
+    few.map((sample) =>
+      names.includes(sample.name) ? { ...sample, expect: swapActor(sample.expect) } : sample,
+    );
 
   it('changes the readings that training reports', () => {
-    const [before, after] = [few, planted].map((some) => train(some.flatMap(listExamples)));
+    const [before, after] = [few, plant(['abacus'])].map((some) =>
+      train(some.flatMap(listExamples)),
+    );
     expect(listChangedReadings(few, before ?? {}, after ?? {})).toContain(
       'abacus actor.identifier: /userId → null',
     );
   });
 
   it('is a miss in the report, and lowers the readings of other vendors that are right', () => {
-    const { scores, misses } = evaluate(planted, 2);
+    const { scores, misses } = evaluate(plant(['abacus', 'adguard', 'adobe_aep']), 2);
     expect(sumOf(scores).right).toBeLessThan(ofFew.right);
-    expect(misses.join('\n')).toContain('actor.identifier: abacus gives');
+    expect(misses.join('\n')).toMatch(/actor\.(?:identifier|name): abacus gives/);
   });
 });
 

@@ -1,4 +1,5 @@
 import { isCacheableKey, memoize } from '../../util/memoize.ts';
+import { parseTime } from '../mapping/time.ts';
 import { parseOutcome } from '../mapping/values.ts';
 import { withoutWrappers } from './field-path.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
@@ -18,7 +19,7 @@ export type RecordField = FieldProfile & {
   readonly mayBeCached: boolean;
   /** Whether every record has a value. */
   readonly isInAll: boolean;
-  /** The number of the first field that has the same value in every record: its own if there is none. */
+  /** The number of the first field that has the same value in every record, or the same second: its own if there is none. */
   readonly same: number;
   /** The character for it in `RecordShape.presences`. */
   readonly mark: string;
@@ -50,7 +51,7 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
     if (name.isExcluded) continue;
     const mark = String.fromCharCode(FIRST_MARK + fields.length);
     const described = describeField(profile, name, records.length, mark);
-    const field = { ...described, same: findSame(fields, profile) };
+    const field = { ...described, same: findSame(fields, described) };
     fields.push(field);
     if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
   }
@@ -86,14 +87,25 @@ function describeField(
 }
 
 /** The number of the first field with the values of a new one, in the same records. */
-function findSame(fields: readonly RecordField[], { values, records }: FieldProfile): number {
+function findSame(fields: readonly RecordField[], field: Omit<RecordField, 'same'>): number {
+  const { values, records } = field;
+  const toComparable = isTime(field) ? secondOf : (value: unknown) => value;
   const found = fields.findIndex(
-    (field) =>
-      field.values.length === values.length &&
-      field.values.every((value, index) => value === values[index]) &&
-      field.records.every((record, index) => record === records[index]),
+    (other) =>
+      other.values.length === values.length &&
+      isTime(other) === isTime(field) &&
+      other.values.every((value, index) => toComparable(value) === toComparable(values[index])) &&
+      other.records.every((record, index) => record === records[index]),
   );
   return found < 0 ? fields.length : found;
+}
+
+const isTime = ({ kind }: Pick<RecordField, 'kind'>) => kind === 'time' || kind === 'epoch';
+
+/** The second of a time in any format: services write the same instant in two, one of them without milliseconds. */
+function secondOf(value: unknown): unknown {
+  const time = parseTime(value);
+  return time === null ? value : Math.floor(Date.parse(time) / 1000);
 }
 
 function spreadOf(count: number, distinct: number): RecordField['spread'] {

@@ -73,16 +73,21 @@ export function suggestFields(
     const ranked = [...chosen, ...others].sort((a, b) => b.confidence - a.confidence);
     return { entry, suggestions: suggest(entry, ranked) };
   });
-  /** Fields that are most likely something else, for an entry without others. */
-  const suggestAny = (entry: ChosenEntry) =>
-    suggest(
-      entry,
-      rankCandidates(fields, entry, model).filter(({ confidence }) => confidence >= LEAST),
-    );
   /** Whether another entry is more likely to be that of a field. */
   const isOfOther = ({ confidence, fields: [field] }: Suggestion) =>
     suggested.some(({ suggestions }) =>
       suggestions.some((one) => one.fields[0] === field && one.confidence > confidence),
+    );
+  /** Whether a field is the best for an entry that is no part of the same party. */
+  const isBestElsewhere = (own: ChosenEntry, { fields: [field] }: Suggestion) =>
+    suggested.some(
+      ({ entry, suggestions: [best] }) =>
+        best?.fields[0] === field && partyOf(entry) !== partyOf(own),
+    );
+  /** For an entry without others: a field may be more likely another part of its party. */
+  const suggestAny = (entry: ChosenEntry) =>
+    suggest(entry, rankCandidates(fields, entry, model)).filter(
+      (one) => one.confidence >= LEAST && !isBestElsewhere(entry, one),
     );
   const all = suggested.map(({ entry, suggestions }): readonly [ChosenEntry, Suggestions] => {
     const { chosen } = inferred[entry];
@@ -92,6 +97,8 @@ export function suggestFields(
   });
   return Object.fromEntries(all) as Readonly<Record<ChosenEntry, Suggestions>>; // has every entry
 }
+
+const partyOf = (entry: ChosenEntry) => entry.split('.')[0];
 
 /** The contract with one entry. */
 function toContract(name: ChosenEntry, entry: object | string): Suggestion['contract'] {

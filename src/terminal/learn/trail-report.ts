@@ -11,12 +11,6 @@ import { reportList } from './list-report.ts';
 import type { Suggestion } from './suggest-fields.ts';
 import { isCertainlyTrail, readSample } from './trail-detection.ts';
 
-/**
- * A line is right from this confidence on, unless it says "perhaps". In folds by vendor, those below it make 0.3 % more of the
- * values wrong.
- */
-const PROBABLE = 0.6;
-
 /** Fields in the list of those that are not mapped, and values in that of those that are not understood. */
 const MAX_UNMAPPED = 40;
 const MAX_UNREAD = 8;
@@ -82,16 +76,14 @@ function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] 
     .map(({ pointer, value }) => `${cut(pointer, 40)} ${show(pointer, value, 40)}`);
   const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
   const values = `because these values are not understood: ${shown.join(', ')}${more}`;
-  const isUncertain = first !== undefined && first.confidence < MODEL.certain;
+  const isUncertain = first !== undefined && isBelowCertain(first);
   const reason = isUncertain ? `${formatConfidence(first)}, not certain enough` : why;
   const sentence = `  ${name} is null${unread.length > 0 ? `, ${values}` : `: ${reason}`}.`;
   if (first === undefined) return formatSentence(sentence);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));
   const assumption = isAssumed ? ', and replace UTC by the zone of the service' : '';
   const one = suggestions.length === 1 ? 'this' : 'one';
-  const isDoubtful = isUncertain && first.isFree === true; // of its meaning, and of who has written it
-  const isLikely = Number(formatConfidence(first)) >= PROBABLE && !isDoubtful;
-  const start = isLikely ? `If ${one} is right,` : `Perhaps ${one} is right: then`;
+  const start = isProbable(first) ? `If ${one} is right,` : `Perhaps ${one} is right: then`;
   return [
     ...formatSentence(`${sentence} ${start} add it to the contract${assumption}:`),
     ...formatReadyLines(
@@ -103,6 +95,22 @@ function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] 
     ),
     ...reportUnmappedTexts(first, show),
   ];
+}
+
+/** The least confidence of a probable line. */
+const PROBABLE = 0.6;
+
+/**
+ * Whether a line is reported without "perhaps". In folds by vendor, at most 1 % of all values are wrong with these lines. One
+ * that the caller may have written is probable only if its meaning is certain.
+ */
+export function isProbable(suggestion: Suggestion): boolean {
+  const isDoubtful = suggestion.isFree === true && isBelowCertain(suggestion);
+  return Number(formatConfidence(suggestion)) >= PROBABLE && !isDoubtful;
+}
+
+function isBelowCertain({ confidence }: Suggestion): boolean {
+  return confidence < MODEL.certain;
 }
 
 /** Names the texts that a suggested map does not have. */

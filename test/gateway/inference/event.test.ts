@@ -393,7 +393,7 @@ describe('an event', () => {
       (index) => ({
         ...plain(index),
         resource: { id: `r${index}`, name: 'Plan' },
-        item: { id: `i${index}`, type: 'page' },
+        record: { id: `i${index}`, type: 'page' },
       }),
       { target: { identifier: 'r0', name: 'Plan' } },
     ],
