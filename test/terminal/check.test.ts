@@ -122,7 +122,10 @@ describe('keytrail check', () => {
           }
       });
       const entries: readonly Entry[] = JSON.parse(other.stdout).entries;
-      expect(`${entries.find(({ entry }) => entry === 'occurredAt')?.change}`).toBe('format');
+      // Another time of the record may take its place.
+      expect(`${entries.find(({ entry }) => entry === 'occurredAt')?.change}`).toMatch(
+        /^(?:format|moved)$/,
+      );
       expect(other.status).toBe(1);
     }
 
@@ -133,7 +136,7 @@ describe('keytrail check', () => {
     expect(moved.status).toBe(1);
 
     const added = await checkBody((body, records) => {
-      for (const record of records) Object.assign(Object(record), { zzz: 'new', yyy: 7 });
+      for (const record of records) Object.assign(Object(record), { zzz: true, yyy: false });
       if (!Array.isArray(body)) Object.assign(Object(body), { xxx: true });
     });
     expect(JSON.parse(added.stdout).newKeys).toEqual(expect.arrayContaining(['/zzz', '/yyy']));

@@ -76,7 +76,7 @@ const PLANTS: readonly (readonly [string, unknown, readonly string[]])[] = [
   ['seen_from', '203.0.113.199, 2a00:1450::dead', ['203.0.113.199', '2a00']],
   ['Xaviera Aoki', 5, ['Xaviera', 'Aoki']],
   ['by_mail', { 'oonagh@example.org': { role: 'owner' } }, ['oonagh@']],
-  ['by_ip', { '203.0.113.198': 'office' }, ['203.0.113.198', 'office']],
+  ['by_ip', { '203.0.113.198': 'headquarters' }, ['203.0.113.198', 'headquarters']],
   [
     'by_id',
     { 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6': true, '4711471147': false },

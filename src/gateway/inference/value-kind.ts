@@ -137,6 +137,9 @@ function patternOf(kind: ValueKind): RegExp | undefined {
   return kind in FORMS ? FORMS[kind as FormName].pattern : undefined; // `in` does not narrow
 }
 
+/** Digits apart, or the form of Microsoft's JSON: `/Date(1652621703570)/`. */
+const MAY_BE_TIME = /\d\D+\d|^\/Date\(/;
+
 function kindOf(value: unknown): ValueKind {
   if (typeof value === 'boolean') return 'flag';
   if (typeof value === 'number') return kindOfNumber(value);
@@ -145,7 +148,7 @@ function kindOf(value: unknown): ValueKind {
   if (/^\d+$/.test(text)) return kindOfNumber(Number(text));
   const form = formOf(text);
   if (form === 'time' || form === 'address' || form === 'UUID') return form;
-  if (text.length > MAX_TIME_LENGTH || !/\d\D+\d/.test(text)) return form;
+  if (text.length > MAX_TIME_LENGTH || !MAY_BE_TIME.test(text)) return form;
   if (ADDRESS.test(String(firstOfList(text)))) return 'address';
   if (parseTime(text) !== null) return 'time';
   return isLocalTime(text) ? 'local time' : form;

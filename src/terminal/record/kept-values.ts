@@ -122,7 +122,7 @@ function keep(
   if (map !== undefined && !('else' in reading)) return null;
   const words = wordsOfPointer(pointer);
   const outcome = field.name === 'outcome' ? parseOutcome(text) : null;
-  if (outcome !== null && !WORD.test(text)) return `${outcome.toLowerCase()} ${standInOf(text)}`;
+  if (outcome !== null && !WORD.test(text)) return writeOutcome(outcome, text, standInOf(text));
   const stays = () => {
     switch (field.name) {
       case 'occurredAt': {
@@ -143,6 +143,12 @@ function keep(
     }
   };
   return stays() && (field.name === 'occurredAt' || !holdsKey(text)) ? text : null;
+}
+
+/** The word of an outcome before a stand-in: one constant or several words, as the text. */
+function writeOutcome(outcome: string, text: string, standIn: string): string {
+  const word = text === text.toUpperCase() ? outcome : outcome.toLowerCase();
+  return `${word}${/\s/.test(text) ? ' ' : '_'}${standIn}`;
 }
 
 function isCode(text: string): boolean {
