@@ -80,7 +80,7 @@ function reportUnknown(
   const texts = listTexts(response).join(', ');
   return [
     ...formatSentence(`Keytrail found neither records nor an access token in ${name}.`, '  '),
-    ...(hasRowsOfValues(response.body) ? [ROWS_OF_VALUES] : []),
+    ...(hasRowsOfValues(response.body) ? formatSentence(ROWS_OF_VALUES) : []),
     ...advise('records', lists, 'of these has the records of the audit trail, add'),
     ...(isMissingHeader(accessToken, response)
       ? [MISSING_HEADER]
@@ -122,7 +122,7 @@ const DELETION =
   '  If it is the response to a deletion, one of these decides. Add it with what it means (DELETED, ACCEPTED, NOT_FOUND or FAILED), and each other value that it may have:';
 
 const ROWS_OF_VALUES =
-  '  It has rows of values, whose names are elsewhere. Keytrail reads records that are objects.';
+  '  It has rows of values, whose names are elsewhere. A contract reads a value by its index in the row, such as "/2".';
 
 const MISSING_HEADER =
   '  The contract reads the access token from a header: add the headers of the response with --headers.';
