@@ -134,7 +134,7 @@ describe('an event', () => {
 
   it('reads records of different shapes by the names that each has', async () => {
     const { data } = await read([
-      { occurred_at: time, action: 'a', ip: '192.0.2.1', status: 'ok', user: 'ann' },
+      { occurred_at: time, action: 'a', ip: '192.0.2.1', result: 'ok', user: 'ann' },
       { created_at: old, event_type: 'b', remote_address: '::1', login_result: 'failed' },
     ]);
     const [first, second] = data?.audit?.nodes ?? [];
