@@ -22,7 +22,6 @@ type Rule = {
 /** Every hand-written rule of the choice of fields. */
 export const RULES: readonly Rule[] = [
   { rule: 'other times', file: 'candidates.ts', name: 'OTHER_TIMES' },
-  { rule: 'other addresses', file: 'candidates.ts', name: 'OTHER_ADDRESSES' },
   { rule: 'the address of a thing', file: 'candidates.ts', name: 'isOfThing' },
   { rule: 'the type of a thing is no action', file: 'candidates.ts', name: 'isTypeOfThing' },
   { rule: 'credentials and products are no party', file: 'candidates.ts', name: 'NO_PARTY' },

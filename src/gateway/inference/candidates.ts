@@ -43,10 +43,6 @@ const OTHER_TIMES =
 /** What identifies a credential, such as the accessor of a token, or a product, such as a device or a browser: no party. */
 const NO_PARTY = /\baccessor$|\bauth\/entity\b|\bdevice\b.*\bmodel\b|\buser agent\b/;
 
-/** Addresses that are never the IP address of the actor. */
-const OTHER_ADDRESSES =
-  /\b(?:version|release|build|dns|subnet|mask|server|destination|dst|dest|target|local|host|proxy|internal|private|node|gateway|nat|resource|object|asset|value|allowed|denied|blocked|firmware)\b/;
-
 /** Names of an HTTP status. Any other number is a code of the service. */
 const HTTP_STATUS =
   /(?:^|\/)(?:(?:action|event|operation|request) )?status code$|\b(?:http|response)[ /](?:\w+\/)?status(?: code)?$/;
@@ -79,8 +75,7 @@ export function isCandidate(entry: ChosenEntry, field: RecordField): boolean {
     case 'outcome':
       return !isInParty(path);
     case 'ipAddress':
-      if (OTHER_ADDRESSES.test(path) || isOfThing(path)) return false;
-      return kinds.size === 1 || /\bip(?:v[46])?\b/.test(path);
+      return !isOfThing(path) && (kinds.size === 1 || /\bip(?:v[46])?\b/.test(path));
     default:
       if (part === 'id') return !isInObject(path) && !isInParty(path) && !/\bkey$/.test(path);
       if (part !== entry)
