@@ -77,7 +77,8 @@ function reportEntry(entry: ExplainedEntry, show: ShowValue): readonly string[] 
   const more = unread.length > MAX_UNREAD ? `, and ${unread.length - MAX_UNREAD} more` : '';
   const values = `because these values are not understood: ${shown.join(', ')}${more}`;
   const isUncertain = first !== undefined && isBelowCertain(first);
-  const reason = isUncertain ? `${formatConfidence(first)}, not certain enough` : why;
+  const confidence = isUncertain ? formatConfidence(first) : '0.00';
+  const reason = Number(confidence) > 0 ? `${confidence}, not certain enough` : why;
   const sentence = `  ${name} is null${unread.length > 0 ? `, ${values}` : `: ${reason}`}.`;
   if (first === undefined) return formatSentence(sentence);
   const isAssumed = suggestions.some(({ contract }) => 'zone' in Object(contract.occurredAt));

@@ -398,6 +398,14 @@ describe('an event', () => {
       { target: { identifier: 'r0', name: 'Plan' } },
     ],
     [
+      'a name comes before an e-mail address',
+      (index) => ({
+        ...withoutActor(index),
+        actor: { id: 'u-1', email: 'ann@example.com', name: 'Ann' },
+      }),
+      { actor: { identifier: 'u-1', name: 'Ann' } },
+    ],
+    [
       'what reads as a time is no action',
       (index) => ({ id: `evt_10${index}`, created_at: at(index), event: at(index) }),
       { action: null },
