@@ -137,7 +137,7 @@ export function isHttpStatus({ kind, kinds, path }: RecordField): boolean {
   return kind === 'status' && kinds.size === 1 && HTTP_STATUS.test(path) && !isInParty(path);
 }
 
-/** Who takes part in an event that somebody else has done. */
+/** Who takes part in an event without being its actor. */
 const SECOND_PARTY =
   /\b(?:approv\w*|review\w*|requeste[dr]|requestor|assign\w*|notif\w*|checker|verif\w*|delegat\w*|watcher|subscriber|recipient)\b/;
 
