@@ -217,15 +217,17 @@ describe.each(CLIENTS)('a login of %s', (_, create) => {
   });
 
   it('fails all waiting requests when the login fails, after one login', async () => {
-    await using testbed = await createTestbed();
+    await using testbed = await createTestbed({ upstream: { timeoutMs: 20_000 } });
     const read = create(
       createSession({ url: testbed.url, clientId, clientSecret: secret }),
       testbed.url,
     );
     await read(1);
     const before = testbed.requests.length;
-    const rejections = TWENTY.map(() => ({ status: 401, delayMs: 1000 })); // all requests have arrived by then
-    testbed.respondNext(...rejections, { status: 403, delayMs: 1500 }); // arrives after the last rejection
+    testbed.respondNext(
+      { to: 'GET /api/v1/audit', times: TWENTY.length, status: 401, delayMs: 1000 }, // all requests have arrived by then
+      { to: 'POST /api/v1/auth/login', status: 403, delayMs: 5000 }, // arrives after the last rejection
+    );
     const results = await Promise.allSettled(TWENTY.map(read));
     expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(testbed.requests.slice(before)).toHaveLength(20 + 1);
