@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { eventsOf, type MappedPage, readTrail } from '../gateway/api/read-trail.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import { quote } from '../gateway/config/value-types.ts';
+import { inferNullEntries, type NullEntry } from '../gateway/inference/null-entries.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
@@ -41,7 +42,11 @@ export async function check(runtime: CommandRuntime, commandLine: CommandLine): 
   );
   const compared = { recording: count(recorded), service: count(now) };
   const drift = entries.filter(({ change }) => change !== 'same' && change !== 'new').length;
-  const report = { drift: drift > 0, compared, entries, newKeys };
+  const nullEntries = inferNullEntries(
+    service.contract.audit?.event,
+    eventsOf(now).map(({ raw }) => raw),
+  );
+  const report = { drift: drift > 0, compared, entries, newKeys, nullEntries };
   const text = output === 'json' ? JSON.stringify(report, null, 2) : formatTable(report, drift);
   await print(runtime, `${text}\n`);
   return drift > 0 ? 1 : 0;
@@ -68,8 +73,10 @@ function formatTable(
   {
     entries,
     newKeys,
+    nullEntries,
     compared,
   }: ReturnType<typeof compareTrails> & {
+    readonly nullEntries: readonly NullEntry[];
     readonly compared: { readonly recording: Count; readonly service: Count };
   },
   drift: number,
@@ -82,9 +89,12 @@ function formatTable(
     line(entry, change, formatPlaces(recorded), formatPlaces(live)),
   );
   const added = `New keys, which are no drift: ${newKeys.map((key) => cut(key, 60)).join(', ')}.`;
+  const found = nullEntries.map(({ entry, at }) => `${entry} (${cut(at, 60)})`).join(', ');
+  const omitted = `Null in the contract, though records have a field: ${found}. Remove the entry, or let it name the field.`;
   return [
     ...[line('entry', 'change', 'recording', 'service now'), ...rows].map((row) => row.trimEnd()),
     ...(newKeys.length > 0 ? ['', ...wrap(added, '  ')] : []),
+    ...(nullEntries.length > 0 ? ['', ...wrap(omitted, '  ')] : []),
     '',
     `Compared: ${show(compared.recording)} of the recording, ${show(compared.service)} of the service.`,
     drift === 0 ? 'No drift.' : `Drift: ${drift} ${drift === 1 ? 'entry' : 'entries'}.`,

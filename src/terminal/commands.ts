@@ -99,7 +99,7 @@ export const COMMANDS = {
   learn: {
     summary: 'print a contract inferred from responses or a live service',
     operands: { form: '[FILE…]', ...ANY_NUMBER },
-    options: ['from', 'headers', 'contract', 'session', ...REPORTS],
+    options: ['from', 'headers', 'contract', 'complete', 'session', ...REPORTS],
     ...LIVE_SERVICE,
     statuses: READS,
   },

@@ -2,10 +2,12 @@ import { ConfigError } from '../gateway/config/config-error.ts';
 import { parseContract } from '../gateway/config/contract-schema.ts';
 import { quote } from '../gateway/config/value-types.ts';
 import type { ConfiguredContract } from '../gateway/mapping/contract.ts';
+import { SAMPLE_SIZE } from '../gateway/mapping/list-page.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import type { CommandLine } from './command-line.ts';
 import { isErrorBody } from './learn/describe-file.ts';
-import { learnContract, withoutDefaults } from './learn/learn-contract.ts';
+import { formatSentence } from './learn/format.ts';
+import { learnContract, withNulls, withoutDefaults } from './learn/learn-contract.ts';
 import { formatReport } from './learn/report.ts';
 import { print } from './output.ts';
 import { loadResponses, read } from './read-responses.ts';
@@ -27,7 +29,7 @@ export async function learn(runtime: CommandRuntime, commandLine: CommandLine): 
   const failed = all.filter((_, index) => isFailure(index));
   const responses = all.filter((_, index) => !isFailure(index));
   const used = responses.map(({ response }) => response);
-  const { contract, kinds } = learnContract(used, configured);
+  const { contract, kinds, records } = learnContract(used, configured);
   const named = [...responses, ...failed];
   const kindsOfAll = [...kinds, ...failed.map(() => null)];
   runtime.stderr.write(formatReport(named, kindsOfAll, contract, configured));
@@ -37,10 +39,17 @@ export async function learn(runtime: CommandRuntime, commandLine: CommandLine): 
   if (kinds.every((kind) => kind === null))
     throw new ConfigError(failures.length > 0 ? failures : [NOTHING_FOUND]);
   runtime.stderr.write(failures.map((line) => `${line}\n`).join(''));
-  const printed = withoutDefaults(contract, used, configured);
+  const short = withoutDefaults(contract, used, configured);
+  const isComplete = commandLine.complete || records >= SAMPLE_SIZE;
+  const printed = isComplete ? withNulls(short, contract) : short;
+  if (isComplete && contract.audit !== undefined)
+    runtime.stderr.write(`${formatSentence(NULLS, '  ').join('\n')}\n`);
   const lines = JSON.stringify(printed, null, 2).split('\n');
   await print(runtime, `${lines.map(escapeUnprintable).join('\n')}\n`);
 }
+
+const NULLS =
+  '  The contract has null for each field that no record has, so that inference does not examine records for it. check and explain say when records have one.';
 
 const FAILED =
   'is an error response, not a list of records or a login. Check the token and the URL of the request, and save the response to one that succeeds.';

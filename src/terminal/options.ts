@@ -35,6 +35,9 @@ export const OPTIONS = {
     'contract to try: the responses are read by it, and the report shows how',
     'everything is inferred',
   ),
+  complete: onOff(
+    'the contract has null for each field that no record has, as with 50 records and more: those are then not examined again',
+  ),
   to: option(filePath('HAR'), 'file to write the recording to; it is replaced', 'required'),
   pages: { ...integer(1, 100), default: 3, description: 'pages of the audit trail to record' },
   login: option(

@@ -172,6 +172,30 @@ const events = Array.from({ length: 60 }, (_, index) => ({
   ...(index === 5 && { ip: '203.0.113.9' }),
 }));
 
+describe('an entry that is null in the contract', () => {
+  const contract = { audit: { event: { actor: { name: null }, ipAddress: null } } };
+
+  it('is named with the field that records have for it now, which is no drift', async () => {
+    await using checking = await startChecking({ body: { events } }, contract);
+    const named = events.map((event) => ({ ...event, actor: { ...event.actor, name: 'Ann' } }));
+    const json = await checking.check({ body: { events: named } }, '--output', 'json');
+    expect(JSON.parse(json.stdout).nullEntries).toEqual([
+      { entry: 'ipAddress', at: '/ip' },
+      { entry: 'actor.name', at: '/actor/name' },
+    ]);
+    expect(json.status).toBe(0);
+    const { stdout } = await checking.check({ body: { events: named } });
+    expect(stdout).toContain('Null in the contract, though records have a field: ipAddress (/ip),');
+  });
+
+  it('is not named if no record has a field for it', async () => {
+    const plain = events.map(({ id, time, action, actor }) => ({ id, time, action, actor }));
+    await using checking = await startChecking({ body: { events: plain } }, contract);
+    const { stdout } = await checking.check({ body: { events: plain } }, '--output', 'json');
+    expect(JSON.parse(stdout).nullEntries).toEqual([]);
+  });
+});
+
 describe('the report of keytrail check', () => {
   it('is a table of at most 100 columns, with neither values nor the token', async () => {
     await using checking = await startChecking({ body: { events, total: 60 } });

@@ -83,6 +83,7 @@ describe('the help of keytrail', () => {
         '--from',
         '--headers',
         '--contract',
+        '--complete',
         '--session',
         ...REPORTS,
         '--help',

@@ -1,4 +1,4 @@
-import { lazy } from '../../util/memoize.ts';
+import { lazy, memoizeByObject } from '../../util/memoize.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import {
   type AuditContract,
@@ -60,11 +60,17 @@ function completeEvent(
   configured: DeepPartial<EventContract> | undefined,
   records: readonly unknown[],
 ): EventContract {
-  const isComplete =
-    configured !== undefined &&
-    EVENT_ENTRIES.every(({ name }) => memberAt(configured, name) !== undefined);
-  return fillGaps<EventContract>(configured, isComplete ? NO_EVENT : inferEvent(records));
+  return configured === undefined ? inferEvent(records) : completionOf(configured)(records);
 }
+
+/** Completes a configured event. Once per contract and shape, so that the readers are compiled once. */
+const completionOf = memoizeByObject((configured: DeepPartial<EventContract>) => {
+  const isComplete = EVENT_ENTRIES.every(({ name }) => memberAt(configured, name) !== undefined);
+  const fill = memoizeByObject((inferred: EventContract) =>
+    fillGaps<EventContract>(configured, inferred),
+  );
+  return (records: readonly unknown[]) => fill(isComplete ? NO_EVENT : inferEvent(records));
+});
 
 const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
 

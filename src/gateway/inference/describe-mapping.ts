@@ -1,4 +1,5 @@
 import { lazy } from '../../util/memoize.ts';
+import type { DeepPartial, EventContract } from '../mapping/contract.ts';
 import type { DeletionReading } from '../mapping/deletion.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../mapping/event-fields.ts';
@@ -8,6 +9,7 @@ import { isObject } from '../mapping/values.ts';
 import { MODEL } from './choose.ts';
 import { LIKELY } from './choose-entry.ts';
 import { EVENT_ENTRIES, readPointers, usedPointers } from './event-entries.ts';
+import { inferNullEntries, type NullEntry } from './null-entries.ts';
 import { type Evidence, type PossibleField, weighRecords } from './reasons.ts';
 
 /** Why no place was found for an entry. */
@@ -29,16 +31,31 @@ const ENTRY_REASONS = {
   inference: 'the pointer leads to no value',
   unread: 'its values are not understood',
   none: 'the contract says that there is none',
+  outdated:
+    'the contract says that there is none, but the records have a field for it: remove the entry, or let it name the field',
 } as const;
 
 const NO_FORMAT = { as: undefined, split: undefined, part: undefined };
 
 /** The events that are described, and what inference saw in the first ones. */
-type Seen = { readonly events: readonly AuditEvent[]; readonly evidence: () => Evidence };
+type Seen = {
+  readonly events: readonly AuditEvent[];
+  readonly evidence: () => Evidence;
+  /** The entries that the contract says are null, although the records have a field for them. */
+  readonly nullEntries: () => readonly NullEntry[];
+};
 
-function toSeen(events: readonly AuditEvent[], sample = events): Seen {
+function toSeen(
+  events: readonly AuditEvent[],
+  sample = events,
+  configured?: DeepPartial<EventContract>,
+): Seen {
   const records = sample.slice(0, SAMPLE_SIZE).map(({ raw }) => raw);
-  return { events, evidence: lazy(() => weighRecords(records)) };
+  return {
+    events,
+    evidence: lazy(() => weighRecords(records)),
+    nullEntries: lazy(() => inferNullEntries(configured, records)),
+  };
 }
 
 /**
@@ -53,7 +70,8 @@ export function describeMapping(
   events: readonly AuditEvent[] = [],
   sample = events,
 ): object {
-  return describeEntry(contract, configured, toSeen(events, sample));
+  const { event } = Object(configured);
+  return describeEntry(contract, configured, toSeen(events, sample, event));
 }
 
 /** Describes what decides the outcome of a deletion, and why nothing does or it is not understood. */
@@ -92,11 +110,19 @@ function describeEntry(
     });
     return Object.fromEntries(described);
   }
-  const { events, evidence } = seen;
+  const { events, evidence, nullEntries } = seen;
   const by = configured === undefined ? 'inference' : 'contract';
   const why = () => explainNull(entry, configured, seen, names);
   const name = nameOfEntry(names);
   if (at === null) {
+    const found = by === 'contract' ? nullEntries().filter(({ entry }) => entry === name) : [];
+    if (found.length > 0)
+      return {
+        at,
+        by,
+        why: ENTRY_REASONS.outdated,
+        candidates: found.map((one) => ({ at: one.at })),
+      };
     const candidates = by === 'contract' ? [] : evidence().possibleFor(name);
     if (candidates.length === 0) return { at, by: by === 'contract' ? by : undefined, why: why() };
     const shown = candidates.map((one) => ({ at: one.at, confidence: one.confidence }));

@@ -18,7 +18,9 @@ export function inferEvent(records: readonly unknown[], model = MODEL): EventCon
   const shape = examineRecords(records);
   const contract =
     model === MODEL ? inferByShape(shape) : toContract(shape.fields, chooseFields(shape, model));
-  return { ...contract, occurredAt: contract.occurredAt ?? inferLocalTime(records, shape) };
+  if (contract.occurredAt !== null) return contract;
+  const occurredAt = inferLocalTime(records, shape);
+  return occurredAt === null ? contract : { ...contract, occurredAt };
 }
 
 const { actor, target, ...PLAIN } = AUDIT_EVENT;

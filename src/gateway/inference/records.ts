@@ -38,11 +38,12 @@ export function inferRecords(body: unknown): string | null {
   const nodes = listNodes(body);
   const lists = nodes.filter(isList);
   if (lists.some((list) => isPartOfRecord(list, nodes))) return null;
-  const [best, second] = rankByTier(lists);
+  const [first, second] = lists.length > 1 ? rankByTier(lists) : [];
   const isOneOfSeveral =
-    best?.hasTimes &&
-    (['tier', 'isStrong'] as const).every((key) => best[key] === second?.[key]) &&
-    parentOf(best.pointer) === parentOf(second?.pointer ?? '');
+    first?.hasTimes &&
+    (['tier', 'isStrong'] as const).every((key) => first[key] === second?.[key]) &&
+    parentOf(first.pointer) === parentOf(second?.pointer ?? '');
+  const best = lists.length === 1 ? lists[0] : first; // a single list is the best one, whatever it contains
   if (isOneOfSeveral || (best && isOfTable(best, nodes))) return null;
   return pointerOfRecords(best ?? nodes.find(isNumberedRecords));
 }

@@ -1,4 +1,4 @@
-import { lazy } from '../../util/memoize.ts';
+import { lazy, memoizeByObject } from '../../util/memoize.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import type {
   EventContract,
@@ -103,12 +103,23 @@ export function readAuditPage(
   response: UpstreamResponse,
   request: PageRequest = FIRST_PAGE,
 ): AuditPage {
-  const readers = lazy(() => compileEventReaders(contract.event(), contract.identity));
+  const readers = lazy(() => readersOf(contract.event(), contract.identity));
   const toItem = (record: unknown) => new AuditEvent(record, readers());
   return readListPage(contract, response, { entryNames: AUDIT_ENTRY_NAMES, toItem }, request);
 }
 
 type EventReaders = ReturnType<typeof compileEventReaders>;
+
+/** Once per contract: that of a gateway, or of a known shape, is the same object for every page. */
+const readersByContract = memoizeByObject((contract: EventContract) =>
+  compileEventReaders(contract),
+);
+
+/** The readers of an event. */
+function readersOf(contract: EventContract, identity: Pointers = null): EventReaders {
+  const readers = readersByContract(contract);
+  return identity === null ? readers : { ...readers, identity: compileIdentity(identity) };
+}
 
 /** Compiles the contract of an event into one function per field, for use with every record of a page. */
 export function compileEventReaders(contract: EventContract, identity: Pointers = null) {

@@ -35,10 +35,12 @@ export function findTable(body: unknown, pointer = '', depth = 0): Table | null 
 
 /** The table whose names and rows are two members of an object. */
 export function tableOf(value: unknown, pointer = ''): Table | null {
-  const members = membersOf(value);
-  for (const [token, rows] of members) {
+  if (!isObject(value)) return null;
+  for (const key of Object.keys(value).slice(0, MAX_MEMBERS)) {
+    const rows = value[key];
     if (!isRows(rows)) continue;
-    for (const [other, names] of members) {
+    const { pointerToken: token } = splitMemberName(key);
+    for (const [other, names] of membersOf(value)) {
       const columns = readColumns(names);
       if (columns !== null && columns.length === rows[0]?.length)
         return {

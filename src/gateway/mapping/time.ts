@@ -195,7 +195,7 @@ function parseAsUtc(text: string): Instant | null {
 
 /** Whether a text is a time without a zone: an instant only if the zone is known. */
 export function isLocalTime(text: string): boolean {
-  return US_OR_EUROPEAN.test(text) || parseAsUtc(text) !== null;
+  return /^\d/.test(text) && (US_OR_EUROPEAN.test(text) || parseAsUtc(text) !== null);
 }
 
 /**

@@ -33,6 +33,8 @@ export type ResponseKind = 'audit' | 'login' | 'deletion' | null;
 export type Learned = {
   readonly contract: ConfiguredContract;
   readonly kinds: readonly ResponseKind[];
+  /** Number of records from which the fields of an event were inferred. */
+  readonly records: number;
 };
 
 /**
@@ -66,7 +68,8 @@ export function learnContract(
     ...(login && { login: login.login }),
     ...(trail && { audit: { ...trail.audit, event } }),
   };
-  return { contract: fillGaps<ConfiguredContract>(configured, contract), kinds };
+  const completed = fillGaps<ConfiguredContract>(configured, contract);
+  return { contract: completed, kinds, records: records.length };
 }
 
 type Completed = ReturnType<typeof completeContract>;
@@ -111,6 +114,16 @@ export function withoutDefaults(
   const isSame = (response: UpstreamResponse) =>
     isDeepStrictEqual(readEvents(response, pruned), readEvents(response, contract));
   return responses.every(isSame) ? pruned : contract;
+}
+
+/** The contract with null for each field that no record has: then inference does not examine records for it. */
+export function withNulls(
+  contract: ConfiguredContract,
+  { audit }: ConfiguredContract,
+): ConfiguredContract {
+  return audit?.event === undefined
+    ? contract
+    : { ...contract, audit: { ...contract.audit, event: audit.event } };
 }
 
 function prune(value: unknown): unknown {

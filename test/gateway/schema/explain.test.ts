@@ -567,6 +567,27 @@ describe('the mapping of every published shape', () => {
   });
 });
 
+it('names the field that records have for an entry that is null in the contract', async () => {
+  const body = [
+    { id: 1, time: '2026-11-20T00:00:00Z', action: 'login', client: { ip: '203.0.113.9' } },
+    { id: 2, time: '2026-11-20T00:00:00Z', action: 'login', client: { ip: '203.0.113.7' } },
+  ];
+  await using service = await startService({ body });
+  const contract = { audit: { event: { ipAddress: null, userAgent: null } } };
+  await using gateway = gatewayOver(service.url, { contract });
+  const { mapping } = await explain(gateway, AUDIT);
+  const { ipAddress, userAgent } = mapping?.event ?? {};
+  expect(ipAddress).toEqual({
+    ...{ at: null, by: 'contract' },
+    why: 'the contract says that there is none, but the records have a field for it: remove the entry, or let it name the field',
+    candidates: [{ at: '/client/ip' }],
+  });
+  expect(userAgent).toEqual({
+    ...{ at: null, by: 'contract' },
+    why: 'the contract says that there is none',
+  });
+});
+
 it('the filter lists what the service checks, and what only the gateway does', async () => {
   await using service = await startService({ body: { records: EVENTS } });
   await using gateway = gatewayOver(service.url, { contract: NAMED });
