@@ -19,16 +19,23 @@ const MAX_ROWS = 50;
 const MAX_MEMBERS = 100;
 const MAX_DEPTH = 4;
 
-/** Finds the first table of a body: in its members, or in those of the only item of a list. Null if there is none. */
-export function findTable(body: unknown, pointer = '', depth = 0): Table | null {
-  if (depth > MAX_DEPTH) return null;
-  if (Array.isArray(body))
-    return body.length === 1 ? findTable(body[0], `${pointer}/0`, depth + 1) : null;
-  const own = tableOf(body, pointer);
-  if (own !== null) return own;
-  for (const [token, value] of membersOf(body)) {
-    const found = findTable(value, `${pointer}/${token}`, depth + 1);
-    if (found !== null) return found;
+/** Objects and lists examined per response: without a limit, a million members take two seconds. */
+const MAX_NODES = 5000;
+
+/** Finds the first table of a body, shallow ones first: in its members, or in those of the only item of a list. Null if there is none. */
+export function findTable(body: unknown): Table | null {
+  const nodes = [{ pointer: '', depth: 0, value: body }];
+  // The array is the queue of the breadth-first search: it grows during the iteration.
+  for (const { pointer, depth, value } of nodes) {
+    const own = tableOf(value, pointer);
+    if (own !== null) return own;
+    if (depth === MAX_DEPTH || nodes.length === MAX_NODES) continue;
+    const isOnly = Array.isArray(value) && value.length === 1;
+    for (const [token, member] of isOnly ? [['0', value[0]] as const] : membersOf(value)) {
+      if (nodes.length === MAX_NODES) break;
+      if (typeof member === 'object')
+        nodes.push({ pointer: `${pointer}/${token}`, depth: depth + 1, value: member });
+    }
   }
   return null;
 }
@@ -41,8 +48,8 @@ export function tableOf(value: unknown, pointer = ''): Table | null {
     if (!isRows(rows)) continue;
     const { pointerToken: token } = splitMemberName(key);
     for (const [other, names] of membersOf(value)) {
-      const columns = readColumns(names);
-      if (columns !== null && columns.length === rows[0]?.length)
+      const columns = readColumns(names, rows[0]?.length ?? 0);
+      if (columns !== null)
         return {
           ...{ rows: `${pointer}/${token}`, names: `${pointer}/${other}`, columns },
           values: rows.slice(0, MAX_ROWS),
@@ -71,9 +78,9 @@ function isRows(value: unknown): value is readonly (readonly unknown[])[] {
   );
 }
 
-/** The names of columns: texts, or objects with a name. */
-function readColumns(value: unknown): readonly string[] | null {
-  if (!Array.isArray(value)) return null;
+/** The names of columns, one for each value of a row: texts, or objects with a name. */
+function readColumns(value: unknown, count: number): readonly string[] | null {
+  if (!Array.isArray(value) || value.length !== count) return null;
   const names = value.map((one) =>
     typeof one === 'string' ? one : (Object(one).name ?? Object(one).field ?? Object(one).title),
   );
