@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Load, makeTrail } from './loads.ts';
+import { type Load, makeTrail, toTrail } from './loads.ts';
 
 /** A request to a peer. wrk.lua replaces {@link PLACEHOLDER} with a different number in each request. */
 export type PeerRequest = {
@@ -25,7 +25,7 @@ export function authorizationOf({ records }: Load): string {
 
 /** The service's own REST API, proxied. */
 export const rest: Api = ({ first, records }) =>
-  first === null ? DELETION : get('', { events: makeTrail(records), total: records });
+  first === null ? DELETION : get('', toTrail(records));
 
 /** The REST API with a `first` parameter, and with the fields of {@link graph} in its response. */
 export const projected: Api = (load) =>

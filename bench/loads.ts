@@ -60,6 +60,11 @@ export function makeTrail(length: number, first = length) {
   }));
 }
 
+/** The body of the service's response for a trail of `length`. */
+export function toTrail(length: number) {
+  return { events: makeTrail(length), total: length };
+}
+
 /** Formats of times for {@link makeTrail}; each by name, as the token of a request has it. */
 export const TIME_FORMATS: Readonly<Record<string, (iso: string) => string | number>> = {
   rfc2822: (iso) => new Date(iso).toUTCString(),

@@ -12,7 +12,7 @@ import {
   rest,
   tailcallGraph,
 } from './apis.ts';
-import { type Load, PAGES } from './loads.ts';
+import { LOADS, type Load, PAGES, toTrail } from './loads.ts';
 import type { Command } from './processes.ts';
 
 /** A gateway in front of the service, set up as its users run it. */
@@ -44,18 +44,22 @@ function script(file: string, ...args: readonly string[]): Peer['command'] {
   });
 }
 
-function library(name: string, title: string): Peer {
-  return { name, title, api: graph, command: script(`${name}.ts`) };
+function library(file: string, title: string, ...args: readonly string[]): Peer {
+  const name = [file, ...args].join('-');
+  return { name, title, api: graph, command: script(`${file}.ts`, ...args) };
 }
 
-/** Keytrail from a checkout, built and started as its image does it. */
-export function keytrail(name: string, title: string, folder: string): Peer {
+/** Keytrail from a checkout, built and started as its image does it, with the contract of a file if one is given. */
+export function keytrail(name: string, title: string, folder: string, contract?: string): Peer {
   const checkout = resolve(folder);
   return {
     name,
     title,
     api: keytrailGraph,
-    prepare: () => exec('npm', ['run', '--silent', 'build'], { cwd: checkout }),
+    prepare: async () => {
+      await exec('npm', ['run', '--silent', 'build'], { cwd: checkout });
+      if (contract !== undefined) await learnContract(checkout, contract);
+    },
     command: (PORT, UPSTREAM_URL) => {
       const dockerfile = readFileSync(`${checkout}/deploy/Dockerfile`, 'utf8');
       const read = (pattern: RegExp) => pattern.exec(dockerfile)?.[1] ?? '';
@@ -67,11 +71,24 @@ export function keytrail(name: string, title: string, folder: string): Peer {
         environment: {
           ...Object.fromEntries(variables.map((variable) => variable.split('='))),
           ...{ HOST: '127.0.0.1', PORT, METRICS_PORT: '0', UPSTREAM_URL },
+          ...(contract !== undefined && { KEYTRAIL_CONTRACT: contract }),
         },
       };
     },
   };
 }
+
+/** The contract that a checkout's `keytrail learn --complete` prints for the service of the loads. */
+async function learnContract(checkout: string, file: string): Promise<void> {
+  const response = `${BENCH}results/response.json`;
+  writeFileSync(response, JSON.stringify(toTrail(LOADS[0]?.records ?? 0)));
+  const args = [`${checkout}/dist/main.js`, 'learn', '--complete', '--from', response];
+  const { stdout } = await exec(process.execPath, args);
+  writeFileSync(file, stdout);
+}
+
+/** Where the contract of the peer `contract` is written. */
+export const CONTRACT = `${BENCH}results/contract.json`;
 
 const TAILCALL = `${BENCH}node_modules/@tailcallhq/core-linux-x64-gnu/bin/tailcall`;
 
@@ -89,6 +106,7 @@ export const PEERS: readonly Peer[] = [
   { name: 'l1', title: 'L1', api: projected, command: script('bare-node.ts', 'l1') },
   { name: 'l2', title: 'L2', api: graph, command: script('bare-node.ts', 'l2') },
   keytrail('keytrail', 'Keytrail', ROOT),
+  keytrail('contract', 'Keytrail, contract of `learn`', ROOT, CONTRACT),
   {
     name: 'npm-start',
     title: 'Keytrail, `npm start`',
@@ -100,6 +118,7 @@ export const PEERS: readonly Peer[] = [
     }),
   },
   library('mercurius', 'Mercurius + JIT'),
+  library('mercurius', 'Mercurius + JIT, log line per request', 'log'),
   library('apollo', 'Apollo Server + RESTDataSource'),
   library('yoga', 'Yoga + Pothos, defaults'),
   {

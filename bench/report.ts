@@ -212,15 +212,17 @@ function pageFlatness(measurements: readonly Measurement[]): Spread | null {
   );
 }
 
-/** A table of the peers `this` and `other` in Markdown: the first relative to the second. */
+/** A table in Markdown: the peer `this`, without and with a contract, relative to `other`. */
 export function toComparison(measurements: readonly Measurement[], loads: readonly Load[]): string {
   return toTable([
-    ['load', 'requests/s', 'CPU µs per request'],
-    ...loads.map(({ name, title }) => [
-      title,
-      formatSpread(ratio(measurements, 'this', 'other', name), formatRatio) || 'failed',
-      formatSpread(ratio(measurements, 'this', 'other', name, 'cpuMicros'), formatRatio),
-    ]),
+    ['load', 'contract', 'requests/s', 'CPU µs per request'],
+    ...loads.flatMap(({ name, title }) =>
+      (['this', 'contract'] as const).map((peer) => [
+        ...[title, peer === 'this' ? 'none' : 'of `learn`'],
+        formatSpread(ratio(measurements, peer, 'other', name), formatRatio) || 'failed',
+        formatSpread(ratio(measurements, peer, 'other', name, 'cpuMicros'), formatRatio),
+      ]),
+    ),
   ]);
 }
 

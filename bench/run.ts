@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { rest } from './apis.ts';
 import { LOADS, type Load, PAGES } from './loads.ts';
 import { measure, measureDocuments } from './measure.ts';
-import { BENCH, keytrail, PEERS, type Peer, ROOT, runsLoad } from './peers.ts';
+import { BENCH, CONTRACT, keytrail, PEERS, type Peer, ROOT, runsLoad } from './peers.ts';
 import { pinThisProcess, runWrk, startService } from './processes.ts';
 import { toComparison, toMarkdown, toOverview, toSvg } from './report.ts';
 import type { Measurement, Results } from './results.ts';
@@ -66,9 +66,13 @@ function writeDocs(results: Results): void {
 
 /** Measures this checkout and another one, in turn. Prints the ratios. */
 async function runAgainst(folder: string): Promise<readonly Measurement[]> {
-  const pair = [keytrail('this', 'this', ROOT), keytrail('other', 'other', folder)];
-  if (Object.keys(await prepare(pair)).length > 0) process.exit(1);
-  const measurements = await measureRounds(pair, loads);
+  const checkouts = [
+    keytrail('this', 'this', ROOT),
+    keytrail('contract', 'this, contract of `learn`', ROOT, CONTRACT),
+    keytrail('other', 'other', folder),
+  ];
+  if (Object.keys(await prepare(checkouts)).length > 0) process.exit(1);
+  const measurements = await measureRounds(checkouts, loads);
   process.stdout.write(
     `This checkout relative to ${folder}: median (min to max) of ${rounds} rounds of ${seconds} s.\n\n${toComparison(measurements, loads)}`,
   );

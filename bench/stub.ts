@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { LOADS, makeTrail, PAGES, TIME_FORMATS } from './loads.ts';
+import { LOADS, makeTrail, PAGES, TIME_FORMATS, toTrail } from './loads.ts';
 
 /*
  * The REST service as a stub: HTTP/1.1 on bare sockets with prepared responses, a third of the CPU time of node:http.
@@ -14,7 +14,7 @@ const UNAUTHORIZED = toResponse('401 Unauthorized', { detail: 'The access token 
 const TRAILS = new Map(
   [...LOADS, ...PAGES].map(({ records }) => [
     String(records),
-    toResponse('200 OK', { events: makeTrail(records), total: records }),
+    toResponse('200 OK', toTrail(records)),
   ]),
 );
 

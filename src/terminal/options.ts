@@ -36,7 +36,7 @@ export const OPTIONS = {
     'everything is inferred',
   ),
   complete: onOff(
-    'the contract has null for each field that no record has, as with 50 records and more: those are then not examined again',
+    'also print null for each field of an event that no record has; from 50 records on, always',
   ),
   to: option(filePath('HAR'), 'file to write the recording to; it is replaced', 'required'),
   pages: { ...integer(1, 100), default: 3, description: 'pages of the audit trail to record' },

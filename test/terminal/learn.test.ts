@@ -469,25 +469,28 @@ describe('keytrail learn', () => {
   it.each([
     ['with --complete', ['--complete'], 2],
     ['of 50 records', [], 50],
-  ])('prints null for each field that no record has %s, and the trail is read as before', async (_, options, count) => {
-    const records = Array.from({ length: count }, (_, index) => ({
-      ...{ id: `evt-${index}`, time: `2026-11-21T00:00:${String(index).padStart(2, '0')}Z` },
-      ...{ action: 'key.delete', actor: { name: 'Ann' } },
-    }));
-    const file = await save('nulls.json', { events: records });
-    await using learning = keytrailInProcess(['learn', ...options, '--from', file]);
-    expect(await learning.status).toBe(0);
-    const contract: ConfiguredContract = JSON.parse(learning.output.stdout);
-    expect(contract.audit?.event).toEqual({
-      ...{ id: '/id', occurredAt: '/time', action: '/action', outcome: null },
-      actor: { identifier: null, name: '/actor/name', type: null },
-      target: { identifier: null, name: null, type: null },
-      ...{ ipAddress: null, userAgent: null },
-    });
-    expect(contract.audit).not.toHaveProperty('total');
-    expect(learning.output.stderr).toContain('has null for each field that no record has');
-    expect(readAll({ events: records }, contract)).toEqual(readAll({ events: records }, {}));
-  });
+  ])(
+    'prints null for each field that no record has %s, and the trail is read as before',
+    async (_, options, count) => {
+      const records = Array.from({ length: count }, (_, index) => ({
+        ...{ id: `evt-${index}`, time: `2026-11-21T00:00:${String(index).padStart(2, '0')}Z` },
+        ...{ action: 'key.delete', actor: { name: 'Ann' } },
+      }));
+      const file = await save('nulls.json', { events: records });
+      await using learning = keytrailInProcess(['learn', ...options, '--from', file]);
+      expect(await learning.status).toBe(0);
+      const contract: ConfiguredContract = JSON.parse(learning.output.stdout);
+      expect(contract.audit?.event).toEqual({
+        ...{ id: '/id', occurredAt: '/time', action: '/action', outcome: null },
+        actor: { identifier: null, name: '/actor/name', type: null },
+        target: { identifier: null, name: null, type: null },
+        ...{ ipAddress: null, userAgent: null },
+      });
+      expect(contract.audit).not.toHaveProperty('total');
+      expect(learning.output.stderr).toContain('has null for each field that no record has');
+      expect(readAll({ events: records }, contract)).toEqual(readAll({ events: records }, {}));
+    },
+  );
 
   it('prints no null of a login, and none for a sample of 49 records', async () => {
     const login = await save('login.json', { access_token: 'a'.repeat(20) });

@@ -74,7 +74,10 @@ export async function fetchPages<Item extends ListItem>(
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
     const isOverlap = wanted === null && from > 0;
-    const wrong = await findWrongEntry(pages, page, token, wanted === null ? from : page.length);
+    const wrong =
+      token === null // the first page, which repeats and skips nothing
+        ? null
+        : await findWrongEntry(pages, page, token, wanted === null ? from : page.length);
     if (wrong !== null) throw toPagingError({ missing: wrong, reason: 'PAGING_REPEATS' });
     if (found >= 0) wanted = null;
     const fetched = {

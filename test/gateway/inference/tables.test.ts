@@ -93,4 +93,20 @@ describe('a response that is a table, with names in one list and values in rows'
       { numRuns: 40 },
     );
   });
+
+  it.each([
+    [40, 'is a table'],
+    [60, 'finds no list of records'],
+  ])(
+    'is looked for among the first 5,000 objects of a body: with %i times 100 before it, the message %s',
+    async (count, message) => {
+      const objects = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`k${at}`, {}]));
+      const before = Array.from({ length: count }, (_, at) => [`m${at}`, objects] as const);
+      const rows = { fields: ['time', 'user'], data: [['2026-03-01T08:00:00Z', 'ann']] };
+      const body = { ...Object.fromEntries(before), last: { of: rows } };
+      const refused = await readWith(body, {});
+      expect(codeOf(refused)).toBe('UPSTREAM_BAD_RESPONSE');
+      expect(refused.text).toContain(message);
+    },
+  );
 });
