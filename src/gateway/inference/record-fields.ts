@@ -49,11 +49,9 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
   for (const profile of profileFields(records, { maxFieldsPerMember: MAX_FIELDS_PER_MEMBER })) {
     const name = readName(profile.path);
     if (name.isExcluded) continue;
-    const mark = String.fromCharCode(FIRST_MARK + fields.length);
-    const described = describeField(profile, name, records.length, mark);
-    const field = { ...described, same: findSame(fields, described) };
+    const field = describeField(profile, name, records.length, fields);
     fields.push(field);
-    if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
+    if (!field.isInAll) for (const record of profile.records) presences[record] += field.mark;
   }
   return { fields, presences: [...new Set(presences)].sort() };
 }
@@ -62,20 +60,21 @@ function describeField(
   { pointer, path, values, records }: FieldProfile,
   { mayBeOutcome, mayBeFailure, isUtc, mayBeCached }: FieldName,
   count: number,
-  mark: string,
-): Omit<RecordField, 'same'> {
+  others: readonly RecordField[],
+): RecordField {
   const sample = values.length > MAX_VALUES ? values.slice(0, MAX_VALUES) : values;
   // In pairs: up to 20 values that takes a third of the time of a set.
   const distinct = sample.filter((value, index) => sample.indexOf(value) === index);
-  const { kind, kinds } = kindsOf(sample, distinct);
+  const { kind: own, kinds } = kindsOf(sample, distinct);
+  const kind = own === 'local time' && isUtc ? 'time' : own;
   return {
     pointer,
     path,
     values,
     records,
     mayBeCached,
-    mark,
-    kind: kind === 'local time' && isUtc ? 'time' : kind,
+    mark: String.fromCharCode(FIRST_MARK + others.length),
+    kind,
     kinds,
     spread: spreadOf(sample.length, distinct.length),
     isOutcome:
@@ -83,17 +82,21 @@ function describeField(
       !(mayBeFailure && kinds.has('flag')) &&
       distinct.some((value) => parseOutcome(value) !== null),
     isInAll: values.length === count,
+    same: findSame(others, { kind, values, records }),
   };
 }
 
 /** The number of the first field with the values of a new one, in the same records. */
-function findSame(fields: readonly RecordField[], field: Omit<RecordField, 'same'>): number {
-  const { values, records } = field;
-  const toComparable = isTime(field) ? secondOf : (value: unknown) => value;
+function findSame(
+  fields: readonly RecordField[],
+  { kind, values, records }: Pick<RecordField, 'kind' | 'values' | 'records'>,
+): number {
+  const isOfTime = isTime({ kind });
+  const toComparable = isOfTime ? secondOf : (value: unknown) => value;
   const found = fields.findIndex(
     (other) =>
       other.values.length === values.length &&
-      isTime(other) === isTime(field) &&
+      isTime(other) === isOfTime &&
       other.values.every((value, index) => toComparable(value) === toComparable(values[index])) &&
       other.records.every((record, index) => record === records[index]),
   );
