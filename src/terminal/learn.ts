@@ -40,16 +40,26 @@ export async function learn(runtime: CommandRuntime, commandLine: CommandLine): 
     throw new ConfigError(failures.length > 0 ? failures : [NOTHING_FOUND]);
   runtime.stderr.write(failures.map((line) => `${line}\n`).join(''));
   const short = withoutDefaults(contract, used, configured);
-  const isComplete = commandLine.complete || records >= SAMPLE_SIZE;
-  const printed = isComplete ? withNulls(short, contract) : short;
-  if (isComplete && contract.audit !== undefined)
-    runtime.stderr.write(`${formatSentence(NULLS, '  ').join('\n')}\n`);
+  const isComplete = records.length > 0 && (commandLine.complete || records.length >= SAMPLE_SIZE);
+  const { contract: printed, undecided } = isComplete
+    ? withNulls(short, contract, records)
+    : { contract: short, undecided: [] };
+  const names = undecided.join(', ');
+  const remarks = [
+    ...(isComplete ? [NULLS] : []),
+    ...(undecided.length > 0 ? [`  Not in the contract: ${names}. ${UNDECIDED}`] : []),
+  ];
+  const text = remarks.flatMap((remark) => formatSentence(remark, '  '));
+  runtime.stderr.write(text.map((line) => `${line}\n`).join(''));
   const lines = JSON.stringify(printed, null, 2).split('\n');
   await print(runtime, `${lines.map(escapeUnprintable).join('\n')}\n`);
 }
 
 const NULLS =
-  '  The contract has null for each field that no record has, so that inference does not examine records for it. check and explain say when records have one.';
+  '  The contract has null for each field that was not found. check and explain say when records have one.';
+
+const UNDECIDED =
+  'A line above is more likely right than not: add it, or null. Until then, inference examines the records for it.';
 
 const FAILED =
   'is an error response, not a list of records or a login. Check the token and the URL of the request, and save the response to one that succeeds.';

@@ -36,7 +36,7 @@ export const OPTIONS = {
     'everything is inferred',
   ),
   complete: onOff(
-    'also print null for each field of an event that no record has; from 50 records on, always',
+    'also print null for each field of an event that was not found; from 50 records on, always',
   ),
   to: option(filePath('HAR'), 'file to write the recording to; it is replaced', 'required'),
   pages: { ...integer(1, 100), default: 3, description: 'pages of the audit trail to record' },

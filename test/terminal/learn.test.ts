@@ -470,7 +470,7 @@ describe('keytrail learn', () => {
     ['with --complete', ['--complete'], 2],
     ['of 50 records', [], 50],
   ])(
-    'prints null for each field that no record has %s, and the trail is read as before',
+    'prints null for each field that was not found %s, and the trail is read as before',
     async (_, options, count) => {
       const records = Array.from({ length: count }, (_, index) => ({
         ...{ id: `evt-${index}`, time: `2026-11-21T00:00:${String(index).padStart(2, '0')}Z` },
@@ -487,16 +487,47 @@ describe('keytrail learn', () => {
         ...{ ipAddress: null, userAgent: null },
       });
       expect(contract.audit).not.toHaveProperty('total');
-      expect(learning.output.stderr).toContain('has null for each field that no record has');
+      expect(learning.output.stderr).toContain('has null for each field that was not found');
       expect(readAll({ events: records }, contract)).toEqual(readAll({ events: records }, {}));
     },
   );
 
-  it('prints no null of a login, and none for a sample of 49 records', async () => {
+  it('prints no null for a field of which a line is more likely right than not, and names it', async () => {
+    const records = Array.from({ length: 50 }, (_, index) => ({
+      ...{ seq: index, when: `2026-11-20 16:${10 + index}:30`, verb: 'key.create', who: 'Ann' },
+      ...{ res: index % 10 === 3 ? 'denied' : 'done' },
+    }));
+    const file = await save('undecided.json', { events: records });
+    await using learning = keytrailInProcess(['learn', '--from', file]);
+    expect(await learning.status).toBe(0);
+    const { audit }: ConfiguredContract = JSON.parse(learning.output.stdout);
+    expect(audit?.event).not.toHaveProperty('occurredAt');
+    expect(audit?.event).not.toHaveProperty('outcome');
+    expect(audit?.event?.actor).not.toHaveProperty('name');
+    expect(audit?.event).toMatchObject({ userAgent: null, ipAddress: null });
+    expect(learning.output.stderr.replace(/\s+/g, ' ')).toContain(
+      'Not in the contract: occurredAt, outcome, actor.name. A line above is more likely right than not: add it, or null.',
+    );
+    const own = await save('own.json', {
+      audit: { event: { occurredAt: null, outcome: null, actor: { name: null } } },
+    });
+    await using again = keytrailInProcess(['learn', '--contract', own, '--from', file]);
+    expect(await again.status).toBe(0);
+    expect(JSON.parse(again.output.stdout).audit.event).toMatchObject({
+      ...{ occurredAt: null, outcome: null, userAgent: null },
+    });
+    expect(again.output.stderr).not.toContain('Not in the contract');
+  });
+
+  it('prints no null of a login or an empty trail, and none for a sample of 49 records', async () => {
     const login = await save('login.json', { access_token: 'a'.repeat(20) });
     await using first = keytrailInProcess(['learn', '--complete', '--from', login]);
     expect(await first.status).toBe(0);
     expect(JSON.parse(first.output.stdout)).toEqual({ login: { accessToken: '/access_token' } });
+    const empty = await save('empty.json', { events: [] });
+    await using none = keytrailInProcess(['learn', '--complete', '--from', empty]);
+    expect(await none.status).toBe(0);
+    expect(JSON.parse(none.output.stdout)).toEqual({ audit: { records: '/events' } });
     const records = Array.from({ length: 49 }, (_, id) => ({ id, time: '2026-11-21T00:00:00Z' }));
     const file = await save('few.json', records);
     await using second = keytrailInProcess(['learn', '--from', file]);

@@ -49,9 +49,11 @@ export function examineRecords(records: readonly unknown[]): RecordShape {
   for (const profile of profileFields(records, { maxFieldsPerMember: MAX_FIELDS_PER_MEMBER })) {
     const name = readName(profile.path);
     if (name.isExcluded) continue;
-    const field = describeField(profile, name, records.length, fields);
+    const mark = String.fromCharCode(FIRST_MARK + fields.length);
+    const described = describeField(profile, name, records.length, mark);
+    const field = { ...described, same: findSame(fields, described) };
     fields.push(field);
-    if (!field.isInAll) for (const record of profile.records) presences[record] += field.mark;
+    if (!field.isInAll) for (const record of profile.records) presences[record] += mark;
   }
   return { fields, presences: [...new Set(presences)].sort() };
 }
@@ -60,21 +62,20 @@ function describeField(
   { pointer, path, values, records }: FieldProfile,
   { mayBeOutcome, mayBeFailure, isUtc, mayBeCached }: FieldName,
   count: number,
-  others: readonly RecordField[],
-): RecordField {
+  mark: string,
+): Omit<RecordField, 'same'> {
   const sample = values.length > MAX_VALUES ? values.slice(0, MAX_VALUES) : values;
   // In pairs: up to 20 values that takes a third of the time of a set.
   const distinct = sample.filter((value, index) => sample.indexOf(value) === index);
-  const { kind: own, kinds } = kindsOf(sample, distinct);
-  const kind = own === 'local time' && isUtc ? 'time' : own;
+  const { kind, kinds } = kindsOf(sample, distinct);
   return {
     pointer,
     path,
     values,
     records,
     mayBeCached,
-    mark: String.fromCharCode(FIRST_MARK + others.length),
-    kind,
+    mark,
+    kind: kind === 'local time' && isUtc ? 'time' : kind,
     kinds,
     spread: spreadOf(sample.length, distinct.length),
     isOutcome:
@@ -82,21 +83,17 @@ function describeField(
       !(mayBeFailure && kinds.has('flag')) &&
       distinct.some((value) => parseOutcome(value) !== null),
     isInAll: values.length === count,
-    same: findSame(others, { kind, values, records }),
   };
 }
 
 /** The number of the first field with the values of a new one, in the same records. */
-function findSame(
-  fields: readonly RecordField[],
-  { kind, values, records }: Pick<RecordField, 'kind' | 'values' | 'records'>,
-): number {
-  const isOfTime = isTime({ kind });
-  const toComparable = isOfTime ? secondOf : (value: unknown) => value;
+function findSame(fields: readonly RecordField[], field: Omit<RecordField, 'same'>): number {
+  const { values, records } = field;
+  const toComparable = isTime(field) ? secondOf : (value: unknown) => value;
   const found = fields.findIndex(
     (other) =>
       other.values.length === values.length &&
-      isTime(other) === isOfTime &&
+      isTime(other) === isTime(field) &&
       other.values.every((value, index) => toComparable(value) === toComparable(values[index])) &&
       other.records.every((record, index) => record === records[index]),
   );

@@ -92,7 +92,7 @@ export function compileOperation(valid: ValidOperation): CompiledOperation {
   };
 }
 
-/** A promise of what a function returns. If that is a promise, the same one: an async function takes three ticks more. */
+/** A promise of what a function returns. If that is a promise, the same one: that of an async function settles two ticks later. */
 function settle(read: () => unknown): Promise<unknown> {
   try {
     return Promise.resolve(read());

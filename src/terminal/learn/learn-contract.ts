@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import { CHOSEN_ENTRIES } from '../../gateway/inference/candidates.ts';
+import { LIKELY } from '../../gateway/inference/choose-entry.ts';
 import { completeAudit, completeContract } from '../../gateway/inference/complete-contract.ts';
 import { inferEvent } from '../../gateway/inference/event.ts';
+import { readPointers } from '../../gateway/inference/event-entries.ts';
 import {
   type AuditContract,
   type ConfiguredContract,
@@ -10,9 +13,11 @@ import { readDeletion } from '../../gateway/mapping/deletion.ts';
 import { readAuditPage } from '../../gateway/mapping/event.ts';
 import { AUDIT_EVENT, mapFields } from '../../gateway/mapping/event-fields.ts';
 import { recordsAt } from '../../gateway/mapping/list-page.ts';
+import { memberAt } from '../../gateway/mapping/read-entry.ts';
 import { readSource } from '../../gateway/mapping/read-source.ts';
 import { isObject } from '../../gateway/mapping/values.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
+import { type Suggestion, suggestFields } from './suggest-fields.ts';
 import { suggestAccessToken } from './suggest-login.ts';
 import { isCertainlyTrail } from './trail-detection.ts';
 
@@ -33,8 +38,8 @@ export type ResponseKind = 'audit' | 'login' | 'deletion' | null;
 export type Learned = {
   readonly contract: ConfiguredContract;
   readonly kinds: readonly ResponseKind[];
-  /** Number of records from which the fields of an event were inferred. */
-  readonly records: number;
+  /** The records from which the fields of an event were inferred. */
+  readonly records: readonly unknown[];
 };
 
 /**
@@ -68,8 +73,7 @@ export function learnContract(
     ...(login && { login: login.login }),
     ...(trail && { audit: { ...trail.audit, event } }),
   };
-  const completed = fillGaps<ConfiguredContract>(configured, contract);
-  return { contract: completed, kinds, records: records.length };
+  return { contract: fillGaps<ConfiguredContract>(configured, contract), kinds, records };
 }
 
 type Completed = ReturnType<typeof completeContract>;
@@ -116,14 +120,36 @@ export function withoutDefaults(
   return responses.every(isSame) ? pruned : contract;
 }
 
-/** The contract with null for each field that no record has: then inference does not examine records for it. */
+/**
+ * Adds null to a contract for each field of an event that was not found: inference then does not examine records for it.
+ * An entry is undecided, and omitted, if a contract that reads it is more likely right than not: null would hide its field.
+ */
 export function withNulls(
   contract: ConfiguredContract,
   { audit }: ConfiguredContract,
-): ConfiguredContract {
-  return audit?.event === undefined
-    ? contract
-    : { ...contract, audit: { ...contract.audit, event: audit.event } };
+  records: readonly unknown[],
+): { readonly contract: ConfiguredContract; readonly undecided: readonly string[] } {
+  if (audit?.event === undefined) return { contract, undecided: [] };
+  const { event } = audit;
+  const read = readPointers(event);
+  const suggested = suggestFields(records);
+  const isLikely = ({ confidence, fields }: Suggestion) =>
+    confidence >= LIKELY && !fields.some(({ pointer }) => read.includes(pointer));
+  const undecided = CHOSEN_ENTRIES.filter(
+    (name) =>
+      memberAt(event, name) === null &&
+      memberAt(contract.audit?.event, name) === undefined &&
+      suggested[name].suggestions.some(isLikely),
+  );
+  const decided = omit(event, undecided) as typeof event; // its entries are optional
+  return { contract: { ...contract, audit: { ...contract.audit, event: decided } }, undecided };
+}
+
+/** An object of entries without some of them, which are named with points, such as `actor.name`. */
+function omit(entries: unknown, names: readonly string[], path = ''): unknown {
+  if (!isObject(entries) || 'at' in entries) return entries;
+  const kept = Object.entries(entries).filter(([key]) => !names.includes(path + key));
+  return Object.fromEntries(kept.map(([key, one]) => [key, omit(one, names, `${path}${key}.`)]));
 }
 
 function prune(value: unknown): unknown {
