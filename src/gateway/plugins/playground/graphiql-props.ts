@@ -1,3 +1,4 @@
+import type { ResponseViews, ShowResult } from './response-views.ts';
 import type { Tab } from './tabs.ts';
 
 /** What the page knows. */
@@ -8,6 +9,7 @@ export type Browser = {
   readonly endpoint: string;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly session: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly views: ResponseViews;
 };
 
 /** An operation that GraphiQL runs. */
@@ -25,7 +27,7 @@ type TabState = {
  * Tokens are kept in a variable. The session keeps the theme and the documents of the tabs; everything else, and a
  * document that may contain a credential, is forgotten at a reload.
  */
-export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }: Browser) {
+export function createGraphiqlProps(page: PageData, { endpoint, fetch, session, views }: Browser) {
   const THEME = 'graphiql:theme';
   const TABS = 'graphiql:tabState';
   const TOKENS = ['accessToken', 'refreshToken'];
@@ -63,7 +65,7 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
   };
 
   /** Reads the results of a subscription. GraphiQL calls `return` when the user stops it, also during a `read`. */
-  const readResults = (body: ReadableStream<Uint8Array>) => {
+  const readResults = (body: ReadableStream<Uint8Array>, show: ShowResult) => {
     const reader = body.getReader();
     const decoder = new TextDecoder();
     let isStopped = false;
@@ -71,13 +73,20 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
       for (let text = ''; ; ) {
         const chunk = await reader.read().catch(() => undefined);
         if (isStopped) return;
-        if (chunk?.value === undefined) fail('The connection was lost: press play again.');
+        if (chunk?.value === undefined) {
+          const lost = { message: 'The connection was lost: press play again.' };
+          show({ errors: [lost] }, true);
+          throw lost;
+        }
         const events = (text + decoder.decode(chunk.value, { stream: true })).split('\n\n');
         text = events.pop() ?? '';
         for (const event of events) {
           const [, name, data = ''] = /^event: (\w+)\ndata: ?(.*)/.exec(event) ?? [];
           if (name === 'complete') return;
-          if (name === 'next') yield JSON.parse(data);
+          if (name !== 'next') continue;
+          const payload: unknown = JSON.parse(data);
+          show(payload, true);
+          yield payload;
         }
       }
     }
@@ -89,13 +98,13 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
     return Object.assign(results(), { return: stop });
   };
 
-  const fetcher = async (
+  const send = async (
     { query, variables, operationName }: Operation,
-    { headers }: { readonly headers?: object } = {},
+    headers: object | undefined,
+    isIntrospection: boolean,
+    show: ShowResult,
   ): Promise<unknown> => {
-    // The schema needs no token, and must load before a login.
-    const isIntrospection = operationName === 'IntrospectionQuery';
-    const filled = fill({ headers: isIntrospection ? {} : headers, variables });
+    const filled = fill({ headers, variables });
     const body = JSON.stringify({ query, operationName, variables: filled.variables });
     let request: Request;
     try {
@@ -113,12 +122,27 @@ export function createGraphiqlProps(page: PageData, { endpoint, fetch, session }
       fail('Keytrail does not respond. Check that it is running.'),
     );
     if (response.headers.get('content-type') === 'text/event-stream' && response.body)
-      return readResults(response.body);
+      return readResults(response.body, show);
     const result: unknown = await response
       .json()
       .catch(() => fail(`The response is not JSON (HTTP ${response.status}).`));
     rememberTokens(result);
+    show(result);
     return result;
+  };
+
+  const fetcher = async (
+    operation: Operation,
+    { headers }: { readonly headers?: object } = {},
+  ): Promise<unknown> => {
+    // The schema needs no token, and must load before a login.
+    if (operation.operationName === 'IntrospectionQuery')
+      return send(operation, undefined, true, () => {});
+    const show = views.begin();
+    return send(operation, headers, false, show).catch((error: unknown) => {
+      show({ errors: [error] });
+      throw error;
+    });
   };
 
   const mayHaveCredential = (query: string) =>

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createGraphiqlProps } from './graphiql-props.ts';
+import { createResponseViews } from './response-views.ts';
+import { VIEWS_STYLE } from './response-views-style.ts';
 import { AUTHORIZATION, createTabs, type PlaygroundOptions } from './tabs.ts';
 
 export type { PlaygroundOptions };
@@ -25,9 +27,11 @@ export async function renderPlayground(options: PlaygroundOptions): Promise<Page
         const { defineTheme } = editor;
         editor.defineTheme = (name, { rules, colors, ...theme }) => {
           const isDark = theme.base === 'vs-dark';
-          const comment = isDark ? [{ token: 'comment', foreground: '#86b872' }] : []; // contrast 4.5 to 1
-          const number = isDark ? { 'editorLineNumber.foreground': '#a0a0a0' } : {};
-          defineTheme(name, { ...theme, rules: [...rules, ...comment], colors: { ...colors, ...number } });
+          // Contrasts of 4.5 to 1, also in the current line.
+          const own = isDark ? { token: 'comment', foreground: '#86b872' } : { token: 'number', foreground: '#066c47' };
+          const number = isDark ? '#a0a0a0' : '#237893';
+          const numbers = { 'editorLineNumber.foreground': number, 'editorLineNumber.dimmedForeground': number };
+          defineTheme(name, { ...theme, rules: [...rules, own], colors: { ...colors, ...numbers } });
         };
       },
     });
@@ -37,13 +41,16 @@ export async function renderPlayground(options: PlaygroundOptions): Promise<Page
     });
     ${js};
     const createProps = ${createGraphiqlProps};
+    const createViews = ${createResponseViews};
+    const root = document.querySelector('#root');
     const browser = {
       endpoint: location.pathname,
       fetch: (request) => fetch(request),
       session: sessionStorage,
+      views: createViews(root, ${toScript(tabs[0]?.title ?? '')}),
     };
     const page = ${toScript({ tabs, newTabHeaders: AUTHORIZATION })};
-    YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), {
+    YogaGraphiQL.renderYogaGraphiQL(root, {
       ...createProps(page, browser),
       title: 'Keytrail',
       logo: ${toScript(LOGO)},
@@ -58,11 +65,14 @@ export async function renderPlayground(options: PlaygroundOptions): Promise<Page
     <meta name="viewport" content="width=device-width">
     <title>Keytrail</title>
     <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(LOGO)}">
-    <style>${css}${STYLE}</style>
+    <style>${css}${STYLE}${VIEWS_STYLE}</style>
   </head>
   <body>
     <noscript>The playground needs JavaScript.</noscript>
-    <div id="root"></div>
+    <main>
+      <h1>Keytrail</h1>
+      <div id="root"></div>
+    </main>
     <script>${script}</script>
   </body>
 </html>
@@ -99,6 +109,8 @@ function toScript(value: object | string): string {
 
 /** Corrections of GraphiQL's appearance. */
 const STYLE = `
+  h1 { position: absolute; clip-path: inset(50%); } /* for screen readers */
+
   /* Its animation never ends: a tab moves away under the pointer, and the first click is lost. */
   .graphiql-tab { transform: none !important; }
 
@@ -126,6 +138,9 @@ const STYLE = `
   /* A closed search covers the tabs. */
   .monaco-editor .find-widget:not(.visible) { visibility: hidden; }
 
+  /* A long response scrolls in its own pane. */
+  .graphiql-container :is(.graphiql-main, .graphiql-sessions, #graphiql-session, .graphiql-editors, .graphiql-response) { min-height: 0; }
+
   @media (max-width: 900px) {
     .graphiql-container #graphiql-session { flex-direction: column; }
     .graphiql-container #graphiql-session > .graphiql-horizontal-drag-bar { display: none; }
@@ -134,5 +149,22 @@ const STYLE = `
     .graphiql-container .graphiql-editor-tool { padding: 4px 16px 16px; }
     .graphiql-doc-explorer-search:not(:focus-within) [role=combobox] { width: 0 !important; }
     .graphiql-container .graphiql-logo { display: none; }
+  }
+
+  /* A phone: the icons are in a row below, the active tab is whole, and play is at the top of the response. */
+  @media (max-width: 500px) {
+    .graphiql-container { flex-direction: column-reverse; }
+    .graphiql-container .graphiql-sidebar { flex-direction: row; width: auto; justify-content: space-around; padding: 4px 0; }
+    .graphiql-container .graphiql-sidebar > button { margin: 0 !important; }
+    .graphiql-container .graphiql-main { margin: 0 !important; }
+    .graphiql-container .graphiql-sessions { margin: 4px !important; }
+    .graphiql-tab-active { flex-shrink: 0; }
+    .graphiql-tab:not(.graphiql-tab-active) { min-width: 64px; }
+    .graphiql-container .graphiql-editors { position: relative; z-index: 2; }
+    .graphiql-container .graphiql-query-editor { position: static; padding: 8px !important; }
+    .graphiql-container .graphiql-toolbar { position: static; }
+    .graphiql-container :is(.graphiql-query-editor, .graphiql-editor-tool) { min-height: 0; overflow: hidden; }
+    .graphiql-container .graphiql-execute-button { position: absolute; right: 8px; bottom: -48px; }
+    .graphiql-container .graphiql-response { padding: 4px !important; }
   }
 `;

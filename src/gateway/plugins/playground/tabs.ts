@@ -78,6 +78,7 @@ query Audit($first: Int, $after: String) {
       outcome
       actor { identifier type }
       target { identifier type }
+      ipAddress
     }
     pageInfo { hasNextPage endCursor }
   }
