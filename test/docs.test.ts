@@ -177,6 +177,13 @@ describe('the documentation', () => {
     }
   });
 
+  it('names the Node that npm ci installs', () => {
+    const { node } = JSON.parse(read('package.json')).devDependencies;
+    expect(read('docs/install.md')).toContain(
+      `It installs Node ${node} by the npm package \`node\``,
+    );
+  });
+
   it('names only scripts that exist', () => {
     const scripts = Object.keys(JSON.parse(read('package.json')).scripts);
     for (const page of PAGES)
