@@ -69,6 +69,16 @@ describe('the documentation', () => {
     expect(read('README.md')).toContain('](schema.graphql)');
   });
 
+  it('has an llms.txt that links every page once, each link with a sentence', () => {
+    const [title, , summary, , ...lines] = read('llms.txt').split('\n');
+    expect(title).toBe('# Keytrail');
+    expect(summary).toMatch(/^> .+\.$/);
+    const items = lines.filter((line) => line.startsWith('- '));
+    const links = items.map((line) => /^- \[[^\]]+\]\(([^)]+)\): .+\.$/.exec(line)?.[1] ?? line);
+    for (const link of links) expect(read(link).length, link).toBeGreaterThan(0); // throws if there is no such file
+    expect(links.toSorted()).toEqual([...PAGES, 'schema.graphql'].toSorted());
+  });
+
   it.each(ALL_PAGES)('has only links that lead to a file and a heading: %s', (page) => {
     for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file = '', anchor] = target.split('#');

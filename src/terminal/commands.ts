@@ -76,8 +76,8 @@ const ANY_NUMBER = { min: 0, max: Number.POSITIVE_INFINITY, advice: '' } as cons
 /** The options of each command that sends requests and ends. */
 const REPORTS = ['verbose', 'errors'] as const;
 
-/** Of a command that reads with a token. */
-const READS = [1, 3, 6, 130] as const;
+/** Of a command that sends requests with a login, which it may renew: 4 if it is not known whether that was carried out. */
+const WITH_LOGIN = [1, 3, 4, 6, 130] as const;
 
 /** Every command, by its name. */
 export const COMMANDS = {
@@ -101,11 +101,11 @@ export const COMMANDS = {
     operands: { form: '[FILE…]', ...ANY_NUMBER },
     options: ['from', 'headers', 'contract', 'complete', 'session', ...REPORTS],
     ...LIVE_SERVICE,
-    statuses: READS,
+    statuses: WITH_LOGIN,
   },
   record: {
     summary: 'record pages of a live audit trail, without personal data',
-    statuses: READS,
+    statuses: WITH_LOGIN,
     options: ['to', 'pages', 'login', 'session', ...REPORTS],
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
@@ -119,7 +119,7 @@ export const COMMANDS = {
     },
     ...LIVE_SERVICE,
     settings: [...LIVE_SERVICE.settings, 'KEYTRAIL_CONTRACT'],
-    statuses: READS,
+    statuses: WITH_LOGIN,
   },
   login: {
     summary: 'log in, and keep the tokens in a file',
@@ -132,7 +132,7 @@ export const COMMANDS = {
     },
     options: ['gateway', 'session', ...REPORTS],
     ...CLIENT,
-    statuses: [1, 3, 4, 6, 130],
+    statuses: WITH_LOGIN,
   },
   audit: {
     summary: 'print, export or follow the audit trail',
@@ -157,7 +157,7 @@ export const COMMANDS = {
       'keytrail audit -f --since 1h --actor ann',
       'keytrail audit --checkpoint trail.json -o ndjson >> trail.ndjson',
     ],
-    statuses: [1, 3, 4, 5, 6, 130],
+    statuses: [...WITH_LOGIN, 5],
   },
   'delete-key': {
     summary: 'delete API keys one by one, and print the outcome of each',
@@ -175,20 +175,20 @@ export const COMMANDS = {
       },
     },
     ...WITH_TOKEN,
-    statuses: [1, 3, 4, 6, 130],
+    statuses: WITH_LOGIN,
   },
   status: {
     summary: 'list the logins that are kept, without their tokens',
     options: ['check', 'output', 'gateway', 'session', ...REPORTS],
     meanings: { output: { ...choice('table', 'json'), description: 'format of the list' } },
     ...WITH_TOKEN,
-    statuses: READS,
+    statuses: WITH_LOGIN,
   },
   token: {
     summary: 'print the access token of a login, renewed if needed',
     options: ['header', 'show', 'gateway', 'session', ...REPORTS],
     ...WITH_TOKEN,
-    statuses: [1, 3, 4, 6, 130],
+    statuses: WITH_LOGIN,
   },
   logout: {
     summary: 'remove a login that is kept; its tokens stay valid',

@@ -63,7 +63,8 @@ function formatCommand(command: CommandName): string {
     const variables = Object.entries(more.variables ?? {});
     const environment: readonly Section[] =
       variables.length > 0 ? [['Environment', variables]] : [];
-    return `${head}\n\n${formatSections([options, ...environment, ...describeSettings(command)])}`;
+    const sections = formatSections([options, ...environment, ...describeSettings(command)]);
+    return `${head}\n\n${sections}\n${wrap(SERVER_STATUSES, '  ').join('\n')}\n`;
   }
   const sections = [options, ...listVariables(command)];
   const examples = (more.examples ?? []).map((line) => `  ${line}\n`);
@@ -74,6 +75,9 @@ function formatCommand(command: CommandName): string {
     `${formatStatuses(more.statuses ?? [])}\n`,
   ].join('');
 }
+
+/** Of `serve` and `sandbox`, which run until a signal. A second signal ends them at once, with 128 and its number. */
+const SERVER_STATUSES = `Exit status. 0: stopped by a signal. 1: could not start, for example because the port is in use. 2: ${EXIT_STATUS[2]}.`;
 
 /** The exit statuses in one paragraph: a page with a line for each does not fit a screen. */
 function formatStatuses(statuses: readonly ExitStatus[]): string {

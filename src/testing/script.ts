@@ -1,5 +1,6 @@
+import { type NamesOf, rejectUnknownNames } from './sandbox/known-names.ts';
 import { matchRoute, REST_ROUTES, type RestRequest, type RestRoute } from './sandbox/routes.ts';
-import { type ScriptedResponse, validateScript } from './sandbox/script.ts';
+import { SCRIPTED_RESPONSE, type ScriptedResponse, validateScript } from './sandbox/script.ts';
 
 /** A scripted response, for the next request or for the next one that `to` matches. */
 export type TestbedResponse = ScriptedResponse & {
@@ -8,6 +9,9 @@ export type TestbedResponse = ScriptedResponse & {
   /** A route, or a function that returns whether the request gets this response. Default: any request. */
   readonly to?: RestRoute | ((request: RestRequest) => boolean);
 };
+
+/** The names of the members of a response. */
+const RESPONSE: NamesOf<TestbedResponse> = { ...SCRIPTED_RESPONSE, times: true, to: true };
 
 /** The responses that wait for their requests. */
 export type Script = {
@@ -26,7 +30,9 @@ export function createScript(): Script {
   let waiting: { readonly response: TestbedResponse; left: number; isUsed: boolean }[] = [];
   return {
     add: (...responses) => {
-      for (const { to, times = 1, ...response } of responses) {
+      for (const each of responses) {
+        rejectUnknownNames(each, RESPONSE, 'a member of a scripted response');
+        const { to, times = 1, ...response } = each;
         validateScript(response);
         if (!(times >= 1 && (Number.isInteger(times) || times === Number.POSITIVE_INFINITY)))
           throw new TypeError('`times` must be an integer, 1 or more, or Infinity.');

@@ -21,6 +21,7 @@ import { listenOnLoopback } from '../gateway/api/listen-on-loopback.ts';
 import { requireSupportedNode } from '../gateway/api/node-version.ts';
 import { createSandbox } from './create-sandbox.ts';
 import type { SandboxEvent } from './sandbox/event.ts';
+import { type NamesOf, rejectUnknownNames } from './sandbox/known-names.ts';
 import type { RestRequest } from './sandbox/routes.ts';
 import type { SandboxClient } from './sandbox/seed.ts';
 import type { Sandbox } from './sandbox/server.ts';
@@ -63,6 +64,27 @@ export type TestbedOptions = {
   readonly now?: () => Date;
 };
 
+/** The names of the options. */
+const OPTIONS: NamesOf<TestbedOptions> = {
+  gateway: true,
+  upstream: true,
+  clients: true,
+  events: true,
+  strictLogin: true,
+  recording: true,
+  now: true,
+};
+
+/** The options of `request` of a testbed. */
+type TestbedRequestOptions = { readonly token?: string | null; readonly explain?: boolean };
+
+const REQUEST_OPTIONS: NamesOf<TestbedRequestOptions> = { token: true, explain: true };
+
+/** The options of `follow` of a testbed. */
+type TestbedFollowOptions = Pick<FollowOptions, 'after' | 'signal'>;
+
+const FOLLOW_OPTIONS: NamesOf<TestbedFollowOptions> = { after: true, signal: true };
+
 /** A batch of new events. */
 export type AuditEvents = Batch<NonNullable<AuditEventsSubscription['auditEvents']>>;
 
@@ -83,7 +105,7 @@ export type Testbed = AsyncDisposable & {
   request<Data, Variables>(
     document: Document<Data, Variables>,
     variables: Variables,
-    options?: { readonly token?: string | null; readonly explain?: boolean },
+    options?: TestbedRequestOptions,
   ): Promise<Result<Data>>;
   /**
    * New events of the trail, in batches, with the token of the logged-in client. The gateway polls every 20 ms. The first
@@ -91,7 +113,7 @@ export type Testbed = AsyncDisposable & {
    */
   follow(
     variables?: Omit<AuditEventsSubscriptionVariables, 'after'>,
-    options?: Pick<FollowOptions, 'after' | 'signal'>,
+    options?: TestbedFollowOptions,
   ): AsyncIterableIterator<AuditEvents>;
   /**
    * Adds events to the trail, all or none.
@@ -127,6 +149,7 @@ export type Testbed = AsyncDisposable & {
  */
 export async function createTestbed(options: TestbedOptions = {}): Promise<Testbed> {
   requireSupportedNode();
+  rejectUnknownNames(options, OPTIONS, 'an option of a testbed');
   // Not AsyncDisposableStack, which Node 22 lacks.
   const parts: AsyncDisposable[] = [];
   const dispose = async (): Promise<void> => {
@@ -159,12 +182,9 @@ async function startTestbed(
     strictLogin = true,
     recording,
     now = () => new Date(),
-    ...others
   }: TestbedOptions,
   use: <Part extends AsyncDisposable>(part: Part) => Part,
 ): Promise<Omit<Testbed, typeof Symbol.asyncDispose>> {
-  const unknown = Object.keys(others);
-  if (unknown.length > 0) throw new TypeError(`A testbed has no option ${unknown.join(', ')}.`);
   const clock = createClock(now);
   const requests: RestRequest[] = [];
   const script = createScript();
@@ -220,13 +240,20 @@ async function startTestbed(
     gateway,
     sandbox,
     ...client,
-    request: (document, variables, { token = client.accessToken, explain } = {}) =>
-      request(document, variables, { fetch: gateway.fetch, token: token ?? undefined, explain }),
-    follow: (variables = {}, { after, signal } = {}) =>
-      follow(AuditEventsDocument, variables, {
+    request: async (document, variables, options = {}) => {
+      rejectUnknownNames(options, REQUEST_OPTIONS, 'an option of a request');
+      const { token = client.accessToken, explain } = options;
+      const { fetch } = gateway;
+      return request(document, variables, { fetch, token: token ?? undefined, explain });
+    },
+    follow: (variables = {}, options = {}) => {
+      rejectUnknownNames(options, FOLLOW_OPTIONS, 'an option of follow');
+      const { after, signal } = options;
+      return follow(AuditEventsDocument, variables, {
         after,
         signal: AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),
-      }),
+      });
+    },
     addEvents: sandbox.addEvents,
     respondNext: script.add,
     assertDone: script.assertDone,

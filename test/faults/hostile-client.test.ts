@@ -329,7 +329,7 @@ describe('a GraphQL response that is too large', () => {
     for (const _ of [1, 2, 3]) {
       const result = await bed.send(`{ audit { nodes { ${fields} } } }`);
       expect(result).toMatchObject({ status: 200, data: null, codes: 'OPERATION_TOO_COMPLEX' });
-      expect(result.message).toContain('larger than 32 MB');
+      expect(result.message).toContain('larger than 32 MiB');
     }
     expect((await bed.send('{ audit { nodes { raw } } }')).data).toEqual({
       audit: { nodes: [{ raw: RECORD }] },
@@ -345,7 +345,7 @@ describe('the response of a deletion that is too large', () => {
         'mutation { deleteApiKey(clientId: "k") { a: raw b: raw c: raw } }',
       );
       expect(result).toMatchObject({ status: 200, data: null, codes: 'OUTCOME_UNKNOWN' });
-      expect(result.message).toMatch(/was sent.*larger than 32 MB.*before you repeat it/);
+      expect(result.message).toMatch(/was sent.*larger than 32 MiB.*before you repeat it/);
       expect(bed.service.seen).toHaveLength(index + 1);
     }
   });

@@ -198,7 +198,7 @@ describe('a payload above graphqlMaxBytes', () => {
         },
       },
     ]);
-    expect(large?.errors?.[0]?.message).toContain('larger than 32 MB');
+    expect(large?.errors?.[0]?.message).toContain('larger than 32 MiB');
     const last = await stream.nextBatch();
     expect([ids(last), last.previous]).toEqual([['r3'], large?.data?.auditEvents?.checkpoint]);
     const after = large?.data?.auditEvents?.checkpoint;

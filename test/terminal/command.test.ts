@@ -10,7 +10,7 @@ import { createSchema } from '../../src/gateway/create-schema.ts';
 import { RESPONSE_HEADERS } from '../../src/gateway/http/send-response.ts';
 import { printClientSchema } from '../../src/gateway/schema/federation.ts';
 import { parseCommandLine } from '../../src/terminal/command-line.ts';
-import { COMMAND_NAMES } from '../../src/terminal/commands.ts';
+import { COMMAND_NAMES, type CommandName } from '../../src/terminal/commands.ts';
 import { keytrailInProcess, startKeytrail, startWithNpm } from '../helpers/process.ts';
 import { sendRaw } from '../helpers/raw-socket.ts';
 import { startService } from '../helpers/service.ts';
@@ -45,6 +45,14 @@ const UPSTREAM_SETTINGS = [
 ];
 const REPORTS = ['--verbose', '--errors'];
 const CLIENT_SETTINGS = [...UPSTREAM_SETTINGS, 'KEYTRAIL_CONTRACT'];
+
+/** Of a command that may renew a login: then it may not be known whether that was carried out (4). */
+const WITH_LOGIN = [0, 1, 2, 3, 4, 6, 130];
+/** Of the other commands, and of the one that may miss events. */
+const STATUSES: Readonly<Partial<Record<CommandName, readonly number[]>>> = {
+  ...{ serve: [0, 1, 2], sandbox: [0, 1, 2], completion: [0, 2], schema: [0, 2] },
+  ...{ audit: [0, 1, 2, 3, 4, 5, 6, 130], logout: [0, 1, 2, 6, 130] },
+};
 
 describe('the help of keytrail', () => {
   it('lists every command in at most 40 lines, and exits 0', async () => {
@@ -157,6 +165,13 @@ describe('the help of keytrail', () => {
   ])('%s --help lists what the command takes, and nothing else', async (command, names) => {
     await using process = keytrailInProcess([command, '--help']);
     expect(namesIn(process.output.stdout)).toEqual(names);
+  });
+
+  it.each(COMMAND_NAMES)('%s --help lists its exit statuses', async (command) => {
+    await using process = keytrailInProcess([command, '--help']);
+    const [text = ''] = /^Exit status\.[\s\S]*/m.exec(process.output.stdout) ?? [];
+    const statuses = [...text.matchAll(/(\d+):\s/g)].map(([, status]) => Number(status));
+    expect(statuses).toEqual(STATUSES[command] ?? WITH_LOGIN);
   });
 
   it('audit --help has three examples, which are valid', async () => {

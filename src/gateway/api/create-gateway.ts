@@ -7,6 +7,7 @@ import { usedProxyOptions } from '../../util/proxy.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { checkContract } from '../config/contract-schema.ts';
 import type { Config } from '../config/load.ts';
+import { findMeantMember } from '../config/schema-members.ts';
 import { byOption, SETTINGS, type Setting, type SettingName } from '../config/settings.ts';
 import { checkHeaders } from '../config/upstream-headers.ts';
 import { graphqlPath, isPlainHttp, isUsableTls, PLAIN_HTTP } from '../config/value-types.ts';
@@ -179,7 +180,16 @@ function isFunction(value: unknown): boolean {
 
 function describeIssue(issue: z.core.$ZodIssue): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')} is not an option.`);
+    return issue.keys.map(
+      (key) => `${[...issue.path, key].join('.')} is not an option.${hintAt(issue.path, key)}`,
+    );
   }
   return [`${issue.path.join('.')} ${issue.message}.`.trimStart()];
+}
+
+function hintAt(path: readonly PropertyKey[], key: string): string {
+  const meant = findMeantMember(optionsSchema, path, key);
+  if (meant === undefined) return '';
+  const full = typeof meant === 'string' ? [...path, meant] : meant;
+  return ` Did you mean ${full.join('.')}?`;
 }

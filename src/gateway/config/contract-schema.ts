@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { findClosestName } from '../../util/closest-name.ts';
 import { findJsonError, type JsonError } from '../../util/json-error.ts';
 import { CONTRACT, type ConfiguredContract, type EntryTable } from '../mapping/contract.ts';
 import { ENTRY_SCHEMAS } from './contract-entries.ts';
+import { findMeantMember } from './schema-members.ts';
 
 /** The schema of a contract file. */
 export const contractSchema = toSection(CONTRACT) as z.ZodType<ConfiguredContract>; // derived from the same table
@@ -84,36 +84,11 @@ function describe(issue: z.core.$ZodIssue, parent: readonly PropertyKey[] = []):
   return [`${entry}: ${issue.message}.`];
 }
 
-/** The entry that was most likely meant: the nearest name in the same part, else the same name in another. */
+/** The entry that was most likely meant, as a name in the same part, or a pointer from the top. */
 function hintAt(names: readonly PropertyKey[], key: string): string {
-  const own = names.reduce<readonly unknown[]>(
-    (schemas, name) => schemas.flatMap((schema) => membersOf(schema).get(String(name)) ?? []),
-    [contractSchema],
-  );
-  const meant =
-    findClosestName(
-      key,
-      own.flatMap((schema) => [...membersOf(schema).keys()]),
-    ) ?? listEntries(contractSchema).find((path) => path.endsWith(`/${key}`));
-  return meant === undefined ? '' : ` Did you mean ${meant}?`;
-}
-
-/** The members of an object in a schema, or of those among which a union chooses. */
-function membersOf(schema: unknown): ReadonlyMap<string, unknown> {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return membersOf(schema.unwrap());
-  if (schema instanceof z.ZodUnion)
-    return new Map(schema.options.flatMap((option) => [...membersOf(option)]));
-  return new Map(schema instanceof z.ZodObject ? Object.entries(schema.shape) : []);
-}
-
-/** Pointers of all entries in a schema, those of a part before those within it. */
-function listEntries(schema: unknown): readonly string[] {
-  const members = [...membersOf(schema)];
-  const nested = members.flatMap(([name, member]) =>
-    listEntries(member).map((path) => `/${name}${path}`),
-  );
-  return [...members.map(([name]) => `/${name}`), ...nested];
+  const meant = findMeantMember(contractSchema, names, key);
+  if (meant === undefined) return '';
+  return ` Did you mean ${typeof meant === 'string' ? meant : meant.map((name) => `/${name}`).join('')}?`;
 }
 
 type Issues = readonly z.core.$ZodIssue[];

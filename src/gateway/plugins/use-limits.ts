@@ -145,7 +145,7 @@ export function limitResult(
   return { data: null, errors: [error] };
 }
 
-const LIMIT = `${MAX_RESULT_BYTES / 2 ** 20} MB`;
+const LIMIT = `${MAX_RESULT_BYTES / 2 ** 20} MiB`;
 
 const RESULT_TOO_LARGE = `The response would be larger than ${LIMIT}: select less, or request smaller pages.`;
 

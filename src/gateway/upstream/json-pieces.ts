@@ -4,7 +4,7 @@ import { decodeUtf8, keepDigits, MAX_DEPTH, parseJson } from './parse-json.ts';
 /**
  * Items that a response may have: what lists contain, and objects and lists within others. Parsed, an item takes up to 64
  * bytes more than its text: 28 MB of empty objects would take 600 MB and block the event loop for two seconds. Records
- * of 100 bytes reach 32 MB with a third of it.
+ * of 100 bytes reach 32 MiB with a third of it.
  */
 const MAX_ITEMS = 1_000_000;
 

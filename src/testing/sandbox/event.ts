@@ -1,3 +1,5 @@
+import { type NamesOf, rejectUnknownNames } from './known-names.ts';
+
 /** An event for the sandbox's audit trail, with the names of the GraphQL schema. */
 export type SandboxEvent = {
   readonly action: string;
@@ -20,6 +22,17 @@ export type CompleteEvent = {
   readonly [Name in keyof SandboxEvent]-?: Exclude<SandboxEvent[Name], undefined>;
 } & { readonly occurredAt: Date };
 
+/** The names of the members of an event. */
+const EVENT: NamesOf<SandboxEvent> = {
+  action: true,
+  occurredAt: true,
+  outcome: true,
+  actor: true,
+  target: true,
+  ipAddress: true,
+  userAgent: true,
+};
+
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /**
@@ -27,6 +40,7 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d
  * @throws TypeError that says what is wrong with it.
  */
 export function completeEvent(event: SandboxEvent, now: Date): CompleteEvent {
+  rejectUnknownNames(event, EVENT, 'a member of an event');
   const {
     action,
     occurredAt = now,
@@ -35,10 +49,7 @@ export function completeEvent(event: SandboxEvent, now: Date): CompleteEvent {
     target = null,
     ipAddress = null,
     userAgent = null,
-    ...others
   } = event;
-  const unknown = Object.keys(others);
-  if (unknown.length > 0) throw new TypeError(`An event has no ${unknown.join(', ')}.`);
   if (typeof action !== 'string') throw new TypeError('An event needs an action, a string.');
   for (const [name, value] of Object.entries({ actor, target, ipAddress, userAgent })) {
     if (value !== null && typeof value !== 'string')

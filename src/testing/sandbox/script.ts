@@ -1,4 +1,5 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import { type NamesOf, rejectUnknownNames } from './known-names.ts';
 import type { RestResponse } from './routes.ts';
 
 /**
@@ -19,14 +20,22 @@ export type ScriptedResponse = {
   readonly lost?: 'before' | 'within';
 };
 
+/** The names of the members of a scripted response. */
+export const SCRIPTED_RESPONSE: NamesOf<ScriptedResponse> = {
+  status: true,
+  headers: true,
+  body: true,
+  delayMs: true,
+  lost: true,
+};
+
 /**
  * Checks a scripted response.
  * @throws TypeError that names what cannot be sent.
  */
 export function validateScript(script: ScriptedResponse) {
-  const { status = 200, headers = {}, body, delayMs = 0, lost, ...others } = script;
-  const unknown = Object.keys(others);
-  if (unknown.length > 0) throw new TypeError(`A scripted response has no ${unknown.join(', ')}.`);
+  rejectUnknownNames(script, SCRIPTED_RESPONSE, 'a member of a scripted response');
+  const { status = 200, headers = {}, body, delayMs = 0, lost } = script;
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw new TypeError('A scripted response needs a status from 200 to 599.');
   }

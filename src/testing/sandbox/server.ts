@@ -47,12 +47,17 @@ export async function startSandbox({
   const store = await openStore(storeOptions);
   const closing = new AbortController();
   const scriptFor = (request: RestRequest): ScriptedResponse => {
+    let script: ScriptedResponse;
     try {
-      const script = onRequest?.(request) ?? {};
+      script = onRequest?.(request) ?? {};
+    } catch {
+      return problem(500, 'onRequest threw an error.');
+    }
+    try {
       validateScript(script);
       return script;
-    } catch {
-      return problem(500, 'The scripted response is invalid, or onRequest threw.');
+    } catch (error) {
+      return problem(500, `onRequest returned no valid response. ${Object(error).message}`);
     }
   };
   const respondSafely = (request: RestRequest, ip: string | null): RestResponse => {

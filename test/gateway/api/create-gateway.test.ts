@@ -95,7 +95,21 @@ describe('createGateway', () => {
         /^upstream\.noProxy must be a list of hosts, .*\.$/,
       ],
     ],
-    [{ upstream: { ...UPSTREAM, tymeout: 1 } }, [/^upstream\.tymeout is not an option\.$/]],
+    [
+      { upstream: { ...UPSTREAM, tymeoutMs: 1 } },
+      [/^upstream\.tymeoutMs is not an option\. Did you mean upstream\.timeoutMs\?$/],
+    ],
+    [
+      { upstream: { ...UPSTREAM, tls: { cacert: PEM } } },
+      [/^upstream\.tls\.cacert is not an option\. Did you mean upstream\.tls\.cert\?$/],
+    ],
+    [
+      { upstream: UPSTREAM, introspekt: true, httpsProxy: 'http://canary' },
+      [
+        /^introspekt is not an option\. Did you mean introspection\?$/,
+        /^httpsProxy is not an option\. Did you mean upstream\.httpsProxy\?$/,
+      ],
+    ],
     [{ upstream: UPSTREAM, port: 4000 }, [/^port is not an option\.$/]],
     [
       { upstream: UPSTREAM, introspection: 'on', playground: 1 },
