@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Kind, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -18,6 +19,14 @@ const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].concat(
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 );
+
+/** Every file in Markdown, wherever it is. */
+const ALL_PAGES = execFileSync('git', ['ls-files', '*.md'], {
+  cwd: new URL('..', import.meta.url),
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
 
 /** The cells of each row whose first cell is a name in code. */
 function rowsOf(page: string): readonly (readonly string[])[] {
@@ -70,18 +79,15 @@ describe('the documentation', () => {
     expect(links.toSorted()).toEqual([...PAGES, 'schema.graphql'].toSorted());
   });
 
-  it.each([...PAGES, 'src/client/README.md'])(
-    'has only links that lead to a file and a heading: %s',
-    (page) => {
-      for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
-        const [file = '', anchor] = target.split('#');
-        const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
-        const text = read(path); // throws if there is no such file
-        expect(text.length).toBeGreaterThan(0);
-        if (anchor !== undefined) expect(anchorsOf(text), target).toContain(anchor);
-      }
-    },
-  );
+  it.each(ALL_PAGES)('has only links that lead to a file and a heading: %s', (page) => {
+    for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file = '', anchor] = target.split('#');
+      const path = file === '' ? page : new URL(file, `file:///${page}`).pathname.slice(1);
+      const text = read(path); // throws if there is no such file
+      expect(text.length).toBeGreaterThan(0);
+      if (anchor !== undefined) expect(anchorsOf(text), target).toContain(anchor);
+    }
+  });
 
   it('lists every setting with its option, default and meaning (npm run docs)', () => {
     expect(read('docs/configuration.md')).toContain(`\n${renderSettings()}\n`);
@@ -179,6 +185,13 @@ describe('the documentation', () => {
       const contract = names.reduceRight((member, one) => ({ [one]: member }), value);
       expect(checkContract(contract), `${name}: ${text}`).toEqual({ contract });
     }
+  });
+
+  it('names the Node that npm ci installs', () => {
+    const { node } = JSON.parse(read('package.json')).devDependencies;
+    expect(read('docs/install.md')).toContain(
+      `It installs Node ${node} by the npm package \`node\``,
+    );
   });
 
   it('names only scripts that exist', () => {

@@ -25,7 +25,7 @@ export function readBlocks(page: string): readonly Block[] {
 
 /** The anchors that GitHub gives to the headings of a page in Markdown. */
 export function anchorsOf(page: string): readonly string[] {
-  return [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+  return [...page.replace(FENCE, '').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\w\- ]/g, '')

@@ -20,6 +20,7 @@ import { parse } from 'yaml';
 import { toAbsoluteLinks } from '../../.github/release/absolute-links.ts';
 import { notesOf } from '../../.github/release/notes.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import { anchorsOf } from '../docs/markdown.ts';
 import { createClone } from '../helpers/clone.ts';
 import { startService } from '../helpers/service.ts';
 
@@ -176,25 +177,30 @@ describe('the release', () => {
   it.each([
     ['keytrail', 20],
     ['keytrail-client', 5],
-  ])('has only absolute links in the README of %s, to files of the tag', async (name, least) => {
-    const page = await readFile(join(await unpack(name), 'README.md'), 'utf8');
-    expect(page).not.toMatch(/^\[.*\]:|<a |<img /m); // other forms of links
-    const targets = [...page.matchAll(/\]\(([^)]*)\)/g)].map(([, target = '']) => target);
-    expect(targets.filter((target) => !/^https:/.test(target))).toEqual([]);
-    const files = targets.flatMap((target) => {
-      const [, kind, path] =
-        /^https:\/\/github\.com\/(.*?\/\w+)\/v[\d.]+\/([^#]*)/.exec(target) ?? [];
-      return path === undefined ? [] : [{ kind, path, target }];
-    });
-    expect(files.length).toBeGreaterThan(least);
-    for (const { kind, path, target } of files) {
-      expect(
-        target.startsWith(`${ADDRESS}/${path.endsWith('.png') ? 'raw' : 'blob'}/${TAG}/`),
-        kind,
-      ).toBe(true);
-      expect((await stat(join(clone, path))).isFile()).toBe(true);
-    }
-  });
+  ])(
+    'has only absolute links in the README of %s, to files and headings of the tag',
+    async (name, least) => {
+      const page = await readFile(join(await unpack(name), 'README.md'), 'utf8');
+      expect(page).not.toMatch(/^\[.*\]:|<a |<img /m); // other forms of links
+      const targets = [...page.matchAll(/\]\(([^)]*)\)/g)].map(([, target = '']) => target);
+      expect(targets.filter((target) => !/^https:/.test(target))).toEqual([]);
+      const files = targets.flatMap((target) => {
+        const [, kind, path, anchor] =
+          /^https:\/\/github\.com\/(.*?\/\w+)\/v[\d.]+\/([^#]*)(?:#(.*))?$/.exec(target) ?? [];
+        return path === undefined ? [] : [{ kind, path, anchor, target }];
+      });
+      expect(files.length).toBeGreaterThan(least);
+      for (const { kind, path, anchor, target } of files) {
+        expect(
+          target.startsWith(`${ADDRESS}/${path.endsWith('.png') ? 'raw' : 'blob'}/${TAG}/`),
+          kind,
+        ).toBe(true);
+        expect((await stat(join(clone, path))).isFile()).toBe(true);
+        if (anchor !== undefined)
+          expect(anchorsOf(await readFile(join(clone, path), 'utf8')), target).toContain(anchor);
+      }
+    },
+  );
 
   it.each([
     ['latest', TAG, '--latest'],
