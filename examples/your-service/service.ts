@@ -45,8 +45,11 @@ function logIn(body: URLSearchParams): Result {
     body.get('client_secret') === CLIENT.secret ||
     refreshTokens.delete(body.get('refresh_token') ?? '');
   if (body.get('client_id') !== CLIENT.id || !isKnown) return [401, { fault: 'credential' }];
-  const [access, renewal] = [randomBytes(32), randomBytes(32)].map((b) => b.toString('base64url'));
+  const access = randomBytes(32).toString('base64url');
+  const renewal = randomBytes(32).toString('base64url');
   const until = Date.now() + TOKEN_LIFE_MS;
+  accessTokens.set(access, until);
+  refreshTokens.add(renewal);
   return [200, { d: { auth: { access: { token: access, until }, renewal: { token: renewal } } } }];
 }
 
@@ -62,7 +65,7 @@ function revoke(key: string): Result {
   const isRevoked = keys.delete(key);
   const result = isRevoked ? 'Y' : 'N';
   trail.unshift({ ts: Date.now(), who: 'ops', verb: 'KEY_REVOKED', on: key, result });
-  return [200, { d: { state: isRevoked ? 'REVOKED' : 'UNKNOWN_KEY' } }];
+  return [200, { d: { state: isRevoked ? 'GONE' : 'ABSENT' } }];
 }
 
 async function readBody(request: IncomingMessage): Promise<URLSearchParams> {
