@@ -10,7 +10,7 @@ const TOKEN_LIFE_MS = 15 * 60_000;
 const PAGE_SIZE = 3;
 const WHO = process.argv.includes('--renamed') ? 'principal_name' : 'who';
 
-type Entry = { ts: number; who: string; verb: string; on: string; result: 'Y' | 'N' };
+type Entry = Readonly<{ ts: number; who: string; verb: string; on: string; result: 'Y' | 'N' }>;
 
 /** The trail, the newest entry first. */
 const trail: Entry[] = [
