@@ -314,12 +314,11 @@ function describeRefusal(code: string, facts: Facts): string {
 function describeLostLogin(facts: Facts): string {
   const { isRenewal, credential, reason } = facts;
   const used = isRenewal ? 'refresh token' : 'secret';
-  const lock =
-    credential?.kind === 'session'
-      ? ` No command logs in before ${credential.path}.lock is removed.`
-      : '';
+  const session = credential?.kind === 'session' ? credential : undefined;
+  const by = session?.logout === undefined ? '' : `, as by ${session.logout}`;
+  const lock = session ? ` No command logs in before ${session.path}.lock is removed${by}.` : '';
   const read = reason === 'NO_TOKEN' ? ` ${facts.given}` : '';
-  return `${describeRequest('OUTCOME_UNKNOWN', { ...facts, reason })} The login may have been carried out, and its ${used} may be used up: ask those who run the service whether it still works.${lock}${read}`;
+  return `${describeRequest('OUTCOME_UNKNOWN', { ...facts, reason })}${read} The login may have been carried out, and its ${used} may be used up: ask those who run the service whether it still works.${lock}`;
 }
 
 /** What Node's codes mean, and what to do about it. The first that matches counts. */

@@ -53,7 +53,8 @@ export async function openSessionFile(
   client?: string,
 ): Promise<SessionFile> {
   const owner = ownerOf(of);
-  const login = `keytrail login CLIENT_ID${gateway ? ` --gateway ${gateway.href}` : ''}`;
+  const to = gateway ? ` --gateway ${gateway.href}` : '';
+  const login = `keytrail login CLIENT_ID${to}`;
   const path =
     session ??
     (client === undefined
@@ -76,6 +77,7 @@ export async function openSessionFile(
   requests.setCredential({
     ...{ kind: 'session', path },
     login: login.replace('CLIENT_ID', clientId),
+    logout: session === undefined ? `keytrail logout ${clientId} --force${to}` : undefined,
   });
   const onWarning = (message: string) => void stderr.write(`keytrail: ${message}\n`);
   const tokens = fileTokens(path, { onWarning });

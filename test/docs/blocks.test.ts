@@ -26,6 +26,7 @@ const NOT_RUN: readonly (readonly [page: string, start: string, reason: string])
   ['docs/deployment.md', 'docker build', 'it needs a Docker engine'],
   ['docs/deployment.md', 'export UPSTREAM_URL', 'it needs a Docker engine'],
   ['docs/deployment.md', 'kubectl create', 'it needs a cluster'],
+  ['docs/your-service.md', 'docker run', 'it needs a Docker engine'],
   [
     'docs/frameworks.md',
     'import { createGateway, type Gateway }',
