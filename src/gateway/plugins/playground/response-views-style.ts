@@ -56,6 +56,7 @@ export const VIEWS_STYLE = `
     #view-table td[data-column]::before { content: attr(data-column); flex: 0 0 11ch; color: hsl(var(--color-neutral)); font-weight: 400; }
     #view-table td > div { max-width: none; min-width: 0; overflow-wrap: anywhere; }
   }
+  @container (min-width: 600px) { #view-table time { white-space: nowrap; } }
   @media (max-width: 500px) {
     .hint { right: 64px; }
     #view-explain dl { grid-template-columns: 1fr; gap: 0; }
