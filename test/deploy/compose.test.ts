@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
@@ -31,7 +32,10 @@ type Service = {
 
 const read = (file: string) =>
   readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
-const FILE: ComposeFile = parse(read('compose.yaml'));
+const TEXT = read('compose.yaml');
+const FILE: ComposeFile = parse(TEXT);
+/** With the lines of all options. */
+const OPTIONAL: ComposeFile = parse(TEXT.replace(/^( *)#(?=[^\s#])/gm, '$1'));
 const { keytrail, prometheus, grafana } = FILE.services;
 
 /** The schema of the Compose specification, of the linter dclint. */
@@ -95,6 +99,33 @@ describe('deploy/compose.yaml', () => {
     expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(environment)));
     const seconds = Number.parseInt(keytrail.stop_grace_period ?? '', 10);
     expect(seconds * 1000).toBeGreaterThan(config.SHUTDOWN_TIMEOUT_MS);
+  });
+
+  it('reads the contract, the CA and the headers from a folder that is mounted, with the lines of all options', () => {
+    expect(isValid(OPTIONAL), JSON.stringify(isValid.errors)).toBe(true);
+    const { volumes, environment: all = {} } = OPTIONAL.services.keytrail;
+    const added = Object.fromEntries(
+      Object.entries(all).filter(([name]) => !(name in environment)),
+    );
+    expect(Object.keys(added)).toEqual([
+      ...['KEYTRAIL_CONTRACT', 'UPSTREAM_CA_FILE', 'UPSTREAM_HEADERS_FILE'],
+    ]);
+    expect(volumes).toEqual(['./config:/etc/keytrail:ro']);
+    const files: Readonly<Record<string, string>> = {
+      'contract.json': '{"audit": {"records": "/events"}}',
+      'ca.pem': rootCertificates[0] ?? '',
+      'headers.txt': 'x-tenant: acme',
+    };
+    const loaded = loadSettings({
+      ...COMMANDS.serve,
+      environment: { ...environment, ...added },
+      flags: {},
+      problems: [],
+      readFile: (path) => files[path.replace('/etc/keytrail/', '')] ?? '',
+    });
+    expect(loaded.contract).toEqual({ audit: { records: '/events' } });
+    expect(loaded.tls.ca).toBe(rootCertificates[0]);
+    expect(loaded.headers).toEqual({ 'x-tenant': 'acme' });
   });
 
   it('lets Prometheus scrape the metrics, and evaluate the alerts', async () => {

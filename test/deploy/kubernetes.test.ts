@@ -144,6 +144,7 @@ describe('deploy/kubernetes.yaml', () => {
     const { minReplicas, scaleTargetRef } = only('HorizontalPodAutoscaler').spec ?? {};
     expect(minReplicas).toBeGreaterThanOrEqual(2);
     expect(scaleTargetRef?.name).toBe(only('Deployment').metadata?.name);
+    expect(container?.resources?.requests?.['cpu']).toBeDefined(); // the target is a percentage of it
     expect(only('Deployment').spec?.replicas).toBeUndefined();
     expect(only('PodDisruptionBudget').spec?.maxUnavailable).toBe(1);
   });
@@ -204,16 +205,19 @@ describe('deploy/kubernetes.yaml with the lines of all options', () => {
     expect(await findUnknownFields(OPTIONAL)).toBe('');
   });
 
-  it('reads the contract and the CA from files that are mounted, and Redis from a secret', () => {
+  it('reads the contract, the CA and the headers from files that are mounted, and Redis from a secret', () => {
     const added = Object.entries(only('ConfigMap', OPTIONAL).data ?? {}).filter(
       ([name]) => !(name in environment),
     );
-    expect(added.map(([name]) => name)).toEqual(['KEYTRAIL_CONTRACT', 'UPSTREAM_CA_FILE']);
+    expect(added.map(([name]) => name)).toEqual([
+      ...['KEYTRAIL_CONTRACT', 'UPSTREAM_CA_FILE', 'UPSTREAM_HEADERS_FILE'],
+    ]);
     const files: Readonly<Record<string, string>> = {
       'contract/contract.json': '{"audit": {"records": "/events"}}',
       'ca/ca.pem': rootCertificates[0] ?? '',
+      'headers/headers.txt': 'x-tenant: acme',
     };
-    const { contract, tls } = loadSettings({
+    const { contract, tls, headers } = loadSettings({
       ...COMMANDS.serve,
       environment: { ...environment, ...Object.fromEntries(added) },
       flags: {},
@@ -222,6 +226,7 @@ describe('deploy/kubernetes.yaml with the lines of all options', () => {
     });
     expect(contract).toEqual({ audit: { records: '/events' } });
     expect(tls.ca).toBe(rootCertificates[0]);
+    expect(headers).toEqual({ 'x-tenant': 'acme' });
     const folders = added.map(([, path]) => path.slice(0, path.lastIndexOf('/')));
     expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(folders);
     expect(volumeMounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));

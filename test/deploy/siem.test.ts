@@ -22,6 +22,10 @@ const FILES = join(ROOT, 'deploy/siem');
 const read = (name: string) => readFileSync(join(FILES, name), 'utf8');
 const BLOCKS = readBlocks(readFileSync(join(ROOT, 'docs/siem.md'), 'utf8'));
 
+const CRON_JOB = read('cronjob.yaml');
+/** With the lines of all options. */
+const OPTIONAL = CRON_JOB.replace(/^( *)#(?=[^\s#])/gm, '$1');
+
 /** A file that the page shows. */
 function shown(name: string): string {
   const block = BLOCKS.find(({ attributes }) => attributes.get('file') === name);
@@ -222,39 +226,82 @@ describe('deploy/siem', () => {
     },
   );
 
-  it('has a CronJob that matches the Kubernetes schema, with only fields that Kubernetes knows', async () => {
-    const { pod, manifests } = readCronJob();
-    const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
-      const value = JSON.stringify({ apiVersion, kind, ...rest });
-      return `import type { I${kind} as T${index} } from 'kubernetes-models/${apiVersion}/${kind}';\nexport const m${index}: T${index} = ${value};\n`;
-    });
-    expect(await findTypeErrors(lines.join(''))).toBe('');
-    const [claim] = manifests;
-    expect(pod.volumes?.map((volume) => volume.persistentVolumeClaim?.claimName)).toEqual([
-      claim?.metadata.name,
-      undefined,
-    ]);
-    const secret = pod.volumes?.[1]?.secret?.secretName;
-    expect(
-      BLOCKS.some(({ text }) => text.includes(`secret generic ${secret} --from-file=secret\n`)),
-    ).toBe(true);
+  const VARIANTS = [
+    { variant: 'as it is', text: CRON_JOB, config: [] },
+    { variant: 'with the lines of all options', text: OPTIONAL, config: ['config'] },
+  ];
+
+  it.each(VARIANTS)(
+    'has a CronJob that matches the Kubernetes schema, with only fields that Kubernetes knows, $variant',
+    async ({ text, config }) => {
+      const { pod, manifests } = readCronJob(text);
+      const lines = manifests.map(({ apiVersion, kind, ...rest }, index) => {
+        const value = JSON.stringify({ apiVersion, kind, ...rest });
+        return `import type { I${kind} as T${index} } from 'kubernetes-models/${apiVersion}/${kind}';\nexport const m${index}: T${index} = ${value};\n`;
+      });
+      expect(await findTypeErrors(lines.join(''))).toBe('');
+      const [claim] = manifests;
+      expect(pod.volumes?.map((volume) => volume.persistentVolumeClaim?.claimName)).toEqual([
+        ...[claim?.metadata.name, undefined, ...config.map(() => undefined)],
+      ]);
+      for (const { volumeMounts = [] } of [...pod.containers, ...(pod.initContainers ?? [])]) {
+        const mounted = volumeMounts.filter(({ mountPath }) => mountPath === '/etc/keytrail');
+        expect(mounted.map(({ name }) => name)).toEqual(config);
+      }
+      const secret = pod.volumes?.[1]?.secret?.secretName;
+      expect(
+        BLOCKS.some(({ text }) => text.includes(`secret generic ${secret} --from-file=secret\n`)),
+      ).toBe(true);
+    },
+  );
+
+  it('has a CronJob that a run which hangs does not stop for ever, and whose memory is limited', () => {
+    const { job, pod } = readCronJob();
+    const { schedule, concurrencyPolicy, startingDeadlineSeconds = 0, jobTemplate } = job;
+    const { activeDeadlineSeconds, backoffLimit } = jobTemplate.spec ?? {};
+    expect(schedule).toBe('*/5 * * * *');
+    expect(concurrencyPolicy).toBe('Forbid');
+    // Kubernetes looks every ten seconds: with less, no run might start.
+    expect(startingDeadlineSeconds).toBeGreaterThan(10);
+    expect(startingDeadlineSeconds).toBeLessThan(300);
+    expect(activeDeadlineSeconds).toBeGreaterThan(600); // a command waits for ten minutes for one request
+    expect(backoffLimit).toBe(0);
+    for (const { resources } of [...pod.containers, ...(pod.initContainers ?? [])])
+      expect(resources?.limits).toMatchObject({ memory: '512Mi' });
   });
 
-  it('has a CronJob with valid command lines and settings', () => {
-    const { pod } = readCronJob();
-    const [audit] = pod.containers;
-    const [login] = pod.initContainers ?? [];
-    const words = /main\.js (.*?) < /.exec(login?.command?.at(-1) ?? '')?.[1]?.split(' ') ?? [];
-    for (const args of [audit?.args ?? [], words]) {
-      const { command, problems, session } = parseCommandLine(args);
-      expect(problems).toEqual([]);
-      expect(COMMANDS[command ?? 'serve'].settings).toEqual(
-        expect.arrayContaining((audit?.env ?? []).map(({ name }) => name)),
-      );
-      expect(session).toBe('/state/session.json');
-    }
-    expect(audit?.volumeMounts).toEqual([{ name: 'state', mountPath: '/state' }]);
+  it('has a CronJob that reads the contract, the CA and the headers from a secret', () => {
+    const { pod } = readCronJob(OPTIONAL);
+    const given = (pod.containers[0]?.env ?? []).slice(1);
+    expect(given.map(({ name, value }) => `${name} ${value}`)).toEqual([
+      'KEYTRAIL_CONTRACT /etc/keytrail/contract.json',
+      'UPSTREAM_CA_FILE /etc/keytrail/ca.pem',
+      'UPSTREAM_HEADERS_FILE /etc/keytrail/headers.txt',
+    ]);
+    const [, name, options = ''] = /secret generic (keytrail-config) (.*)$/m.exec(CRON_JOB) ?? [];
+    expect(pod.volumes?.at(-1)?.secret?.secretName).toBe(name);
+    const files = given.map(({ value = '' }) => value.replace('/etc/keytrail/', '--from-file='));
+    expect(options.split(' ')).toEqual(files);
   });
+
+  it.each(VARIANTS)(
+    'has a CronJob with valid command lines and settings, $variant',
+    ({ text, config }) => {
+      const { pod } = readCronJob(text);
+      const [audit] = pod.containers;
+      const [login] = pod.initContainers ?? [];
+      const words = /main\.js (.*?) < /.exec(login?.command?.at(-1) ?? '')?.[1]?.split(' ') ?? [];
+      for (const args of [audit?.args ?? [], words]) {
+        const { command, problems, session } = parseCommandLine(args);
+        expect(problems).toEqual([]);
+        expect(COMMANDS[command ?? 'serve'].settings).toEqual(
+          expect.arrayContaining((audit?.env ?? []).map(({ name }) => name)),
+        );
+        expect(session).toBe('/state/session.json');
+      }
+      expect(audit?.volumeMounts?.map(({ name }) => name)).toEqual(['state', ...config]);
+    },
+  );
 });
 
 type Manifest = {
@@ -263,20 +310,18 @@ type Manifest = {
   readonly metadata: { readonly name: string };
 };
 
-function readCronJob() {
-  const manifests = parseAllDocuments(read('cronjob.yaml'), { strict: true }).map(
-    (document): Manifest => {
-      expect(document.errors).toEqual([]);
-      return document.toJS();
-    },
-  );
+function readCronJob(text = CRON_JOB) {
+  const manifests = parseAllDocuments(text, { strict: true }).map((document): Manifest => {
+    expect(document.errors).toEqual([]);
+    return document.toJS();
+  });
   const [claim, job] = manifests;
   new PersistentVolumeClaim(Object(claim)).validate();
   const model = new CronJob(Object(job));
   model.validate();
   const pod = model.spec?.jobTemplate.spec?.template.spec;
-  if (pod == null) throw new Error('cronjob.yaml has no pod');
-  return { manifests, pod };
+  if (model.spec == null || pod == null) throw new Error('cronjob.yaml has no pod');
+  return { manifests, job: model.spec, pod };
 }
 
 describe('the configuration of shippers', () => {
