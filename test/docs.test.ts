@@ -79,7 +79,7 @@ describe('the documentation', () => {
 
   it('lists every field of an event, and every entry of a contract with its values (npm run docs)', () => {
     expect(read('docs/schema.md')).toContain(`\n\n${renderFields()}\n`);
-    expect(read('docs/contracts.md')).toContain(`\n\n${renderEntries()}\n`);
+    expect(read('docs/contract-reference.md')).toContain(`\n\n${renderEntries()}\n`);
   });
 
   it('lists every error code in order, with what `retryable` is', () => {
@@ -155,7 +155,9 @@ describe('the documentation', () => {
   });
 
   it('shows only contract entries that Keytrail accepts', () => {
-    const rows = read('docs/contracts.md').matchAll(/^\|(?: `([$\w.]+)`[^|]*)? \| (.*) \|$/gm);
+    const rows = read('docs/contract-reference.md').matchAll(
+      /^\|(?: `([$\w.]+)`[^|]*)? \| (.*) \|$/gm,
+    );
     let entry = '';
     const examples = [...rows].flatMap(([, name, cell = '']) => {
       entry = name ?? entry;
