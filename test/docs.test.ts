@@ -112,6 +112,14 @@ describe('the documentation', () => {
     expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([]);
   });
 
+  it('defines words in alphabetical order, each with a link', () => {
+    const rows = [...read('docs/glossary.md').matchAll(/^\| (.+?) \| (.*) \|$/gm)].slice(1);
+    const words = rows.map(([, word = '']) => word);
+    expect(words.length).toBeGreaterThan(30);
+    expect(words).toEqual(words.toSorted((one, other) => one.localeCompare(other, 'en')));
+    for (const [, word, meaning = ''] of rows) expect(meaning, word).toMatch(/\]\(\S+\)$/);
+  });
+
   it('lists every metric', async () => {
     const names = [...(await createMetrics().text()).matchAll(/^# TYPE (keytrail_\w+) /gm)];
     expect(names.length).toBeGreaterThan(8);
