@@ -95,7 +95,7 @@ describe('the documentation', () => {
 
   it('lists every field of an event, and every entry of a contract with its values (npm run docs)', () => {
     expect(read('docs/schema.md')).toContain(`\n\n${renderFields()}\n`);
-    expect(read('docs/contracts.md')).toContain(`\n\n${renderEntries()}\n`);
+    expect(read('docs/contract-reference.md')).toContain(`\n\n${renderEntries()}\n`);
   });
 
   it('lists every error code in order, with what `retryable` is', () => {
@@ -126,6 +126,14 @@ describe('the documentation', () => {
     );
     expect(fields.length).toBeGreaterThan(40);
     expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([]);
+  });
+
+  it('defines words in alphabetical order, each with a link', () => {
+    const rows = [...read('docs/glossary.md').matchAll(/^\| (.+?) \| (.*) \|$/gm)].slice(1);
+    const words = rows.map(([, word = '']) => word);
+    expect(words.length).toBeGreaterThan(30);
+    expect(words).toEqual(words.toSorted((one, other) => one.localeCompare(other, 'en')));
+    for (const [, word, meaning = ''] of rows) expect(meaning, word).toMatch(/\]\(\S+\)$/);
   });
 
   it('lists every metric', async () => {
@@ -171,7 +179,9 @@ describe('the documentation', () => {
   });
 
   it('shows only contract entries that Keytrail accepts', () => {
-    const rows = read('docs/contracts.md').matchAll(/^\|(?: `([$\w.]+)`[^|]*)? \| (.*) \|$/gm);
+    const rows = read('docs/contract-reference.md').matchAll(
+      /^\|(?: `([$\w.]+)`[^|]*)? \| (.*) \|$/gm,
+    );
     let entry = '';
     const examples = [...rows].flatMap(([, name, cell = '']) => {
       entry = name ?? entry;

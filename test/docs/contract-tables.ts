@@ -1,9 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { CONTRACT, type EntryTable, type EntryTypes } from '../../src/gateway/mapping/contract.ts';
+import {
+  CONTRACT,
+  type EntryTable,
+  type EntryTypes,
+  PAGING_STYLES,
+} from '../../src/gateway/mapping/contract.ts';
 import { AUDIT_EVENT } from '../../src/gateway/mapping/event-fields.ts';
 
-/** What an entry of each kind may be, a row per form. Null: the section on paging or on parameters says it. */
-const VALUES: Readonly<Record<keyof EntryTypes, readonly string[] | null>> = {
+/** What an entry of each kind may be, a row per form. */
+const VALUES: Readonly<Record<keyof EntryTypes, readonly string[]>> = {
   accessToken: [
     '[pointers](schema.md#tokens); a header; or `""` if the body is the token as plain text. With a header or `""`, the body may be empty or something else than JSON',
   ],
@@ -41,24 +46,32 @@ const VALUES: Readonly<Record<keyof EntryTypes, readonly string[] | null>> = {
     'whether it is an API key whose client ID is the identifier: `true`, or the types that are, as they are after a map: `["client", "robot"]`. Without this entry, `api_key`, `ApiKey`, `API keys` and the like are',
   ],
   deletion: [
-    'what a 2xx response to a deletion means, for each value at the pointer: `{"at": "/result/status", "map": {"gone": "DELETED", "queued": "ACCEPTED", "none": "NOT_FOUND", "kept": "FAILED"}}`; also with `split`. Null: [the HTTP status alone decides](#deletions)',
+    'what a 2xx response to a deletion means, for each value at the pointer: `{"at": "/result/status", "map": {"gone": "DELETED", "queued": "ACCEPTED", "none": "NOT_FOUND", "kept": "FAILED"}}`; also with `split`. Null: [the HTTP status alone decides](contracts.md#deletions)',
   ],
   schema: [
     'path or URL of the JSON Schema, with which editors complete and explain entries: `"node_modules/keytrail/dist/contract.schema.json"`',
   ],
-  ...{ style: null, flag: null, number: null, start: null, parameter: null },
-  ...{ follow: null, switch: null },
+  style: [PAGING_STYLES.map((style) => `\`${style}\``).join(', ')],
+  flag: ['pointers of a flag that says whether there are more pages'],
+  number: [
+    'pointers of the number of this page or the offset of its first record; of the number of pages',
+  ],
+  start: ['the number of the first page, or the first offset, if no field has it'],
+  parameter: [
+    'the name of a query parameter of the service: see [Paging](#paging) and [Filter parameters](#filter-parameters)',
+  ],
+  follow: ['`"query"`: of a link to the next page, only the query is used'],
+  switch: ['`true`: the next page has the records with the last value again'],
 };
 
 type Entry = { readonly name: string; readonly kind: keyof EntryTypes };
 
-/** The table of entries in docs/contracts.md: those of one kind share a row. */
+/** The table of entries in docs/contract-reference.md: those of one kind share a row. */
 export function renderEntries(): string {
   const kinds = Map.groupBy(listEntries(CONTRACT), ({ kind }) => kind);
   const rows = [...kinds].flatMap(([kind, entries]) => {
-    const own = entries.filter(({ name }) => !name.startsWith('audit.paging.'));
-    const names = own.map(({ name }) => `\`${name}\``).join(', ');
-    return (VALUES[kind] ?? []).map((value, index) => [index === 0 ? names : '', value]);
+    const names = entries.map(({ name }) => `\`${name}\``).join(', ');
+    return VALUES[kind].map((value, index) => [index === 0 ? names : '', value]);
   });
   return renderTable(['entry', 'value'], rows);
 }
@@ -86,7 +99,7 @@ function renderTable(head: readonly string[], rows: readonly (readonly string[])
 
 if (import.meta.main)
   for (const [name, table] of [
-    ['contracts', renderEntries()],
+    ['contract-reference', renderEntries()],
     ['schema', renderFields()],
   ] as const) {
     const path = new URL(`../../docs/${name}.md`, import.meta.url);

@@ -33,7 +33,7 @@ export type Model = {
   readonly certain: number;
 };
 
-/** With 0.5 instead of 0.7, nearly twice as many values are wrong: docs/explain.md has the figures. */
+/** With 0.5 instead of 0.7, half as many values more are wrong: docs/decisions.md has the figures. */
 export const MODEL: Model = { weights: new Map(Object.entries(weights)), certain: 0.7 };
 
 /**

@@ -99,7 +99,7 @@ export type EntryTypes = {
   readonly deletion: MappedDeletion | null | undefined;
 };
 
-/** An entry of the contract, or a section of entries. Editors and docs/contracts.md show its description. */
+/** An entry of the contract, or a section of entries. Editors show its description, docs/contract-reference.md its kind. */
 export type EntryTable = { readonly description: string } & (
   | { readonly kind: keyof EntryTypes }
   | { readonly entries: Readonly<Record<string, EntryTable>> }

@@ -4,8 +4,8 @@ import { checkContract } from '../../../src/gateway/config/contract-schema.ts';
 import { ask, gatewayOver } from '../../helpers/gateway.ts';
 import { type ServiceResponse, startService } from '../../helpers/service.ts';
 
-/** Every row of the table in docs/contracts.md: what the service returns, and the entries to set. */
-const PAGE = readFileSync(new URL('../../../docs/contracts.md', import.meta.url), 'utf8');
+/** Every row of the table in docs/contract-reference.md: what the service returns, and the entries to set. */
+const PAGE = readFileSync(new URL('../../../docs/contract-reference.md', import.meta.url), 'utf8');
 const TABLE = /\| the service returns \|.*\n\|[-|]+\|\n((?:\|.*\n)+)/.exec(PAGE)?.[1] ?? '';
 const ROWS = TABLE.trimEnd()
   .split('\n')
@@ -224,7 +224,7 @@ type Trail = {
   };
 };
 
-describe('the table of paging in docs/contracts.md', () => {
+describe('the table of paging in docs/contract-reference.md', () => {
   it('has at least 30 rows, and a test for each', () => {
     expect(ROWS.length).toBeGreaterThanOrEqual(30);
     expect(ROWS.map(({ does }) => does)).toEqual(Object.keys(SERVICES));
