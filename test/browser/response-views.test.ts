@@ -283,9 +283,9 @@ describe('the views of a response', () => {
     await write(
       page,
       'document',
-      '{ a: audit(first: 2) { edges { node { what: action at: occurredAt } } } b: audit(first: 1) { nodes { who: actor { identifier } } } }',
+      '{ a: audit(first: 2) { raw edges { node { what: action at: occurredAt } } } b: audit(first: 1) { nodes { who: actor { identifier } } } }',
     );
-    await play(page, 'who');
+    await play(page, 'raw');
     await choose(page, 'Table');
     const tables = page.getByRole('table');
     expect(await tables.nth(0).getByRole('columnheader').allInnerTexts()).toEqual(['what', 'at']);

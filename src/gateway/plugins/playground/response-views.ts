@@ -18,7 +18,7 @@ export type ResponseViews = {
  * theirs. The names and texts of a service are only ever text nodes. The table of a subscription has its newest row on
  * top, and keeps 500.
  */
-export function createResponseViews(root: HTMLElement, firstTab: string | undefined) {
+export function createResponseViews(root: HTMLElement, firstTab: string) {
   type View = 'json' | 'table' | 'explain';
   type Views = {
     readonly table: HTMLElement;
@@ -114,10 +114,11 @@ export function createResponseViews(root: HTMLElement, firstTab: string | undefi
     return { caption, table, columns, received: 0 };
   };
 
-  /** The lists of objects in the data. Of edges, their nodes are the rows. */
+  /** The lists of objects in the data, without those of `raw`. Of edges, their nodes are the rows. */
   const findLists = (value: unknown, path: string, found: List[] = []): readonly List[] => {
     if (!isObject(value)) return found;
     for (const [key, each] of Object.entries(value)) {
+      if (key === 'raw') continue;
       const name = path === '' ? key : `${path}.${key}`;
       if (!Array.isArray(each)) findLists(each, name, found);
       else if (each.every(isObject)) {
@@ -179,7 +180,7 @@ export function createResponseViews(root: HTMLElement, firstTab: string | undefi
     return list;
   };
 
-  /** The fields that an explanation has, by path: each says where it was found, or why it was not. */
+  /** The fields that an explanation has, by path: each has the pointer of its value, or why it is null. */
   const findFields = (value: unknown, path: string, found: [string, Row][] = []) => {
     if (!isObject(value)) return found;
     if ('at' in value) found.push([path, value]);
