@@ -7,6 +7,7 @@ import {
   openPlayground,
   openTab,
   play,
+  read,
   reload,
   write,
 } from '../helpers/browser.ts';
@@ -209,6 +210,12 @@ describe.each(SIZES)('the views of a response, at $width pixels', (size) => {
         .evaluate((row) => getComputedStyle(row).animationName),
     ).toBe('arrived');
     expect(await page.locator('#view-table *').count()).toBeLessThan(500 * 12);
+    const countMarked = () =>
+      page.evaluate(() => document.querySelectorAll('#view-table .new').length);
+    await expect.poll(countMarked, { timeout: 15_000 }).toBe(0);
+    await choose(page, 'JSON');
+    expect(JSON.parse(await read(page, 'result'))).toEqual(payload(99)); // GraphiQL keeps one payload
+    await choose(page, 'Table');
     expect(await cut(page)).toEqual([]);
     const pane = await page.locator('#view-table').boundingBox();
     expect((pane?.y ?? 0) + (pane?.height ?? size.height)).toBeLessThanOrEqual(size.height);

@@ -151,6 +151,8 @@ export function createResponseViews(root: HTMLElement, firstTab: string) {
       const body = makeEvent(event, columns);
       if (isPayload) {
         body.classList.add('new');
+        // Otherwise it is marked again when its table is shown again.
+        body.addEventListener('animationend', () => body.classList.remove('new'), { once: true });
         table.tHead?.after(body);
       } else table.append(body);
     }
