@@ -8,7 +8,7 @@ import { clientId, clientSecret, reportFailure, url } from './settings.ts';
 /**
  * Creates a client that retries an operation once with a new token if its token was rejected: a mutation only if that
  * itself was refused. A field below a deletion can be rejected after the key was deleted. The exchange does not get the
- * data, so a document must have one mutation field, as Keytrail requires. urql identifies operations by document and
+ * data, so a mutation must have one field, as Keytrail requires. urql identifies operations by document and
  * variables: of two equal mutations at the same time, the second may never get a result.
  */
 export function createUrqlClient(url: string, session: Session): Client {

@@ -8,8 +8,8 @@ const KEYTRAIL = 'http://127.0.0.1:4000/graphql';
 const IDENTITY = 'http://127.0.0.1:4003/graphql';
 
 /**
- * The configuration of `mesh-compose`. All names of Keytrail get a prefix, but those that the graph shares with it. Only
- * Hive Gateway, and so GraphQL Mesh, can serve the result.
+ * The configuration of `mesh-compose`. All names of Keytrail get a prefix, but those that the graph shares with it. Tests
+ * serve the result by Hive Gateway.
  */
 export const composeConfig = defineConfig({
   subgraphs: [

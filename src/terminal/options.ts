@@ -61,7 +61,7 @@ export const OPTIONS = {
     'send requests to this gateway, not to UPSTREAM_URL',
     'none',
   ),
-  session: option(filePath('session'), 'tokens of a login', 'one below ~/.local/state'),
+  session: option(filePath('session'), 'tokens of a login', 'see keytrail status'),
   since: option(startTime, 'events since: 90m, 1h30m, 7d, today, yesterday, 2026-11-24', 'none'),
   until: option(pointInTime, 'events before then', 'none'),
   actor: option(

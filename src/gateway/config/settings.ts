@@ -69,14 +69,15 @@ export const SETTINGS = {
     group: 'Service',
     ...integer(1, 2 ** 29, ' of bytes'),
     default: 2 ** 25,
-    description: 'largest response body that is accepted from the service',
+    description:
+      'largest response body that is accepted from the service, in bytes: 32 MiB by default',
     option: 'upstream.maxBytes',
   },
   UPSTREAM_CA_FILE: {
     group: 'Service',
     ...pemFile,
     defaultText: "Node's built-in list",
-    description: 'certificate authorities to trust for the service',
+    description: 'the only certificate authorities to trust for the service',
     option: 'upstream.tls.ca',
   },
   UPSTREAM_CERT_FILE: {
@@ -168,7 +169,7 @@ export const SETTINGS = {
     ...choice('development', 'test', 'production'),
     default: 'development',
     description:
-      'production turns introspection, the playground and explain off and requires UPSTREAM_URL',
+      'production turns introspection, the playground and explain off unless they are set, and requires UPSTREAM_URL',
   },
   INTROSPECTION: {
     group: 'Access',
@@ -209,7 +210,7 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 100,
     description:
-      'maximum number of concurrent subscriptions; above it, an accepted token without one gets the place of the oldest of the caller with most, and further ones get OVERLOADED',
+      'maximum number of concurrent subscriptions; above it, an accepted token without one ends the oldest of the caller with most, if that has two or more, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   LOGIN_RATE_LIMIT: {
@@ -217,7 +218,7 @@ export const SETTINGS = {
     ...integer(0, 10_000, ' of logins a minute'),
     default: 10,
     description:
-      'logins per minute of a client ID from one network; three times as many from the network, ten times as many of the client ID; 0 means no limit',
+      'logins per minute of a client ID from one network; three times as many from the network, and ten times as many of the client ID from networks from which it has not logged in within a day; 0 means no limit',
     option: 'loginRateLimit',
   },
   RATE_LIMIT_REDIS_URL: {
@@ -231,7 +232,8 @@ export const SETTINGS = {
     group: 'Limits',
     ...integer(0, 10),
     default: 0,
-    description: 'number of trusted reverse proxies; client IPs come from X-Forwarded-For',
+    description:
+      'number of trusted reverse proxies; unless it is 0, client IPs come from X-Forwarded-For',
     option: 'trustedProxies',
   },
   SHUTDOWN_DRAIN_MS: {

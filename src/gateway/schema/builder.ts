@@ -40,7 +40,7 @@ export function createBuilder() {
   });
   builder.mutationType({
     description:
-      'Changes. A document may contain one mutation field. A field that fails is null, with the reason in `errors`; OUTCOME_UNKNOWN means that it may have been carried out.',
+      'Changes. A mutation may contain one field apart from `__typename`. A field that fails is null, with the reason in `errors`; OUTCOME_UNKNOWN means that it may have been carried out.',
   });
 
   builder.scalarType('JSON', {
