@@ -168,7 +168,7 @@ export const SETTINGS = {
     ...choice('development', 'test', 'production'),
     default: 'development',
     description:
-      'production turns introspection, the playground and explain off and requires UPSTREAM_URL',
+      'production requires UPSTREAM_URL, and turns introspection, the playground and explain off unless they are set',
   },
   INTROSPECTION: {
     group: 'Access',
@@ -209,7 +209,7 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 100,
     description:
-      'maximum number of concurrent subscriptions; above it, an accepted token without one gets the place of the oldest of the caller with most, and further ones get OVERLOADED',
+      'maximum number of concurrent subscriptions; if all are taken, an accepted token without one gets the place of the oldest of the caller with most, if that has several, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   LOGIN_RATE_LIMIT: {
@@ -217,7 +217,7 @@ export const SETTINGS = {
     ...integer(0, 10_000, ' of logins a minute'),
     default: 10,
     description:
-      'logins per minute of a client ID from one network; three times as many from the network, ten times as many of the client ID; 0 means no limit',
+      'logins per minute of a client ID from one network; three times as many from the network, ten times as many of the client ID; those with a secret and those with a refresh token count apart; 0 means no limit',
     option: 'loginRateLimit',
   },
   RATE_LIMIT_REDIS_URL: {
@@ -231,20 +231,23 @@ export const SETTINGS = {
     group: 'Limits',
     ...integer(0, 10),
     default: 0,
-    description: 'number of trusted reverse proxies; client IPs come from X-Forwarded-For',
+    description:
+      'number of trusted reverse proxies; unless it is 0, client IPs come from X-Forwarded-For',
     option: 'trustedProxies',
   },
   SHUTDOWN_DRAIN_MS: {
     group: 'Shutdown',
     ...milliseconds(0),
     default: 0,
-    description: 'how long to keep serving after SIGTERM while /health/ready returns 503',
+    description:
+      'how long to keep serving after a signal to stop, while /health/ready returns 503; less than SHUTDOWN_TIMEOUT_MS',
   },
   SHUTDOWN_TIMEOUT_MS: {
     group: 'Shutdown',
     ...milliseconds(1),
     default: 25_000,
-    description: 'hard deadline for a graceful shutdown, including the drain period',
+    description:
+      'deadline for a graceful shutdown, including the drain period; the last spans get up to 3 s more, and the last log lines 1 s',
   },
   METRICS_PORT: {
     group: 'Telemetry',
