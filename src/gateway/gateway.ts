@@ -104,7 +104,7 @@ export type GatewayDependencies = BodyLimits &
 
 /**
  * The bytes that responses of the service may take together, and those that clients have not read: an eighth of the
- * memory each. The rest is for parsed responses and for garbage. A process without a limit counts as one with 512 MB,
+ * memory each. The rest is for parsed responses and for garbage. A process without a limit counts as one with 512 MiB,
  * the limit of `deploy/kubernetes.yaml`.
  */
 function toBodyBytes(memoryBytes = 0): number {

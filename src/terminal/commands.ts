@@ -207,11 +207,13 @@ export const COMMANDS = {
     },
     options: [],
     settings: [],
+    statuses: [1],
   },
   schema: {
     summary: 'print the GraphQL schema, as a subgraph or for clients',
     options: ['client'],
     settings: [],
+    statuses: [1],
   },
 } as const satisfies Readonly<Record<string, Command>>;
 

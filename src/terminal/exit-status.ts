@@ -3,7 +3,7 @@ export const EXIT_STATUS = {
   0: 'done',
   1: 'incomplete, or different from the recording; also a local failure, such as a full disk',
   2: 'an option, a setting or a file is invalid',
-  3: 'the service or the gateway was not reached, or failed',
+  3: 'the service or the gateway was not reached, failed, or refused the request',
   4: 'it is not known whether a login or a deletion was carried out',
   5: 'events may have been missed',
   6: 'not logged in, or the token or the secret is refused',

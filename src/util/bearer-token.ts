@@ -8,7 +8,7 @@ const HEADER = new RegExp(`^bearer +${TOKEN}$`, 'i');
 
 const MAX_LENGTH = 8192;
 
-/** Whether the value of an `Authorization` header is a bearer token (the scheme in any case), of at most 8 KB. */
+/** Whether the value of an `Authorization` header is a bearer token (the scheme in any case), of at most 8 KiB. */
 export function isBearerHeader(header: string): boolean {
   return header.length <= MAX_LENGTH && HEADER.test(header);
 }

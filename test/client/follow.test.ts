@@ -571,7 +571,7 @@ describe('a connection', () => {
     expect(delays).toEqual([1, 1, 3600, 3600, 1, 1, 1, 1, 3600, 1]);
   });
 
-  it('whose event does not end is closed after 64 MB, and opened again later', async () => {
+  it('whose event does not end is closed after 67,108,864 characters, and opened again later', async () => {
     let sent = 0;
     const endless = function* () {
       yield 'event: next\ndata: ';

@@ -50,7 +50,7 @@ const CLIENT_SETTINGS = [...UPSTREAM_SETTINGS, 'KEYTRAIL_CONTRACT'];
 const WITH_LOGIN = [0, 1, 2, 3, 4, 6, 130];
 /** Of the other commands, and of the one that may miss events. */
 const STATUSES: Readonly<Partial<Record<CommandName, readonly number[]>>> = {
-  ...{ serve: [0, 1, 2], sandbox: [0, 1, 2], completion: [0, 2], schema: [0, 2] },
+  ...{ serve: [0, 1, 2], sandbox: [0, 1, 2], completion: [0, 1, 2], schema: [0, 1, 2] },
   ...{ audit: [0, 1, 2, 3, 4, 5, 6, 130], logout: [0, 1, 2, 6, 130] },
 };
 

@@ -14,9 +14,9 @@ export type GatewaySettings = {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Maximum number of concurrent requests, which callers share: one token has at most three quarters, all networks half; further ones get HTTP 503. It must be a whole number, 1 to 65535. @default 512 */
   readonly maxInFlight?: number | undefined;
-  /** Maximum number of concurrent subscriptions; above it, an accepted token without one ends the oldest of the caller with most, if that has two or more, and further ones get OVERLOADED. It must be a whole number, 1 to 65535. @default 100 */
+  /** Maximum number of concurrent subscriptions; if all are taken, an accepted token without one gets the place of the oldest of the caller with most, if that has several, and further ones get OVERLOADED. It must be a whole number, 1 to 65535. @default 100 */
   readonly maxSubscriptions?: number | undefined;
-  /** Logins per minute of a client ID from one network; three times as many from the network, and ten times as many of the client ID from networks from which it has not logged in within a day; 0 means no limit. It must be a whole number of logins a minute, 0 to 10000. @default 10 */
+  /** Logins per minute of a client ID from one network; three times as many from the network, and ten times as many of the client ID from networks from which it has not logged in within a day; those with a secret and those with a refresh token count apart; 0 means no limit. It must be a whole number of logins a minute, 0 to 10000. @default 10 */
   readonly loginRateLimit?: number | undefined;
   /** Redis in which replicas share the login counts. It must be a redis or rediss URL without query or fragment. Default: each replica counts alone. */
   readonly rateLimitRedisUrl?: string | undefined;

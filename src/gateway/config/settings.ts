@@ -210,7 +210,7 @@ export const SETTINGS = {
     ...integer(1, 65_535),
     default: 100,
     description:
-      'maximum number of concurrent subscriptions; above it, an accepted token without one ends the oldest of the caller with most, if that has two or more, and further ones get OVERLOADED',
+      'maximum number of concurrent subscriptions; if all are taken, an accepted token without one gets the place of the oldest of the caller with most, if that has several, and further ones get OVERLOADED',
     option: 'maxSubscriptions',
   },
   LOGIN_RATE_LIMIT: {
@@ -218,7 +218,7 @@ export const SETTINGS = {
     ...integer(0, 10_000, ' of logins a minute'),
     default: 10,
     description:
-      'logins per minute of a client ID from one network; three times as many from the network, and ten times as many of the client ID from networks from which it has not logged in within a day; 0 means no limit',
+      'logins per minute of a client ID from one network; three times as many from the network, and ten times as many of the client ID from networks from which it has not logged in within a day; those with a secret and those with a refresh token count apart; 0 means no limit',
     option: 'loginRateLimit',
   },
   RATE_LIMIT_REDIS_URL: {
@@ -240,13 +240,15 @@ export const SETTINGS = {
     group: 'Shutdown',
     ...milliseconds(0),
     default: 0,
-    description: 'how long to keep serving after SIGTERM while /health/ready returns 503',
+    description:
+      'how long to keep serving after a signal to stop, while /health/ready returns 503; less than SHUTDOWN_TIMEOUT_MS',
   },
   SHUTDOWN_TIMEOUT_MS: {
     group: 'Shutdown',
     ...milliseconds(1),
     default: 25_000,
-    description: 'hard deadline for a graceful shutdown, including the drain period',
+    description:
+      'deadline for a graceful shutdown, including the drain period; the last spans get up to 3 s more, and the last log lines 1 s',
   },
   METRICS_PORT: {
     group: 'Telemetry',

@@ -57,7 +57,7 @@ export function readLogin(
 }
 
 const MALFORMED =
-  'The access token of the response cannot be sent in an Authorization header: it has more than 8 KB, or a space, a comma, a quote or a character that is not ASCII. If it is no access token, set `login.accessToken`.';
+  'The access token of the response cannot be sent in an Authorization header: it has more than 8 KiB, or a space, a comma, a quote or a character that is not ASCII. If it is no access token, set `login.accessToken`.';
 
 /** Whether the access token can only be read from JSON: it is neither in a header, nor the whole body. */
 export function requiresJson(accessToken: Source = null): boolean {

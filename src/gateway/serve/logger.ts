@@ -10,7 +10,7 @@ const MAX_QUEUED_BYTES = 2 ** 23;
 /**
  * Creates a log on stdout: JSON lines, in a terminal one line of text per record. All lines of one event-loop iteration
  * are serialized and written at once: with 10 lines half the CPU time, with 50 a third. Lines are dropped while more than
- * 8 MB wait: the process that reads them has stopped, and the memory of this one must not grow. The next line says so.
+ * 8 MiB wait: the process that reads them has stopped, and the memory of this one must not grow. The next line says so.
  */
 export function createLogger(
   { stdout, environment, now }: Pick<ServerProcess, 'stdout' | 'environment' | 'now'>,

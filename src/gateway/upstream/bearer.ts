@@ -6,14 +6,14 @@ declare const bearer: unique symbol;
 /** The value of a well-formed `Authorization` header, forwarded byte for byte. Only {@link parseBearer} creates one. */
 export type Bearer = string & { readonly [bearer]: true };
 
-/** Whether a header is a bearer token of at most 8 KB. */
+/** Whether a header is a bearer token of at most 8 KiB. */
 export function isBearer(header: string): header is Bearer {
   return isBearerHeader(header);
 }
 
 /**
  * Validates the caller's `Authorization` header.
- * @throws GatewayError UNAUTHENTICATED if it is missing, or not a bearer token of at most 8 KB.
+ * @throws GatewayError UNAUTHENTICATED if it is missing, or not a bearer token of at most 8 KiB.
  */
 export function parseBearer(header: string | null): Bearer {
   if (header === null)

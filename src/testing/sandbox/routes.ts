@@ -12,7 +12,7 @@ export type RestRequest = {
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Names are in lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>;
-  /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KB. */
+  /** The parsed JSON body; undefined if there is none, it is not JSON or it is over 64 KiB. */
   readonly body: unknown;
 };
 

@@ -6,7 +6,7 @@ describe.each([
   ['a pipe', false],
   ['a terminal', true],
 ])('the log in %s', (_, isTTY) => {
-  it('keeps 8 MB for a reader that has stopped, drops the rest, and says how much', async () => {
+  it('keeps 8 MiB for a reader that has stopped, drops the rest, and says how much', async () => {
     let text = '';
     const stdout = {
       isTTY,
