@@ -339,6 +339,7 @@ export function createResponseViews(root: HTMLElement, firstTab: string) {
 
   const updateTabs = () => {
     correctRoles();
+    activeTab().scrollIntoView({ block: 'nearest', inline: 'nearest' });
     update();
   };
 
