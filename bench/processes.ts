@@ -32,10 +32,15 @@ export type Running = AsyncDisposable & {
   rssBytes(): number;
 };
 
-/** Moves this process off the core of the measured peer, and prefers it to other work on the machine. */
+/**
+ * Moves this process off the core of the measured peer, and prefers it to other work on the machine. Not its session: that is
+ * the user's, and would keep the priority after the benchmark.
+ */
 export function pinThisProcess(): void {
   execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)], { stdio: 'ignore' });
-  prioritize(process.pid);
+  try {
+    setPriority(process.pid, PRIORITY);
+  } catch {} // without the right to do so
 }
 
 /** Starts a program on a core, in the folder of the benchmark. Its output is piped, or written to an open file. */
@@ -83,7 +88,7 @@ function rssBytesOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, 'status'))?.[1] ?? 0) * 1024;
 }
 
-/** Lets other work on the machine delay a process less, and what it starts. No effect without the right to do so. */
+/** Lets other work on the machine delay a session less that a process leads. No effect without the right to do so. */
 function prioritize(pid: number): void {
   try {
     setPriority(pid, PRIORITY);
