@@ -174,7 +174,7 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     expect(first.seen.length + second.seen.length).toBe(statuses.length);
   });
 
-  it('forwards Authorization byte for byte, up to 8 KB, to both gateways', async () => {
+  it('forwards Authorization byte for byte, up to 8 KiB, to both gateways', async () => {
     const token = `Bearer ${'a~B.c_D-e+F/'.repeat(680)}==`;
     await using first = await startReplica();
     await using second = await startReplica();
@@ -225,7 +225,7 @@ describe.skipIf(!hasNginx)('nginx with deploy/nginx.conf', () => {
     server.close();
   });
 
-  it('accepts a body of 64 KB, and rejects a larger one with the same error as the gateway', async () => {
+  it('accepts a body of 64 KiB, and rejects a larger one with the same error as the gateway', async () => {
     await using replica = await startReplica();
     await using nginx = await startNginx([replica.url, CLOSED]);
     const pad = (size: number) => TYPENAME.padEnd(size);

@@ -115,7 +115,11 @@ function replaceAll(conf: string, replacements: Readonly<Record<string, string>>
   }, conf);
 }
 
-async function waitForPort(port: number): Promise<void> {
+/**
+ * Waits until nginx accepts connections on a port.
+ * @throws Error if it has not opened it after 10 s.
+ */
+export async function waitForPort(port: number): Promise<void> {
   const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
   while (!timeout.aborted) {
     const socket = connect(port, '127.0.0.1');

@@ -2,10 +2,8 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,7 +15,7 @@ import { readBlocks } from '../docs/markdown.ts';
 import { ask, gatewayOver, onPort } from '../helpers/gateway.ts';
 import { findPort } from '../helpers/serve.ts';
 import { startService } from '../helpers/service.ts';
-import { hasNginx } from './nginx.ts';
+import { hasNginx, waitForPort } from './nginx.ts';
 
 const exec = promisify(execFile);
 const path = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -60,19 +58,6 @@ async function withNginx(http: string, port: number, run: () => Promise<void>): 
       await exited;
     }
   });
-}
-
-async function waitForPort(port: number): Promise<void> {
-  for (const end = performance.now() + 10_000; performance.now() < end; await wait(20)) {
-    const socket = connect(port, '127.0.0.1');
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
-  }
-  throw new Error('nginx did not open its port');
 }
 
 describe.skipIf(!hasNginx)('nginx of docs/deployment.md', () => {
