@@ -217,6 +217,15 @@ export function isPageRefusal({
   return upstream !== undefined && upstream.status < 500 && !isOther;
 }
 
+/** Whether a read may succeed later without a change of its request: a rate limit, a failure of the service, a lost connection. */
+export function isPassing({
+  retryable,
+  reason,
+  upstream,
+}: Pick<FailureExtensions, 'reason' | 'upstream'> & { readonly retryable?: boolean }): boolean {
+  return retryable === true || (upstream?.status ?? 0) >= 500 || reason === 'TRUNCATED';
+}
+
 /** Converts a failure to a response body, for a request that has no GraphQL result. */
 export function toErrorBody({ message, extensions }: GatewayError, requestId: string) {
   return { errors: [{ message, extensions: { ...extensions, requestId } }] } as const;

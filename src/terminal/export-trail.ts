@@ -1,13 +1,9 @@
 import { OperationError } from '../client/errors.ts';
-import {
-  AuditDocument,
-  AuditEventsDocument,
-  type AuditFilter,
-} from '../client/operations.generated.ts';
+import { AuditEventsDocument, type AuditFilter } from '../client/operations.generated.ts';
 import { ConfigError } from '../gateway/config/config-error.ts';
 import { ENOUGH_OLD } from '../gateway/mapping/late-records.ts';
 import type { AuditEvent } from './event-fields.ts';
-import { requireEvents, type TrailPage } from './read-trail.ts';
+import { readTrail, requireEvents, type TrailPage } from './read-trail.ts';
 import { PositionLost, resumeTrail, takeOne } from './resume-trail.ts';
 import type { CommandRuntime } from './runtime.ts';
 import type { WaitingSession } from './wait-for-service.ts';
@@ -89,6 +85,7 @@ export async function exportTrail(
     );
 
   let failures = 0;
+  let isOldestFirst: boolean | undefined;
 
   /** Takes a checkpoint before anything is read, so that nothing that arrives meanwhile is missed. */
   const begin = async (): Promise<Progress> => {
@@ -103,7 +100,8 @@ export async function exportTrail(
       const isLong = error instanceof OperationError && error.extensions.reason === TOO_LONG;
       failures += 1;
       // The tail reads ten pages at once to find the end of such a trail: a rate limit may never let it.
-      if (!isLong && !(failures > 1 && (await beginsWithOldest(session)))) throw error;
+      if (!isLong && failures > 1) isOldestFirst ??= await beginsWithOldest(session);
+      if (!isLong && !isOldestFirst) throw error;
     }
     return { ...first, checkpoint: null };
   };
@@ -253,11 +251,13 @@ export async function exportTrail(
 /** Whether the first events of a trail show that it begins with its oldest one. */
 async function beginsWithOldest(session: WaitingSession): Promise<boolean> {
   if (session.order !== undefined) return session.order === 'oldest-first';
-  const first = 2 * ENOUGH_OLD; // fewer may have arrived late
-  const { data } = await session.request(AuditDocument, { first }).catch(() => ({ data: null }));
-  const times = (data?.audit?.nodes ?? []).map(({ occurredAt }) => occurredAt ?? '');
+  const limit = 2 * ENOUGH_OLD; // fewer may have arrived late
+  const times: string[] = [];
+  const options = { filter: {}, after: null, limit, withRaw: false };
+  for await (const { events } of readTrail(session, options))
+    times.push(...events.map(({ occurredAt }) => occurredAt ?? ''));
   const isSorted = times.every((time, index) => time >= (times[index - 1] ?? ''));
-  return times.length === first && isSorted && times[0] !== times.at(-1) && !times.includes('');
+  return times.length === limit && isSorted && times[0] !== times.at(-1) && !times.includes('');
 }
 
 const ENDED = { message: 'The stream ended early.', extensions: { retryable: true } } as const;

@@ -46,17 +46,21 @@ export async function* readTrail(
   let max = PAGE;
   let size = PAGE;
   let left = limit;
+  let hasEvents = false;
+  let isChecked = false;
   const passed = new Set<string | null>(); // cursors since the last event
   while (left > 0) {
     let first = 0;
-    const { data, errors, extensions } = await session.wait.repeat(() => {
+    const { data, errors, extensions } = await session.wait.repeat(async () => {
       first = Math.min(size, left);
-      size = Math.ceil(first / 4); // one failed request to the service fails all that a page takes: a repetition takes fewer
-      return session.request(AuditDocument, { ...{ first, after, filter, withRaw } });
+      size = Math.ceil(first / 4); // a proxy may not wait for a large response: without one, a repetition takes less
+      const result = await session.request(AuditDocument, { first, after, filter, withRaw });
+      size = first;
+      return result;
     }, failureOfQuery);
     const [error] = errors ?? [];
     if (error?.extensions?.code === 'OPERATION_TOO_COMPLEX' && first > 1) {
-      max = size;
+      max = size = Math.ceil(first / 4);
       continue;
     }
     size = Math.min(max, 2 * first);
@@ -71,9 +75,11 @@ export async function* readTrail(
     if (nodes.length > 0) passed.clear();
     passed.add(after);
     if (passed.has(cursor)) throw new OperationError({ message: NO_NEXT });
-    if (filter.since != null && nodes.length < first) {
-      const since = filter.since;
-      if (await isPast(session, cursor, since)) return;
+    hasEvents ||= nodes.some(({ occurredAt }) => occurredAt !== null);
+    // Each check is a request: one after the first short page, which is often all, and after each without events.
+    if (filter.since != null && nodes.length < (isChecked ? 1 : first)) {
+      isChecked = true;
+      if (await isPast(session, cursor, filter.since, hasEvents)) return;
     }
     after = cursor;
   }
@@ -104,11 +110,15 @@ export function requireEvents(nodes: unknown): void {
 
 const NO_GATEWAY = 'The response does not match the schema of Keytrail: check --gateway.';
 
-/** Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. */
+/**
+ * Whether the trail begins with its newest event, and all that follow a cursor are from before an instant. `hasNewer` says
+ * that there are newer ones before the cursor.
+ */
 async function isPast(
   session: WaitingSession,
   after: string | null,
   since: string,
+  hasNewer: boolean,
 ): Promise<boolean> {
   const read = async (variables: { readonly first: number; readonly after?: string | null }) => {
     const request = () => session.request(AuditDocument, variables);
@@ -116,11 +126,11 @@ async function isPast(
     const nodes = data?.audit ? requirePage(data.audit).nodes : [];
     return nodes.map(({ occurredAt }) => occurredAt);
   };
-  const [newest] = await read({ first: 1 });
-  const next = await read({ first: ENOUGH_OLD, after });
   const millis = since.slice(0, 23); // times of events are cut to milliseconds
   const isOld = (time: string | null) => time !== null && time < millis;
-  const last = next.at(-1) ?? null;
-  if (newest == null || last === null || newest <= last) return false;
-  return next.length === ENOUGH_OLD && next.every(isOld);
+  if (!(await read({ first: 1, after })).every(isOld)) return false; // pages may be small
+  const next = await read({ first: ENOUGH_OLD, after });
+  if (next.length < ENOUGH_OLD || !next.every(isOld)) return false;
+  const [newest] = hasNewer ? [since] : await read({ first: 1 });
+  return newest != null && newest > (next.at(-1) ?? '');
 }

@@ -1,6 +1,6 @@
 import { OperationError } from '../client/errors.ts';
 import { type Result, statusOf } from '../client/request.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, isPassing } from '../errors.ts';
 import { escapeUnprintable } from '../util/escape-unprintable.ts';
 import { describeFailure } from './describe-failure.ts';
 import type { OpenSession } from './open-session.ts';
@@ -82,8 +82,8 @@ export function createServiceWait(
   const toPause = (failure: Failure) => {
     const grownMs = Math.min(MIN_PAUSE_MS * 2 ** failures, limits.grownMs);
     if (failure.seconds === undefined) return { ms: grownMs * (1 - random() / 2), maxMs: grownMs };
-    const ms = Math.max(MIN_PAUSE_MS, Math.min(1000 * failure.seconds, MAX_ASKED_MS));
-    return { ms, maxMs: 1000 * failure.seconds };
+    const askedMs = Math.max(MIN_PAUSE_MS, Math.min(1000 * failure.seconds, MAX_ASKED_MS));
+    return { ms: askedMs, maxMs: 1000 * failure.seconds };
   };
   const after = async (error: unknown) => {
     if (stopping.aborted || isGivenUp) return false;
@@ -152,7 +152,10 @@ function assess(error: unknown, requests: RequestLog): Failure | null {
   const { status, seconds, code } = detailsOf(error);
   const helps =
     error instanceof OperationError || error instanceof GatewayError
-      ? mayHelp(error)
+      ? isPassing({
+          ...error.extensions,
+          ...(error instanceof OperationError && { retryable: error.isRetryable }),
+        })
       : REPEATED.has(status ?? 0) || isServerError(status) || isLost(error);
   if (!helps) return null;
   const isLimited = code === 'RATE_LIMITED' || code === 'OVERLOADED' || status === 429;
@@ -162,12 +165,6 @@ function assess(error: unknown, requests: RequestLog): Failure | null {
   const cause = Object(Object(error).cause).code ?? requests.last().cause;
   const isLasting = status === undefined && LASTING.test(cause);
   return { reason, seconds, isTry: !isLimited, isLasting };
-}
-
-function mayHelp(error: OperationError | GatewayError): boolean {
-  const { retryable, reason, upstream } = error.extensions;
-  const isRetryable = error instanceof OperationError ? error.isRetryable : retryable === true;
-  return isRetryable || isServerError(upstream?.status) || reason === 'TRUNCATED';
 }
 
 const isServerError = (status = 0) => status >= 500;

@@ -23,11 +23,12 @@ export function trailEvent(number: number) {
   };
 }
 
-/** Starts a service with a number of events, on pages of 100. */
+/** Starts a service with a number of events, on pages of 100 by default. */
 export async function startPagedTrail(
   order: Order,
   count: number,
   toEvent: (number: number) => object = trailEvent,
+  size = 100,
 ): Promise<PagedTrail> {
   let total = count;
   let own: Handler = () => undefined;
@@ -35,12 +36,12 @@ export async function startPagedTrail(
     const intercepted = await own(seen, response, request);
     if (intercepted !== undefined || response.headersSent || response.destroyed) return intercepted;
     const page = Number(new URL(seen.url, 'http://service.test').searchParams.get('page') ?? 1);
-    const from = (page - 1) * SIZE;
-    const length = Math.max(0, Math.min(SIZE, total - from));
+    const from = (page - 1) * size;
+    const length = Math.max(0, Math.min(size, total - from));
     const events = Array.from({ length }, (_, index) =>
       toEvent(order === 'newest-first' ? total - from - index : from + index + 1),
     );
-    const next = from + SIZE < total ? `/api/v1/audit?page=${page + 1}` : null;
+    const next = from + size < total ? `/api/v1/audit?page=${page + 1}` : null;
     return { body: { events, next, total } };
   });
   return {
@@ -54,5 +55,3 @@ export async function startPagedTrail(
     ids: () => Array.from({ length: total }, (_, index) => `e${index + 1}`),
   };
 }
-
-const SIZE = 100;

@@ -33,6 +33,8 @@ export type ListItem = {
   readonly raw: unknown;
   /** What identifies it, if the contract says so. Default: the record. */
   readonly identity?: unknown;
+  /** When it occurred, in a form that sorts by time; null if that is unknown. */
+  readonly occurredAt?: string | null;
 };
 
 /** One page of a list of the service, from one response. Items and counts are read when they are used. */

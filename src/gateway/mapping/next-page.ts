@@ -44,6 +44,11 @@ export type MissingPage = {
 /** How to request the next page. `isPartial`: the rest of the same response was not read. Null: this is the last page. */
 export type NextPage = PageToken | MissingPage | { readonly isPartial: true } | null;
 
+/** Whether the next page can be requested. */
+export function isToken(next: NextPage): next is PageToken {
+  return next !== null && ('link' in next || 'parameter' in next);
+}
+
 /** Full names of entries of the contract, such as `audit.paging` and `audit.event.id`, for error messages. */
 export type EntryNames = Readonly<Record<'paging' | 'id' | 'total', string>>;
 

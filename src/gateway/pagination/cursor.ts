@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { PageToken } from '../mapping/next-page.ts';
+import { isToken, type NextPage, type PageToken } from '../mapping/next-page.ts';
 import { isObject } from '../mapping/values.ts';
 import { BEFORE_FIRST, fingerprint, type ItemPosition, recordPrint } from './find-item.ts';
 
@@ -8,6 +8,17 @@ import { BEFORE_FIRST, fingerprint, type ItemPosition, recordPrint } from './fin
 export type CursorPosition = ItemPosition & {
   /** How to request the page; null for the first. */
   readonly token: PageToken | null;
+  /** Of the last item of a page whose next page is known. */
+  readonly following?: FollowingPage;
+};
+
+/** The page after an item. */
+export type FollowingPage = {
+  readonly token: PageToken;
+  /** Number of records on all pages when the cursor was issued; null if the service did not say. */
+  readonly total: number | null;
+  /** When the item occurred; null if that is unknown. */
+  readonly time: string | null;
 };
 
 /** An item of a connection. */
@@ -16,15 +27,25 @@ export type Edge<Item extends ListItem = ListItem> = {
   readonly index: number;
   /** How the page was requested; null for the first. */
   readonly token: PageToken | null;
+  /** How to request the page after it. */
+  readonly next: () => NextPage;
 };
 
 /** The version of the format. */
 const VERSION = '1';
 
-/** The cursor of an item: the version, and base64url of a JSON array. Opaque to clients. */
-export function encodeCursor({ page, index, token }: Edge): string {
+/**
+ * The cursor of an item: the version, and base64url of a JSON array. Opaque to clients. That of the last item of a page
+ * names the next page as well, so that the page of the item is not requested again.
+ */
+export function encodeCursor({ page, index, token, next }: Edge): string {
   const origin = page.isPartial ? recordPrint(page, 0) : page.length;
-  return encodePosition([fingerprint(page, index), index, origin], token);
+  const print = fingerprint(page, index);
+  const following = index === page.length - 1 ? next() : null;
+  if (!isToken(following)) return encodePosition([print, index, origin], token);
+  const { occurredAt = null } = page.item(index);
+  const anchor = [print, page.total(), occurredAt, ...toTokenParts(following)];
+  return encodePosition([anchor, index, origin], token);
 }
 
 /**
@@ -43,16 +64,21 @@ function encodePosition(position: readonly unknown[], token: PageToken | null): 
 /** @throws GatewayError BAD_USER_INPUT if it is not a cursor, or one of another version. */
 export function decodeCursor(cursor: string): CursorPosition {
   const [, version, encoded = ''] = FORMAT.exec(cursor) ?? [];
-  const [print, index, origin, ...request] = decodeParts(encoded) ?? [];
-  const token = fromTokenParts(request);
+  const [anchor, index, origin, ...request] = decodeParts(encoded) ?? [];
+  const [print, total = null, time = null, ...rest]: readonly unknown[] = [anchor].flat();
+  const [token, next] = [fromTokenParts(request), fromTokenParts(rest)];
   if (
     version === VERSION &&
     typeof print === 'string' &&
     (isIndex(index) || index === BEFORE_FIRST) &&
     (isIndex(origin) || typeof origin === 'string') &&
-    token !== undefined
+    (isIndex(total) || total === null) &&
+    (typeof time === 'string' || time === null) &&
+    token !== undefined &&
+    next !== undefined
   ) {
-    return { fingerprint: print, index, origin, token };
+    const position = { fingerprint: print, index, origin, token };
+    return next === null ? position : { ...position, following: { token: next, total, time } };
   }
   const isOther = version !== undefined && version !== VERSION;
   throw new GatewayError('BAD_USER_INPUT', { message: isOther ? OTHER_VERSION : NO_CURSOR });

@@ -2,15 +2,10 @@ import { GatewayError } from '../../errors.ts';
 import { digest } from '../../util/digest.ts';
 import { lazy } from '../../util/memoize.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { MissingPage, NextPage, PageToken } from '../mapping/next-page.ts';
-import {
-  BEFORE_FIRST,
-  containsRecord,
-  DIGEST_LENGTH,
-  findItem,
-  fingerprint,
-  type ItemPosition,
-} from './find-item.ts';
+import { isToken, type MissingPage, type NextPage, type PageToken } from '../mapping/next-page.ts';
+import type { CursorPosition } from './cursor.ts';
+import { BEFORE_FIRST, containsRecord, DIGEST_LENGTH, findItem, fingerprint } from './find-item.ts';
+import { placeFollowing } from './following-page.ts';
 import { toPagingError } from './paging-error.ts';
 
 /** Fetches a page of the service, the first for a null token. With `recordsNeeded`, it may have only that many records. */
@@ -31,6 +26,11 @@ export type FetchedPage<Item extends ListItem> = {
   readonly from: number;
   /** How many pages in a row, up to this one, had nothing new. */
   readonly repeats: number;
+  /**
+   * How to request the page after it. Null at the end of the list.
+   * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason PAGING_REPEATS, see `nextAfter`.
+   */
+  readonly next: () => NextPage;
 };
 
 /** Where to begin, and how much to fetch. */
@@ -38,7 +38,7 @@ export type FetchOptions = {
   /** How to request the first of the pages. */
   readonly token: PageToken | null;
   /** The item after which the pages begin. Null: with the first item. */
-  readonly position: ItemPosition | null;
+  readonly position: CursorPosition | null;
   /** Sufficient records of the list's first page. Default: all. */
   readonly recordsNeeded?: number | undefined;
   /** @default 10 */
@@ -57,9 +57,12 @@ export async function fetchPages<Item extends ListItem>(
   collect: (fetched: FetchedPage<Item>) => Promise<boolean>,
 ): Promise<{ readonly pages: readonly FetchedPage<Item>[]; readonly next: () => NextPage }> {
   const pages: FetchedPage<Item>[] = [];
-  let next = (): NextPage => null;
+  const next = () => pages.at(-1)?.next() ?? null;
   let wanted = position?.index === BEFORE_FIRST ? null : position;
   let token = firstToken;
+  const place = await placeFollowing(fetchPage, wanted);
+  if (place !== 'elsewhere') token = wanted?.following?.token ?? null;
+  if (place === 'follows') wanted = null;
   for (;;) {
     let page: ListPage<Item>;
     try {
@@ -86,9 +89,9 @@ export async function fetchPages<Item extends ListItem>(
       token: isOverlap && !mayBeMoved(page, previous?.page) ? withoutRecords(token, from) : token,
       from,
       repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
+      next: lazy(() => nextAfter(pages)),
     };
     pages.push(fetched);
-    next = lazy(() => nextAfter(pages));
     const needsMore = await collect(fetched);
     if (!needsMore && wanted === null) return { pages, next };
     const following = next();
@@ -187,8 +190,7 @@ function isCircle(
 
 /** Adds the page to those that were walked, if a link or a cursor leads to the next one. Numbers form no circle. */
 function withWalk(next: NextPage, { page, token }: FetchedPage<ListItem>): NextPage {
-  const isToken = next !== null && ('link' in next || 'parameter' in next);
-  if (!isToken || next.preceding !== undefined) return next;
+  if (!isToken(next) || next.preceding !== undefined) return next;
   const { pages = 0, records = 0, print } = token?.walk ?? {};
   const walked = { pages: pages + 1, records: records + page.length + page.nulls };
   const isPowerOfTwo = Number.isInteger(Math.log2(walked.pages));

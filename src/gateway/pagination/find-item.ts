@@ -50,6 +50,19 @@ export async function findItem(
   return -1;
 }
 
+/**
+ * The index of the item at a position of another page, with its id and its record; -1 if it is not on this page. Also -1 for
+ * an item without an id, since others may equal it, unless pages begin with the last record of the page before them.
+ */
+export async function findSameItem(
+  page: ListPage,
+  { fingerprint: wanted }: ItemPosition,
+): Promise<number> {
+  if (wanted.startsWith(NO_ID) && page.paging().inclusive !== true) return -1;
+  const found = (await indexPrints(page)).records.get(wanted.slice(DIGEST_LENGTH)) ?? -1;
+  return found >= 0 && fingerprint(page, found) === wanted ? found : -1;
+}
+
 /** Whether a page contains the record at an index of another page. Always false for a record without an id: others may equal it. */
 export async function containsRecord(
   page: ListPage,

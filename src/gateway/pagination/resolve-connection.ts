@@ -1,8 +1,8 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, isPassing } from '../../errors.ts';
 import { TURN_SIZE, visitInTurns } from '../../util/event-loop.ts';
 import { lazy } from '../../util/memoize.ts';
 import type { ListItem, ListPage } from '../mapping/list-page.ts';
-import type { NextPage } from '../mapping/next-page.ts';
+import { isToken, type NextPage } from '../mapping/next-page.ts';
 import { decodeCursor, type Edge, encodeCursor, encodePageCursor } from './cursor.ts';
 import { type FetchedPage, type FetchPage, fetchPages, lastFilled } from './fetch-pages.ts';
 import { type ItemSelector, selectAllItems } from './select-events.ts';
@@ -55,7 +55,8 @@ export function pageSizeParameter(paging: { readonly size?: string | null | unde
 }
 
 /**
- * Resolves a connection field. It fetches pages of the service as they are needed.
+ * Resolves a connection field. It fetches pages of the service as they are needed. If a page after the first selected item
+ * fails for a reason that may pass, the connection has the items before it, and a next page.
  * @throws GatewayError BAD_USER_INPUT for a `first` out of range or an `after` that is not a cursor;
  * UPSTREAM_BAD_RESPONSE if the client requests a page after the last one that can be fetched.
  */
@@ -71,13 +72,18 @@ export async function resolveConnection<Item extends ListItem>(
   const selected: Edge<Item>[] = [];
   // One more than the page shows whether there is a next page.
   const recordsNeeded = where === selectAllItems && position === null ? size + 1 : undefined;
-  const from = { token: position?.token ?? null, position, recordsNeeded };
-  const { pages, next } = await fetchPages(fetchPage, from, async ({ page, token, from }) => {
+  const from = {
+    ...{ token: position?.token ?? null, position, recordsNeeded },
+    // The items before it are returned. The next request begins with the page that failed.
+    isLimit: (error: unknown) =>
+      selected.length > 0 && error instanceof GatewayError && isPassing(error.extensions),
+  };
+  const { pages, next } = await fetchPages(fetchPage, from, async ({ page, token, from, next }) => {
     await visitInTurns(from, page.length, (start, end) => {
       admit?.(0); // other connections may have exhausted the bound: then nothing is selected
       const indices = where(page, start, end, size + 1 - selected.length);
       admit?.(indices.length);
-      selected.push(...indices.map((index) => ({ page, token, index })));
+      selected.push(...indices.map((index) => ({ page, token, index, next })));
       return selected.length <= size;
     });
     return selected.length < size;
@@ -91,7 +97,7 @@ export async function resolveConnection<Item extends ListItem>(
     const following = isTruncated ? null : next();
     if (following === null) return toCursor(edges.at(-1));
     const [last, filled] = [pages.at(-1), lastFilled(pages)];
-    const canContinue = !('missing' in following) && !('isPartial' in following);
+    const canContinue = isToken(following);
     // From the last record on, the same empty pages would be all that is read each time.
     if (filled === undefined || (canContinue && filled !== last))
       return encodePageCursor(

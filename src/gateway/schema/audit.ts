@@ -107,7 +107,7 @@ export function addAudit(builder: Builder): void {
     t.field({
       type: 'AuditEventConnection',
       nullable: true,
-      description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. Codes: ${UPSTREAM_CODES}, and OPERATION_TOO_COMPLEX: request smaller pages.`,
+      description: `The audit trail that the access token may read, in the service's order. Forwards to GET /api/v1/audit. Null if it fails. A failure that may pass, after the first event, ends the page early instead. Codes: ${UPSTREAM_CODES}, and OPERATION_TOO_COMPLEX: request smaller pages.`,
       args: { ...connectionArguments(builder), ...trailArguments(builder) },
       resolve: (_, { first, after, ...args }, context, info) => {
         const { conditions, parameters } = readTrailArguments(args, context);

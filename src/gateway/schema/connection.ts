@@ -15,7 +15,7 @@ export function addPageInfo(builder: Builder): void {
     fields: (t) => ({
       hasNextPage: t.boolean({
         description:
-          'Whether there are items after this page. Request them with `after: endCursor`.',
+          'Whether there are items after this page, however few it has. Request them with `after: endCursor`.',
         resolve: (page) => page.hasNextPage(),
       }),
       hasPreviousPage: t.exposeBoolean('hasPreviousPage', {

@@ -1,4 +1,4 @@
-import { GatewayError, isPageRefusal } from '../../errors.ts';
+import { GatewayError, isPageRefusal, isPassing } from '../../errors.ts';
 import { digest } from '../../util/digest.ts';
 import { visitInTurns } from '../../util/event-loop.ts';
 import type { ListOrder } from '../mapping/contract.ts';
@@ -6,7 +6,7 @@ import type { AuditEvent } from '../mapping/event.ts';
 import { identityText } from '../mapping/identity-text.ts';
 import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { ListPage } from '../mapping/list-page.ts';
-import type { PageToken } from '../mapping/next-page.ts';
+import { isToken, type PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
 import { type FetchPage, fetchPages } from '../pagination/fetch-pages.ts';
 import { DIGEST_LENGTH } from '../pagination/find-item.ts';
@@ -133,7 +133,7 @@ export async function readList(
     inferred: inferOrder(order === 'oldest-first' ? records.toReversed() : records),
     isStart: token === null && isToStart,
     unread: following === null && (rest === 'newer' || unneeded === 0) ? 'none' : rest,
-    following: following !== null && isToken(following) ? following : null,
+    following: isToken(following) ? following : null,
   };
 }
 
@@ -181,10 +181,6 @@ function createRecords(options: PollOptions) {
   };
 }
 
-function isToken(next: object): next is PageToken {
-  return 'link' in next || 'parameter' in next;
-}
-
 /** Whether equal records are the same one. */
 function isIdentified({ id, identity }: AuditEvent): boolean {
   return id !== null || identity !== undefined;
@@ -214,9 +210,8 @@ function isPageUnneeded(
   if (isRefused(error))
     return order !== 'oldest-first' || (checkpoint === null && !isSinceForwarded);
   if (!(error instanceof GatewayError) || order !== 'newest-first') return false;
-  const { retryable, upstream } = error.extensions;
-  const isTemporary = retryable || (upstream !== undefined && upstream.status >= 500);
-  return isTemporary && (checkpoint === null ? since === null : matcher.last() >= 0);
+  const isEnough = checkpoint === null ? since === null : matcher.last() >= 0;
+  return isEnough && isPassing(error.extensions);
 }
 
 /** Creates a function that says whether enough of a list was read from its newest record on. `records` grows between the calls. */

@@ -16,6 +16,20 @@ const record = fc.oneof(
   fc.record({ action: fc.constantFrom('a', 'b') }),
 );
 
+/** How a page after the first is requested. */
+const TOKEN = fc.oneof(
+  fc.record({ link: fc.string() }),
+  fc.record({ parameter: fc.string(), value: fc.string() }),
+  fc.record({
+    parameter: fc.string(),
+    value: fc.string(),
+    preceding: fc.record(
+      { pages: fc.nat(), records: fc.nat(), empty: fc.nat(), largest: fc.nat() },
+      { requiredKeys: ['pages', 'records'] },
+    ),
+  }),
+);
+
 function read(body: unknown, isPartial = false) {
   const response = { status: 200, headers: {}, body, isPartial };
   return readAuditPage(completeAudit(response), response);
@@ -31,7 +45,7 @@ describe('a cursor', () => {
         async (records, at, arrived) => {
           const trail = read(records);
           const index = at % records.length;
-          const cursor = encodeCursor({ page: trail, index, token: null });
+          const cursor = encodeCursor({ page: trail, index, token: null, next: () => null });
           expect(await findItem(trail, decodeCursor(cursor))).toBe(index);
           const front = read([...arrived, ...records]);
           expect(await findItem(front, decodeCursor(cursor))).toBe(arrived.length + index);
@@ -51,7 +65,10 @@ describe('a cursor', () => {
           const first = JSON.stringify(records[0]);
           fc.pre(arrived.every((one) => JSON.stringify(one) !== first));
           const index = at % records.length;
-          const cursor = encodeCursor({ page: read(records, true), index, token: null });
+          const cursor = encodeCursor({
+            ...{ page: read(records, true), index },
+            ...{ token: null, next: () => null },
+          });
           const whole = read([...arrived, ...records, ...rest]);
           expect(await findItem(whole, decodeCursor(cursor))).toBe(arrived.length + index);
         },
@@ -59,22 +76,39 @@ describe('a cursor', () => {
     );
   });
 
-  it('of a page without records names that page', () => {
-    const token = fc.oneof(
-      fc.constant(null),
-      fc.record({ link: fc.string() }),
-      fc.record({ parameter: fc.string(), value: fc.string() }),
-      fc.record({
-        parameter: fc.string(),
-        value: fc.string(),
-        preceding: fc.record(
-          { pages: fc.nat(), records: fc.nat(), empty: fc.nat(), largest: fc.nat() },
-          { requiredKeys: ['pages', 'records'] },
-        ),
-      }),
+  it('of the last item of a page names the next page, with the total and the time of the item', () => {
+    const walk = fc.record({ pages: fc.nat(), records: fc.nat(), print: fc.string() });
+    const next = fc.oneof(
+      TOKEN,
+      fc.tuple(TOKEN, walk).map(([one, w]) => ({ ...one, walk: w })),
     );
     fc.assert(
-      fc.property(token, fc.boolean(), (page, hasPrevious) => {
+      fc.property(
+        fc.option(TOKEN),
+        next,
+        fc.option(fc.nat()),
+        fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) })),
+        (token, following, total, date) => {
+          const time = date?.toISOString() ?? null;
+          const records = [{ id: 'a' }, { id: 'b', ...(time && { time }) }];
+          const trail = read(total === null ? records : { records, total });
+          const edge = { page: trail, token, next: () => following };
+          const expected = { token: following, total: trail.total(), time };
+          const last = decodeCursor(encodeCursor({ ...edge, index: 1 }));
+          expect(last).toMatchObject({ index: 1, token, following: expected });
+          expect(decodeCursor(encodeCursor({ ...edge, index: 0 }))).not.toHaveProperty('following');
+          for (const none of [null, { missing: 'audit.paging.next' }, { isPartial: true } as const])
+            expect(
+              decodeCursor(encodeCursor({ ...edge, index: 1, next: () => none })),
+            ).not.toHaveProperty('following');
+        },
+      ),
+    );
+  });
+
+  it('of a page without records names that page', () => {
+    fc.assert(
+      fc.property(fc.option(TOKEN), fc.boolean(), (page, hasPrevious) => {
         const decoded = decodeCursor(encodePageCursor(page, hasPrevious));
         expect(decoded).toEqual({
           ...{ fingerprint: '', index: -1, origin: Number(hasPrevious), token: page },
