@@ -18,9 +18,9 @@ type Place =
   | 'elsewhere';
 
 /**
- * Fetches the page that a cursor names as the page after its item, so that the page of the item is not requested again. That
- * is done only if it is unclear whether records have moved. If it then fails for a reason that may pass, the next page
- * counts: under a rate limit of one request at a time nothing else would get on.
+ * Fetches the page that a cursor names as the page after its item. The page of the item is requested again only if it is
+ * unclear whether records have moved. If that request fails for a reason that may pass, the next page counts: under a rate
+ * limit of one request at a time, no read would succeed otherwise.
  * @throws GatewayError if the page fails, but is not refused.
  */
 export async function placeFollowing(
