@@ -15,8 +15,10 @@ import { listen } from '../../src/gateway/http/http-server.ts';
 import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed, type Testbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
+import { startCutter } from '../helpers/cut-connections.ts';
 import type { Overrides } from '../helpers/gateway.ts';
 import { gatewayOver } from '../helpers/gateway.ts';
+import { PAGED, paged, record } from '../helpers/live-trail.ts';
 import { type ReceivedRequest, type ServiceResponse, startService } from '../helpers/service.ts';
 
 const [, { clientId, secret: clientSecret }] = DEMO_CLIENTS;
@@ -167,6 +169,41 @@ describe('a session that follows the trail', () => {
     expect(await readActions(batches, 1)).toEqual(['five']);
     await batches.return?.();
   });
+
+  it.each([
+    ['newest-first', 'has no time', null],
+    ['newest-first', 'is older than filter.since', record(0).time],
+    ['oldest-first', 'has no time', null],
+    ['oldest-first', 'is older than filter.since', record(0).time],
+  ] as const)(
+    'gets each of 2,000 events once over connections that are cut, %s, if the newest %s',
+    async (order, _, time) => {
+      const others = Array.from({ length: 1999 }, (_, index) => record(1999 - index));
+      const list = [record(2000, { time }), ...others];
+      const ordered = order === 'newest-first' ? list : list.toReversed();
+      await using service = await startService(paged(ordered, 250));
+      const audit = { ...PAGED, order, event: { occurredAt: '/time' } };
+      await using gateway = await serveGateway(service.url, 0, { contract: { audit } });
+      const cuts = [
+        { payloads: 1, bytes: 40 },
+        { payloads: 1, bytes: null },
+        { payloads: 1, bytes: 40 },
+      ];
+      await using cutter = await startCutter(gateway.url, () => cuts.shift() ?? null);
+      const session = sessionOf({ url: `${cutter.url}/graphql` }, { tokens: TOKENS });
+      const filter = { since: record(1).time };
+      const ids: unknown[] = [];
+      for await (const { nodes, missed, hasMore } of session.follow(AuditEventsDocument, {
+        filter,
+      })) {
+        expect(missed).toBe(false);
+        ids.push(...nodes.map(({ id }) => id));
+        if (!hasMore) break;
+      }
+      expect(ids).toEqual(others.map(({ id }) => id).toReversed());
+      expect(cuts).toEqual([]);
+    },
+  );
 
   it('logs in once when its token expires, and gets each event once', async () => {
     let time = Date.now();

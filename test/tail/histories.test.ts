@@ -4,10 +4,22 @@ import { gatewayOver, type TestGateway } from '../helpers/gateway.ts';
 import { type Service, type ServiceResponse, startService } from '../helpers/service.ts';
 import { holdPauses, type Subscription, subscribe } from '../helpers/subscribe.ts';
 import { createPromise, type Progress } from './promise.ts';
-import { createTrail, type Listing, REFUSALS } from './trail.ts';
+import {
+  type Arrival,
+  contractOf,
+  createTrail,
+  EARLY,
+  FIRST,
+  filterOf,
+  type Listing,
+  REFUSALS,
+} from './trail.ts';
 
 type Step =
-  | { readonly kind: 'push' | 'repeat' | 'late' | 'remove' | 'keep' | 'trim'; readonly n: number }
+  | {
+      readonly kind: Arrival | 'repeat' | 'late' | 'burst' | 'remove' | 'keep' | 'trim';
+      readonly n: number;
+    }
   | { readonly kind: 'poll' }
   /** One poll reads what another replica has: what the list had before `n` changes, nothing, or a part. */
   | { readonly kind: 'stale' | 'empty' | 'part'; readonly n: number }
@@ -18,8 +30,12 @@ type Step =
 
 type History = Listing & {
   readonly initial: number;
-  /** Whether a payload has 103 events at most. */
-  readonly isSplit: boolean;
+  /** How the first records arrive, in turns. */
+  readonly arrivals: readonly Arrival[];
+  /** Where the client begins: before all, at one of the first records, or now. */
+  readonly since: 'early' | number | null;
+  /** With more fields, a payload has fewer events: about 800, 120 or 25. */
+  readonly fields: number;
   /** Whether the replicas of the service are equally new, and complete. */
   readonly isConsistent: boolean;
   readonly steps: readonly Step[];
@@ -31,7 +47,10 @@ const upTo = (kind: Exclude<Step['kind'], 'poll'>, min: number, max: number) =>
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: upTo('push', 1, 12) },
   { weight: 1, arbitrary: upTo('push', 13, 250) },
+  { weight: 1, arbitrary: upTo('untimed', 1, 12) },
+  { weight: 1, arbitrary: upTo('early', 1, 12) },
   { weight: 4, arbitrary: upTo('late', 0, 32) },
+  { weight: 1, arbitrary: upTo('burst', 0, 32) },
   { weight: 2, arbitrary: upTo('remove', 0, 60) },
   { weight: 1, arbitrary: upTo('keep', 0, 150) },
   { weight: 2, arbitrary: upTo('trim', 1, 3) },
@@ -62,15 +81,23 @@ const HISTORY: fc.Arbitrary<History> = fc.record({
     fc.integer({ min: 40, max: 80 }),
     fc.integer({ min: 0, max: 200 }),
   ),
-  isSplit: fc.boolean(),
+  arrivals: fc.array(fc.constantFrom<Arrival>('push', 'push', 'untimed', 'early'), {
+    ...{ minLength: 1, maxLength: 9 },
+  }),
+  since: fc.oneof(
+    fc.constant(null),
+    fc.constant('early' as const),
+    fc.integer({ min: 0, max: 200 }),
+  ),
+  fields: fc.constantFrom(1, 10, 48),
   isReordered: fc.boolean(),
   isConsistent: fc.boolean(),
   steps: fc.array(STEP, { maxLength: 25, size: 'max' }),
 });
 
-/** `raw` counts as ten values, so the most events of a payload, which has 50,000 values, are 103. */
-const query = (isSplit: boolean) => `subscription ($after: String) {
-  auditEvents(after: $after) { nodes { ${'raw '.repeat(isSplit ? 48 : 1)} } checkpoint previous missed }
+/** `raw` counts as ten values, each of which may be the whole record. */
+const query = (fields: number) => `subscription ($after: String, $filter: AuditFilter) {
+  auditEvents(after: $after, filter: $filter) { nodes { ${'raw '.repeat(fields)} } checkpoint previous missed hasMore }
 }`;
 
 const RUNS = Number(process.env['TAIL_RUNS'] ?? 2000);
@@ -82,21 +109,19 @@ let respond: (url: string) => ServiceResponse = () => ({ status: 500 });
 let service: Service;
 let [sent, received] = [0, 0]; // payloads
 const pauses = holdPauses();
+const OPTIONS = { pause: pauses.pause, graphqlMaxBytes: 2 ** 20 };
 const replicas = new Map<string, readonly TestGateway[]>();
 
 /** Two gateways with a contract for the listing. */
-function gatewaysFor({ order, style, isOrderGiven }: History): readonly TestGateway[] {
-  const key = `${order} ${style} ${isOrderGiven}`;
-  const start = style === 'page' ? { start: 1 } : {};
-  const next = style === 'cursor' ? { next: '/next' } : {};
-  const paging = { style, parameter: style, position: null, ...start, ...next };
-  const contract = { audit: { paging, ...(isOrderGiven && { order }) } };
+function gatewaysFor(listing: Listing): readonly TestGateway[] {
+  const contract = contractOf(listing);
+  const key = JSON.stringify(contract);
   const observer = {
     onPayload: () => {
       sent += 1;
     },
   };
-  const create = () => gatewayOver(service.url, { contract, observer, pause: pauses.pause });
+  const create = () => gatewayOver(service.url, { ...OPTIONS, contract, observer });
   const existing = replicas.get(key) ?? [create(), create()];
   replicas.set(key, existing);
   return existing;
@@ -130,35 +155,43 @@ afterAll(async () => {
 it(`delivers every record once, or says that some may be missed, in ${RUNS} histories`, async () => {
   const seen = { payloads: 0, events: 0, missed: 0, reconnects: 0, late: 0, stale: 0, expired: 0 };
   const run = async (history: History) => {
-    const { order, size, initial, isSplit, isConsistent, steps } = history;
+    const { order, size, initial, isOrderGiven, arrivals, fields, isConsistent, steps } = history;
     const trail = createTrail(history);
+    const arrive = (kind: Arrival) => trail[isOrderGiven ? kind : 'push']();
     respond = trail.respond;
     service.forget();
     const gateways = gatewaysFor(history);
     // The end of a longer one cannot be reached: TRAIL_TOO_LONG. Without a total, the end is an empty page.
     const max = order === 'oldest-first' ? (history.hasTotal ? 10 : 9) * size - 1 : initial;
-    for (let added = 0; added < Math.min(initial, max); added += 1) trail.push();
-    const promise = createPromise(trail, history);
+    for (let added = 0; added < Math.min(initial, max); added += 1)
+      arrive(arrivals[added % arrivals.length] ?? 'push');
+    const since = history.since === 'early' ? EARLY : history.since && FIRST + history.since;
+    const filter = filterOf(since);
+    const promise = createPromise(trail, history, since);
     const follow = (index: number, after: string | null) =>
       subscribe<{ readonly raw: Raw }>(
         { fetch: (url, init) => gateways[index % 2]?.fetch(url, init) ?? Promise.reject() },
-        { after },
-        { query: query(isSplit) },
+        { after, filter },
+        { query: query(fields) },
       );
 
     let replica = 0;
     await using connections = new AsyncDisposableStack();
     let stream = connections.use(await follow(0, null));
     [sent, received] = [0, 0];
-    const first = await stream.nextBatch();
-    received += 1;
-    expect(first).toMatchObject({ nodes: [], previous: null, missed: false });
-    const kept: [Progress, ...Progress[]] = [promise.begin(first.checkpoint)];
-
+    const kept: Progress[] = [];
+    let start = promise.begin(null);
+    if (since === null) {
+      const first = await stream.nextBatch();
+      received += 1;
+      expect(first).toMatchObject({ nodes: [], previous: null, missed: false });
+      start = promise.begin(first.checkpoint);
+      kept.push(start);
+    }
     let reading = read(stream);
     /** Receives what a poll finds, until the next pause. */
-    const receive = async (since: Progress, isFresh = true): Promise<Progress> => {
-      let progress = promise.poll(since, isFresh);
+    const receive = async (from: Progress, isFresh = true): Promise<Progress> => {
+      let progress = promise.poll(from, isFresh);
       const promised = promise.promised(progress);
       const { isConnected, isCut } = promise.connection(progress);
       const batches: Progress[] = [];
@@ -171,25 +204,27 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
           pauses.resume();
           continue;
         }
-        const { nodes, checkpoint, previous, missed } = batch ?? (await reading);
+        const { nodes, previous, ...rest } = batch ?? (await reading);
         reading = read(stream);
         received += 1;
         expect(previous).toBe(progress.checkpoint);
         const texts = nodes.map(({ raw }) => toText(raw));
-        progress = promise.receive({ texts, checkpoint, missed }, progress);
+        progress = promise.receive({ texts, ...rest }, progress);
         batches.push(progress);
         seen.payloads += 1;
         seen.events += nodes.length;
-        seen.missed += Number(missed);
+        seen.missed += Number(rest.missed);
       }
       const lost = promised.filter((record) => !progress.had.has(record) && !progress.missed);
       expect(lost, 'lost').toEqual([]);
       if (isConnected) expect(progress.missed, 'missed').toBe(false);
       if (isCut) expect(progress.missed, 'missed').toBe(true);
+      const last = batches.pop();
+      if (last !== undefined) batches.push(promise.settle(last));
       kept.push(...batches.map((batch) => promise.pass(batch, progress.had)));
       return promise.settle(promise.pass(progress, progress.had));
     };
-    let live = await receive(kept[0]);
+    let live = await receive(start);
     for (const step of steps) {
       if (step.kind === 'poll') {
         pauses.resume();
@@ -199,11 +234,11 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
         replica += 1;
         seen.reconnects += 1;
         kept.splice(Math.max(1, kept.length - step.n));
-        const since = kept.at(-1) ?? kept[0];
-        stream = connections.use(await follow(replica, since.checkpoint));
+        const from = kept.at(-1) ?? start;
+        stream = connections.use(await follow(replica, from.checkpoint));
         [sent, received] = [0, 0];
         reading = read(stream);
-        live = await receive(since);
+        live = await receive(from);
       } else if (step.kind === 'stale' || step.kind === 'empty' || step.kind === 'part') {
         if (isConsistent) continue;
         seen.stale += 1;
@@ -219,9 +254,14 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
       } else if (step.kind === 'late') {
         trail.addLate(step.n);
         seen.late += 1;
+      } else if (step.kind === 'burst') {
+        trail.addLate(step.n, 33 + 3 * step.n);
+        seen.late += 1;
       } else if (step.kind === 'trim') trail.keep(Math.max(0, trail.records.length - step.n));
       else if (step.kind === 'remove' || step.kind === 'keep') trail[step.kind](step.n);
-      else for (let count = 0; count < step.n; count += 1) trail[step.kind]();
+      else if (step.kind === 'repeat')
+        for (let count = 0; count < step.n; count += 1) trail.repeat();
+      else for (let count = 0; count < step.n; count += 1) arrive(step.kind);
     }
   };
   await fc.assert(fc.asyncProperty(HISTORY, run), { numRuns: RUNS, seed: SEED });

@@ -5,8 +5,9 @@ import type { Listing, Trail, TrailRecord } from './trail.ts';
 
 /** What a client has when it keeps a checkpoint. */
 export type Progress = {
-  readonly checkpoint: string;
-  /** Records that it received, or that were there when it began. */
+  /** Null: it begins at `filter.since`. */
+  readonly checkpoint: string | null;
+  /** Records that it received, or that were there when it began, and those between that do not meet the filter. */
   readonly had: ReadonlySet<TrailRecord>;
   /** Records that were not promised and did not come: they are never promised any more. */
   readonly passed: ReadonlySet<TrailRecord>;
@@ -24,6 +25,8 @@ export type Progress = {
   readonly isFresh: boolean;
   /** With the oldest first: the index in the list at which the next poll begins. */
   readonly start: number;
+  /** The length of the longest list that the polls up to this checkpoint have read. */
+  readonly maxLength: number;
   /** Whether the checkpoint knows every record that the list has had, but for removed ones. */
   readonly isWhole: boolean;
   /** Whether events may have been missed since the last pause. */
@@ -38,25 +41,25 @@ const MAX_LATE = 32;
 const MAX_KNOWN = 64;
 
 /**
- * Knows what was promised to a client: every record once, if ten pages hold what is new and what is known, few were
- * removed and each response was complete. Otherwise, every record once if a known record that is older is within the
- * pages of a poll. No record comes again that the checkpoint knows, or that is older than all that it knows.
+ * Knows what was promised to a client: every record from `since` on once, if ten pages hold what is new and what is
+ * known, few were removed and each response was complete. Otherwise, every record once if a known record that is older is
+ * within the pages of a poll. No record comes again that the checkpoint knows, or that is older than all that it knows.
  */
-export function createPromise(trail: Trail, listing: Listing) {
+export function createPromise(trail: Trail, listing: Listing, since: number | null) {
   const { order, isOrderGiven, style, size } = listing;
+  const isWanted = ({ at }: TrailRecord) => since === null || (at !== null && at >= since);
   const isReversed = order === 'oldest-first';
   /** Index in the list, from that of the trail. */
   const toListed = (index: number) => (isReversed ? trail.listed().length - 1 - index : index);
   /** Whether a poll that begins at `start` reads a record. With the oldest first, it goes on to the end. */
   const isRead = (index: number, start: number) =>
     isReversed ? toListed(index) >= start : index < MAX_PAGES * size;
-  let maxLength = 0;
 
   /**
    * Where the next poll begins: at the first page if it meets no known record at `start`, or if its cursor has expired.
    * Null if it meets none.
    */
-  const startOf = ({ known, start }: Progress): number | null => {
+  const startOf = ({ known, start, maxLength }: Progress): number | null => {
     const list = trail.listed();
     const meets = (from: number, pages: number) =>
       list.some((one, index) => {
@@ -70,8 +73,8 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   /**
-   * How many of the newest records a poll reads at least, if the list is not whole: until it has met all known ones, or 33
-   * others after one of them.
+   * How many of the newest records a poll reads at least, if the list is not whole: until it has met all known ones, or all
+   * but 31 and 33 others after one of them.
    */
   const reachOf = ({ known, isWhole }: Pick<Progress, 'known' | 'isWhole'>): number => {
     const list = trail.listed();
@@ -80,7 +83,8 @@ export function createPromise(trail: Trail, listing: Listing) {
     let met = 0;
     const end = list.findIndex((one, index) => {
       if (known.includes(one)) [last, met] = [index, met + 1];
-      return met === known.length || index - last > MAX_LATE;
+      const missing = known.length - met;
+      return missing === 0 || (missing < MAX_LATE && index - last > MAX_LATE);
     });
     return end < 0 ? list.length : end + 1;
   };
@@ -107,23 +111,30 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   const progress = (
-    checkpoint: string,
+    checkpoint: string | null,
     had: ReadonlySet<TrailRecord>,
     previous: Progress | null,
     isFresh: boolean,
+    newest = 0,
   ): Progress => {
     const list = trail.listed();
-    maxLength = Math.max(maxLength, list.length);
+    const maxLength = Math.max(previous?.maxLength ?? 0, list.length);
     const poll = previous?.poll ?? { start: 0, known: [], had, isWhole: true };
     const reach = reachOf(poll);
+    // What is newer than undelivered events may be on pages of a later poll. Then it may not be known any more.
+    const isBehind = isReversed && list.length - poll.start > MAX_PAGES * size;
+    const isLater = (one: TrailRecord) => isBehind && list.indexOf(one) < newest;
     const isDelivered = (one: TrailRecord, index: number) =>
-      had.has(one) && isRead(index, poll.start) && index < reach;
+      had.has(one) && isRead(index, poll.start) && index < reach && !isLater(one);
     const read = [...new Set(list.filter(isDelivered))];
-    const toKnow = list.length === 0 ? poll.known : knownAfter(read, poll);
-    const newest = read.slice(0, MAX_KNOWN);
+    const later = poll.known.filter((one) => list.includes(one) && isLater(one));
+    const toKnow =
+      list.length === 0 ? poll.known : [...new Set([...later, ...knownAfter(read, poll)])];
+    const known = toKnow.slice(0, MAX_KNOWN).filter((one) => !later.includes(one));
+    const first = read.slice(0, MAX_KNOWN);
     const pageOf = (one: TrailRecord | undefined) =>
       one === undefined ? 0 : Math.floor(toListed(list.indexOf(one)) / size);
-    const page = Math.max(pageOf(newest.at(-1)), pageOf(newest[0]) - OVERLAP_PAGES);
+    const page = Math.max(pageOf(first.at(-1)), pageOf(first[0]) - OVERLAP_PAGES);
     // Without a total, the end of the list is known by an empty page. The first poll does not request it after 64 records.
     const max = isReversed || listing.hasTotal ? MAX_KNOWN : MAX_KNOWN - 1;
     const isShort = maxLength <= Math.min(max, (MAX_PAGES - 1) * size);
@@ -132,10 +143,11 @@ export function createPromise(trail: Trail, listing: Listing) {
       checkpoint,
       had,
       passed: previous?.passed ?? new Set(),
-      known: toKnow.slice(0, MAX_KNOWN),
+      known,
       poll,
       isFresh: isFresh && (previous?.isFresh ?? true),
       start: isReversed && !isWhole && list.length > 0 ? Math.max(0, page * size) : poll.start,
+      maxLength,
       isWhole,
       missed: previous?.missed ?? false,
       mayRepeat: previous?.mayRepeat ?? new Set(),
@@ -163,8 +175,12 @@ export function createPromise(trail: Trail, listing: Listing) {
   };
 
   return {
-    /** The client begins now. */
-    begin: (checkpoint: string) => progress(checkpoint, new Set(trail.records), null, true),
+    /** The client begins now, or at `since`. */
+    begin: (checkpoint: string | null): Progress => {
+      const had = new Set(checkpoint === null ? [] : trail.records);
+      const begun = progress(checkpoint, had, null, true);
+      return { ...begun, isWhole: begun.isWhole || checkpoint === null };
+    },
     /** A poll begins, of the trail as it is now or of what a replica has. */
     poll: (at: Progress, isFresh: boolean): Progress => ({
       ...at,
@@ -181,12 +197,13 @@ export function createPromise(trail: Trail, listing: Listing) {
     }),
     /** The client receives a batch. */
     receive: (
-      batch: { readonly texts: readonly string[] } & Pick<Batch<unknown>, 'checkpoint' | 'missed'>,
+      batch: { readonly texts: readonly string[] } & Omit<Batch<unknown>, 'nodes' | 'previous'>,
       before: Progress,
     ): Progress => {
       const list = trail.listed();
       const had = new Set(before.had);
       const mayRepeat = new Set(batch.missed ? had : before.mayRepeat);
+      let newest = list.length;
       let last = list.length;
       for (const text of batch.texts) {
         const index = list.findLastIndex((one) => one.text === text && !had.has(one));
@@ -197,14 +214,18 @@ export function createPromise(trail: Trail, listing: Listing) {
           mayRepeat.delete(repeated);
           continue;
         }
+        expect(isWanted(record), `not from since on: ${text}`).toBe(true);
         had.add(record);
+        newest = Math.min(newest, index);
         // Few times may say nothing about the order, and equal records cannot be told apart.
         if (!isOrderGiven || list.filter((one) => one.text === text).length > 1) continue;
         expect(index, `out of order: ${text}`).toBeLessThan(last);
         last = index;
       }
+      for (const one of list.slice(newest)) if (!isWanted(one)) had.add(one);
       const missed = before.missed || batch.missed;
-      return progress(batch.checkpoint, had, { ...before, missed, mayRepeat }, true);
+      const from = batch.hasMore ? newest : 0;
+      return progress(batch.checkpoint, had, { ...before, missed, mayRepeat }, true, from);
     },
     /** What a checkpoint says after the stream has polled to the end, and the client has all of `had`. */
     pass: (at: Progress, had: ReadonlySet<TrailRecord>): Progress => {
@@ -212,8 +233,14 @@ export function createPromise(trail: Trail, listing: Listing) {
       const listed = at.missed ? [...trail.listed(), ...trail.records] : trail.listed();
       return { ...at, passed: new Set([...at.passed, ...listed.filter((one) => !had.has(one))]) };
     },
-    /** The stream knows what it has read last, the client's checkpoint what was read before. */
-    settle: (after: Progress): Progress => progress(after.checkpoint, after.had, after, true),
+    /**
+     * After the last payload: the stream knows what it has read last, the client's checkpoint what was read before. What
+     * does not meet the filter does not come.
+     */
+    settle: (after: Progress): Progress => {
+      const others = trail.listed().filter((one) => !isWanted(one));
+      return progress(after.checkpoint, new Set([...after.had, ...others]), after, true);
+    },
     /** The records that the next poll must deliver. */
     promised: (at: Progress): readonly TrailRecord[] => {
       const { had, passed, known, isWhole } = at;
@@ -221,13 +248,19 @@ export function createPromise(trail: Trail, listing: Listing) {
       const start = startOf(at);
       const isEachPromised = isOrdinary(at);
       const reach = reachOf(at);
+      if (at.checkpoint === null) {
+        // It stops after 64 in a row that are older.
+        const isOld = ({ at }: TrailRecord) => since !== null && at !== null && at < since;
+        const end = list.findIndex((_, index) => list.slice(index, index + MAX_KNOWN).every(isOld));
+        return list.slice(0, end < 0 || isReversed ? list.length : end).filter(isWanted);
+      }
       const isKnown = (one: TrailRecord, index: number) =>
         start !== null && known.includes(one) && isRead(index, start) && index < reach;
       const isUnread = (one: TrailRecord) =>
         !list.some((record, index) => record === one && isRead(index, start ?? at.start));
       const unread = new Set([...had].filter(isUnread).map(({ text }) => text));
       return list.filter((record, index) => {
-        if (had.has(record) || passed.has(record)) return false;
+        if (had.has(record) || passed.has(record) || !isWanted(record)) return false;
         // It cannot be told from an equal one that is not read any more.
         if (unread.has(record.text)) return false;
         // Of equal ones, it is not known which is older.
@@ -256,8 +289,11 @@ export function createPromise(trail: Trail, listing: Listing) {
     connection: (at: Progress): { readonly isConnected: boolean; readonly isCut: boolean } => {
       const list = trail.listed();
       const known = new Set([...at.had, ...at.passed].map(({ text }) => text));
+      const isBegun = at.checkpoint !== null;
       return {
-        isConnected: list.length === 0 || startOf(at) !== null,
+        isConnected: isBegun
+          ? list.length === 0 || startOf(at) !== null
+          : isReversed || list.length <= (MAX_PAGES - 1) * size, // an empty page shows the end
         isCut: at.known.length > 0 && list.length > 0 && !list.some(({ text }) => known.has(text)),
       };
     },

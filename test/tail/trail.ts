@@ -1,7 +1,15 @@
 import type { ServiceResponse } from '../helpers/service.ts';
 
 /** A record. Two records may have the same text if they have no ids. The newest has the highest position. */
-export type TrailRecord = { readonly text: string; readonly position: number };
+export type TrailRecord = {
+  readonly text: string;
+  readonly position: number;
+  /** In seconds since 1970. Null: it has no time. */
+  readonly at: number | null;
+};
+
+/** The time of a record that arrives: now, none, or years ago. */
+export type Arrival = 'push' | 'untimed' | 'early';
 
 /** How the service lists its trail. */
 export type Listing = {
@@ -35,8 +43,12 @@ export type Trail = {
   removed(): number;
   /** Adds a record before the newest. */
   push(): void;
-  /** Adds one behind `newer` others. */
-  addLate(newer: number): void;
+  /** The same, without a time. */
+  untimed(): void;
+  /** The same, with the time {@link EARLY}. */
+  early(): void;
+  /** Adds one after the other, each behind `newer` others. */
+  addLate(newer: number, count?: number): void;
   /** Adds one that is equal to the newest, but for its id if it has one. */
   repeat(): void;
   remove(index: number): void;
@@ -55,6 +67,12 @@ export const REFUSALS: readonly ServiceResponse[] = [
   { body: '{"events":[],"next":null}' },
 ];
 
+/** The time after which the records arrive, in seconds since 1970. */
+export const FIRST = 1_700_000_000;
+
+/** A time before that of all other records. */
+export const EARLY = 1_600_000_000;
+
 /** Changes of the list that are remembered. */
 const MAX_CHANGES = 60;
 
@@ -65,22 +83,39 @@ function reorder(text: string, turn: number): string {
   return JSON.stringify(Object.fromEntries([...members.slice(at), ...members.slice(0, at)]));
 }
 
+/** The contract for the listing. */
+export function contractOf({ order, style, isOrderGiven }: Listing) {
+  const start = style === 'page' ? { start: 1 } : {};
+  const next = style === 'cursor' ? { next: '/next' } : {};
+  const paging = { style, parameter: style, position: null, ...start, ...next };
+  // Few times may suggest another order, and few records that they have no time.
+  const given = { order, event: { occurredAt: '/time' } };
+  return { audit: { paging, ...(isOrderGiven && given) } };
+}
+
+/** The filter of a client that begins at a time, in seconds since 1970. */
+export function filterOf(since: number | null) {
+  return since === null ? null : { since: new Date(1000 * since).toISOString() };
+}
+
 /** Creates an empty trail. */
 export function createTrail(listing: Listing): Trail {
   const { order, style, size, hasIds, hasTotal, isReordered } = listing;
   const records: TrailRecord[] = [];
   let serial = 0;
-  let seconds = 1_700_000_000;
-  const positionAt = (index: number): number => {
+  let seconds = FIRST;
+  /** Of one of `count` records between the one at `index` and the one before it. */
+  const positionAt = (index: number, nth = 1, count = 1): number => {
     const [newer, older] = [records[index - 1]?.position, records[index]?.position];
-    return ((newer ?? (older ?? 0) + 2) + (older ?? (newer ?? 0) - 2)) / 2;
+    const [from, to] = [older ?? (newer ?? 0) - 2, newer ?? (older ?? 0) + 2];
+    return from + ((to - from) * nth) / (count + 1);
   };
-  const create = (at: number, index = 0): TrailRecord => {
+  const create = (at: number | null, position = positionAt(0)): TrailRecord => {
     serial += 1;
-    const time = new Date(1000 * at).toISOString();
+    const time = at === null ? null : new Date(1000 * at).toISOString();
     const identified = { id: `r${serial}`, time, action: `a${serial % 3}` };
     const text = JSON.stringify(hasIds ? identified : { time, action: `a${serial}` });
-    return { text, position: positionAt(index) };
+    return { text, position, at };
   };
   let removed = 0;
   const past: (readonly TrailRecord[])[] = [];
@@ -90,6 +125,11 @@ export function createTrail(listing: Listing): Trail {
   const keepPast = () => {
     past.unshift([...records]);
     past.splice(MAX_CHANGES);
+  };
+  const arrive = (at: number | null) => {
+    keepPast();
+    seconds += 1;
+    records.unshift(create(at));
   };
   const remove = (from: number, count: number) => {
     keepPast();
@@ -125,15 +165,17 @@ export function createTrail(listing: Listing): Trail {
     },
     hasExpired: () => epoch > 0,
     removed: () => removed,
-    push: () => {
-      keepPast();
-      seconds += 1;
-      records.unshift(create(seconds));
-    },
-    addLate: (newer) => {
+    push: () => arrive(seconds + 1),
+    untimed: () => arrive(null),
+    early: () => arrive(EARLY),
+    addLate: (newer, count = 1) => {
       keepPast();
       const index = Math.min(newer, records.length);
-      records.splice(index, 0, create(seconds - index, index));
+      const positions = Array.from({ length: count }, (_, at) =>
+        positionAt(index, count - at, count),
+      );
+      const late = positions.map((one, at) => create(seconds - index - at / 1000, one));
+      records.splice(index, 0, ...late);
     },
     repeat: () => {
       const [newest] = records;

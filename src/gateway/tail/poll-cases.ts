@@ -1,3 +1,4 @@
+import { ENOUGH_OLD } from '../mapping/late-records.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { isBefore, type PollOptions, type Reading } from './read-list.ts';
 
@@ -6,8 +7,11 @@ export type Found = { readonly reading: Reading } & Pick<Checkpoint, 'startsWith
 
 /** What a poll gives. A known record is met if it was read again; the rest is what was read and is not known. */
 export type Outcome = {
-  /** Which records are new: those from `since` on, all unknown ones, or only the unknown ones before the last record that was met. */
-  readonly fresh: 'none' | 'fromSince' | 'unknown' | 'beforeLastMet';
+  /**
+   * Which records are new: all unknown ones, or only those before the last record that was met. The others are older than
+   * all that are new, or were known before: a checkpoint knows nothing else until the new ones are delivered.
+   */
+  readonly fresh: 'none' | 'unknown' | 'beforeLastMet';
   /** Whether events may have been missed. */
   readonly missed: boolean;
   /** What the next checkpoint knows: the same, or what was read, and the known ones that were not met before it, among it or after it. */
@@ -18,10 +22,12 @@ export type Outcome = {
 
 /** The cases of a poll, and what each gives. */
 export const POLL_CASES = {
-  /** There is no checkpoint: only what is not older than `since` is new, and without `since` nothing is. */
-  begins: { fresh: 'fromSince', missed: false, known: 'unmetAfter', next: 'overlap' },
-  /** There is no checkpoint, and pages that were not read may have events from `since` on, too. */
-  sinceNotReached: { fresh: 'fromSince', missed: true, known: 'unmetAfter', next: 'overlap' },
+  /** There is no checkpoint, and no `since`: nothing is new. */
+  begins: { fresh: 'none', missed: false, known: 'unmetAfter', next: 'overlap' },
+  /** There is no checkpoint: all is new, and the filter drops what has no time, or is older than `since`. */
+  beginsAtSince: { fresh: 'unknown', missed: false, known: 'unmetAfter', next: 'overlap' },
+  /** The same, and pages that were not read may have events from `since` on, too. */
+  sinceNotReached: { fresh: 'unknown', missed: true, known: 'unmetAfter', next: 'overlap' },
   /** The page of the checkpoint is refused, or has no known record any more, and no page is left to read the first one. */
   pageLost: { fresh: 'none', missed: false, known: 'same', next: 'firstPage' },
   /** An empty response says nothing: it may come from a replica that has not caught up. */
@@ -51,8 +57,11 @@ export function caseOf(
   const { startsWith } = found;
   const { records, unread, last, isStart } = found.reading;
   if (checkpoint === null) {
-    if (unread !== 'older' || since === null) return 'begins';
-    return records.some(({ event }) => isBefore(event, since)) ? 'begins' : 'sinceNotReached';
+    if (since === null) return 'begins';
+    const timed = records.filter(({ event }) => event.occurredAt !== null);
+    // One that is older may have arrived late among those from `since` on.
+    const isReached = timed.slice(-ENOUGH_OLD).every(({ event }) => isBefore(event, since));
+    return unread !== 'older' || isReached ? 'beginsAtSince' : 'sinceNotReached';
   }
   const { known, isWhole } = checkpoint;
   if (last >= 0) {

@@ -3,13 +3,11 @@ import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { MAX_LATE } from '../mapping/late-records.ts';
 import type { ListPage } from '../mapping/list-page.ts';
-import type { Instant } from '../mapping/time.ts';
 import { type FetchPage, MAX_PAGES } from '../pagination/fetch-pages.ts';
 import { type Checkpoint, MAX_KNOWN } from './checkpoint.ts';
 import { createKnownMatcher } from './match-known.ts';
 import { caseOf, type Found, type Outcome, POLL_CASES } from './poll-cases.ts';
 import {
-  isBefore,
   isExhausted,
   isRefused,
   type PollOptions,
@@ -20,7 +18,7 @@ import {
 
 /** The new events of one poll. */
 export type Poll = {
-  /** In order of arrival. */
+  /** In order of arrival. Without a checkpoint, also those before `since`. */
   readonly events: readonly TailEvent[];
   /** The pages that were read. */
   readonly pages: readonly ListPage<AuditEvent>[];
@@ -37,8 +35,8 @@ const OVERLAP_PAGES = MAX_PAGES / 2;
 
 /**
  * Polls a list for what is new since a checkpoint: the records before the last known one that are not known themselves.
- * It reads pages until it has found all that are known, or 33 records after the last of them; ten pages at most, and no
- * more bytes than one request may read.
+ * It reads pages until it has found all that are known, or all but 31 and 33 records after the last of them; ten pages at
+ * most, and no more bytes than one request may read.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason ORDER_UNKNOWN or TRAIL_TOO_LONG.
  */
 export async function pollTail(
@@ -105,7 +103,7 @@ function contradictedBy(reading: Reading, { checkpoint }: PollOptions): ListOrde
 
 /** What a poll gives in its case. */
 function toPoll(found: Found | null, options: PollOptions): Poll {
-  const { checkpoint, since, isSinceForwarded, selection } = options;
+  const { checkpoint, isSinceForwarded, selection } = options;
   const { pages = [], unread = 'newer' } = found?.reading ?? {};
   if (checkpoint === null && unread === 'newer' && !isSinceForwarded) throw trailTooLong();
   const before = checkpoint ?? { known: [], isWhole: true, order: null, start: null, selection };
@@ -113,7 +111,7 @@ function toPoll(found: Found | null, options: PollOptions): Poll {
   const { events, checkpointAfter } =
     found === null || outcome.known === 'same'
       ? { events: [], checkpointAfter: () => stay(before, outcome.next, found?.reading) }
-      : advance(before, outcome, found.reading, since);
+      : advance(before, outcome, found.reading);
   const isMoved = positionOf(before) !== positionOf(checkpointAfter(events.length));
   return { events, pages, missed, isBehind: unread === 'newer' && isMoved, checkpointAfter };
 }
@@ -132,26 +130,20 @@ function advance(
   before: Checkpoint,
   outcome: Omit<Outcome, 'missed'>,
   { records, tokens, pages, order, isStart, unread, following, ...match }: Reading,
-  since: Instant | null,
 ): Pick<Poll, 'events' | 'checkpointAfter'> {
   const { matched, last, left, after } = match;
-  // Indices of the records that are new, and of the newest that are not.
-  const fresh: number[] = [];
-  const others: number[] = [];
-  const end = outcome.fresh === 'beforeLastMet' ? last : records.length;
-  for (const [index, { event }] of records.entries()) {
-    const isFrom = since !== null && event.occurredAt !== null && !isBefore(event, since);
-    if (index < end && !matched.has(index) && (isFrom || outcome.fresh !== 'fromSince'))
-      fresh.push(index);
-    else if (others.length < MAX_KNOWN) others.push(index);
-  }
-  fresh.reverse();
+  const end = { none: 0, beforeLastMet: last, unknown: records.length }[outcome.fresh];
+  const isNew = (index: number) => index < end && !matched.has(index);
+  const fresh = [...records.keys()].filter(isNew).reverse();
+  const met = [...matched].sort((a, b) => a - b);
 
-  /** Indices of the newest records after the first `count` new ones, at the cost of those alone. */
+  /** The index from which on all records are older than the events after the first `count`. */
+  const olderAfter = (count: number) => 1 + (fresh[count] ?? -1);
+  /** Indices of the newest records that are older than these events, or known, at the cost of those alone. */
   const newestAfter = (count: number): readonly number[] => {
-    const newest = fresh[count - 1] ?? records.length; // all from here on were delivered
-    const indices = others.filter((index) => index < newest);
-    for (let index = newest; index < records.length && indices.length < MAX_KNOWN; index += 1)
+    const from = olderAfter(count);
+    const indices = met.filter((index) => index < from);
+    for (let index = from; index < records.length && indices.length < MAX_KNOWN; index += 1)
       indices.push(index);
     return indices;
   };
@@ -165,7 +157,7 @@ function advance(
     const known = outcome.known === 'unmetBefore' ? first.splice(0) : [];
     const unmet = outcome.known === 'unmetAfter' ? first.slice(0, MAX_LATE - 1) : first;
     for (const index of newest) {
-      if (unmet.length > 0 && others.includes(index)) known.push(...unmet.splice(0));
+      if (unmet.length > 0 && !isNew(index)) known.push(...unmet.splice(0));
       known.push(...records.slice(index, index + 1).map(({ digest }) => digest));
       if (left.length > 0) unmet.push(...unmetAfter(index));
     }
@@ -177,7 +169,7 @@ function advance(
     newest: readonly number[],
   ): Pick<Checkpoint, 'start' | 'startsWith'> => {
     const pageAt = (index = 0) => records[index]?.page ?? 0;
-    const page = Math.max(pageAt(newest.at(-1)), pageAt(newest[0]) - OVERLAP_PAGES);
+    const page = Math.max(pageAt(newest.at(-1)), pageAt(olderAfter(count)) - OVERLAP_PAGES);
     // After empty pages, or pages of many bytes, there may be others that a poll from here would not reach.
     if (unread === 'newer' && count === fresh.length && page === 0) {
       const isLastEmpty = pages.length > 1 && pages.at(-1)?.length === 0;

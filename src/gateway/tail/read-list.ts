@@ -4,7 +4,7 @@ import { visitInTurns } from '../../util/event-loop.ts';
 import type { ListOrder } from '../mapping/contract.ts';
 import type { AuditEvent } from '../mapping/event.ts';
 import { identityText } from '../mapping/identity-text.ts';
-import { ENOUGH_OLD } from '../mapping/late-records.ts';
+import { ENOUGH_OLD, MAX_LATE } from '../mapping/late-records.ts';
 import type { ListPage } from '../mapping/list-page.ts';
 import { isToken, type PageToken } from '../mapping/next-page.ts';
 import type { Instant } from '../mapping/time.ts';
@@ -71,8 +71,8 @@ const USUAL_RECORDS = 2 * MAX_KNOWN;
 const STEP = 100;
 
 /**
- * Reads a list until it has found all known records, or 33 records after the last of them; with the oldest first, from its
- * end. No more than `maxPages`, and no more bytes than one request may read.
+ * Reads a list until it has found all known records, or all but 31 and 33 records after the last of them; with the oldest
+ * first, from its end. No more than `maxPages`, and no more bytes than one request may read.
  * @param mayBePartial Whether the beginning of a large response may be enough. If it is not, all of it is requested.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason ORDER_UNKNOWN.
  */
@@ -232,9 +232,11 @@ function createEnough(
       return records.length - 1 - newest >= MAX_KNOWN;
     }
     if (checkpoint.isWhole) return false;
-    const isComplete = matcher.found() === checkpoint.known.length;
+    const missing = checkpoint.known.length - matcher.found();
     const last = matcher.last();
-    return last >= 0 && (isComplete || matcher.length() - 1 - last >= ENOUGH_OLD);
+    // If more are missing, late records may have come between them.
+    const isOld = missing < MAX_LATE && matcher.length() - 1 - last >= ENOUGH_OLD;
+    return last >= 0 && (missing === 0 || isOld);
   };
 }
 

@@ -9,7 +9,7 @@ import {
   startLiveTrail,
 } from '../../helpers/live-trail.ts';
 import type { Handler } from '../../helpers/service.ts';
-import { subscribe } from '../../helpers/subscribe.ts';
+import { type Batch, type Subscription, subscribe } from '../../helpers/subscribe.ts';
 
 /** Numbers from one to another, which may be less. */
 const range = (from: number, to: number) =>
@@ -35,6 +35,21 @@ async function receive(live: LiveTrail, after: string | null, filter: object = {
   };
 }
 
+/** Receives all that is new, in a stream of its own for each payload. */
+async function receiveEach(live: LiveTrail, from: string | null, filter: object = {}) {
+  const ids: string[] = [];
+  let [after, hasMore, missed] = [from, true, false];
+  while (hasMore) {
+    await using stream: Subscription<{ readonly id: string }> = await subscribe(live.gateway, {
+      ...{ after, filter },
+    });
+    const batch: Batch<{ readonly id: string }> = await stream.nextBatch();
+    ids.push(...batch.nodes.map(({ id }) => id));
+    [after, hasMore, missed] = [batch.checkpoint, batch.hasMore, missed || batch.missed];
+  }
+  return { ids, missed };
+}
+
 /** Receives all that is new after each change of what the service lists. The first one is where the stream begins. */
 async function follow(live: LiveTrail, ...changes: readonly (() => void)[]) {
   const received: Omit<Awaited<ReturnType<typeof receive>>, 'checkpoint'>[] = [];
@@ -51,25 +66,72 @@ async function follow(live: LiveTrail, ...changes: readonly (() => void)[]) {
 const oldestFirst = { audit: { ...PAGED, order: 'oldest-first' } } as const;
 
 describe('without a checkpoint', () => {
+  const audit = { ...PAGED, order: 'newest-first', event: { occurredAt: '/time' } } as const;
+  const untimed = (number: number) => record(number, { time: null });
+  const old = (number: number) => record(number, { time: record(0).time });
+
+  it('nothing is new', async () => {
+    await using live = await startLiveTrail();
+    live.list(4, 3, 2, 1);
+    expect(await receive(live, null)).toMatchObject({ ids: [], missed: false });
+  });
+
   it('only what is not older than filter.since is new', async () => {
     await using live = await startLiveTrail();
     live.list(4, 3, 2, 1);
     const since = await receive(live, null, { since: record(3).time });
     expect(since).toMatchObject({ ids: ['r3', 'r4'], missed: false });
-    expect(await receive(live, null)).toMatchObject({ ids: [], missed: false });
   });
 
-  it('events may have been missed if no record that was read is older than filter.since', async () => {
-    const audit = { ...PAGED, order: 'newest-first', event: { occurredAt: '/time' } } as const;
+  describe.each(['newest-first', 'oldest-first'] as const)(
+    '%s, each of 2,000 events comes once to a stream that is resumed after each payload',
+    (order) => {
+      it.each([
+        ['has no time', (number: number) => number === 2000, untimed],
+        ['is older than filter.since', (number: number) => number === 2000, old],
+        ['has no time, as every third', (number: number) => number % 3 === 2, untimed],
+        ['is older, as every third', (number: number) => number % 3 === 2, old],
+      ])('if the newest %s', async (_, isOther, create) => {
+        await using live = await startLiveTrail({ contract: { audit: { ...audit, order } } });
+        const numbers = range(2000, 1);
+        const list = numbers.map((number) => (isOther(number) ? create(number) : record(number)));
+        live.respond(paged(order === 'newest-first' ? list : list.toReversed(), 250));
+        const found = await receiveEach(live, null, { since: record(1).time });
+        const ids = idsOf(numbers.toReversed().filter((number) => !isOther(number)));
+        expect(found).toEqual({ ids, missed: false });
+      });
+    },
+  );
+
+  it('and without filter.since in the next stream, a newer record without a time comes, too', async () => {
     await using live = await startLiveTrail({ contract: { audit } });
-    const untimed = record(0, { time: 'unknown' }); // is not after any instant
-    const newer = range(2099, 1120);
-    live.respond(paged([...records(...newer), untimed, ...records(...range(1119, 1))], 200));
-    await using stream = await subscribe(live.gateway, { filter: { since: record(1).time } });
-    const first = await stream.nextBatch();
-    expect(first.nodes.map(({ id }) => id)).toEqual(idsOf(range(101, 1100)));
-    expect(first.missed).toBe(true);
-    expect((await receive(live, first.checkpoint)).ids).toEqual(idsOf(range(1101, 2099)));
+    live.respond(paged([untimed(2000), ...records(...range(1999, 1))], 250));
+    const filter = { since: record(1).time };
+    await using stream = await subscribe(live.gateway, { filter });
+    const { checkpoint } = await stream.nextBatch();
+    expect((await receive(live, checkpoint, filter)).ids).toEqual(idsOf(range(1001, 1999)));
+    expect((await receive(live, checkpoint)).ids).toEqual(idsOf(range(1001, 2000)));
+  });
+
+  it.each([
+    ['no record of ten pages is older than filter.since', untimed(0)],
+    ['only a late one is', old(0)],
+  ])('events may have been missed if %s', async (_, other) => {
+    await using live = await startLiveTrail({ contract: { audit } });
+    live.respond(
+      paged([...records(...range(2099, 110)), other, ...records(...range(109, 1))], 200),
+    );
+    const found = await receive(live, null, { since: record(1).time });
+    expect(found).toMatchObject({ ids: idsOf(range(101, 2099)), missed: true });
+  });
+
+  it('none was missed if the last 33 of ten pages that have a time are older', async () => {
+    await using live = await startLiveTrail({ contract: { audit } });
+    const list = range(2100, 1).map((each) => (each % 10 > 0 ? record(each) : untimed(each)));
+    live.respond(paged(list, 200));
+    const found = await receive(live, null, { since: record(138).time });
+    const ids = idsOf(range(138, 2100).filter((each) => each % 10 > 0));
+    expect(found).toMatchObject({ ids, missed: false });
   });
 });
 
@@ -153,6 +215,22 @@ describe('if a known record is met', () => {
     expect(next).toMatchObject({ ids: idsOf(range(201, 240)), missed: false });
     expect(later).toMatchObject({ ids: ['r241'], missed: false });
   });
+
+  it.each(['newest-first', 'oldest-first'] as const)(
+    'each late record comes, however many are in a row, to a stream that is resumed after each payload, %s',
+    async (order) => {
+      const contract = { audit: { ...PAGED, order } };
+      await using live = await startLiveTrail({ contract, graphqlMaxBytes: 2 ** 16 });
+      const list = (all: readonly object[]) =>
+        live.respond(paged(order === 'newest-first' ? all : all.toReversed(), 100));
+      list(records(...range(200, 1)));
+      const { checkpoint } = await receive(live, null);
+      const late = range(1800, 1001).map((number) => record(190, { id: `r${number}` }));
+      list([...records(...range(200, 191)), ...late, ...records(...range(190, 1))]);
+      const found = await receiveEach(live, checkpoint);
+      expect(found).toEqual({ ids: idsOf(range(1001, 1800)), missed: false });
+    },
+  );
 
   it('and newer pages follow, those that were not met stay known as the newest', async () => {
     await using live = await startLiveTrail({ contract: oldestFirst });
