@@ -11,7 +11,7 @@ import { createEventKeys } from './event-keys.ts';
 import { exportTrail, type Progress } from './export-trail.ts';
 import { createFormat } from './format-events.ts';
 import { formatExplanation } from './format-explanation.ts';
-import { LocalFailure, passingCode } from './local-failure.ts';
+import { LocalFailure, toUnwritten } from './local-failure.ts';
 import type { HeldLock } from './lock-file.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
@@ -67,15 +67,15 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         progress: saved,
         since: file === undefined && since === undefined ? undefined : from,
         ...{ follow, digestOf: printed.digestOf, write: printed.write },
-        save: (progress) => {
+        save: async (progress) => {
           if (file === undefined || printed.isHolding()) return;
           if (lock?.isHeld() === false) throw new LocalFailure(toTakenOver(file));
-          saveCheckpoint(runtime, file, {
-            ...progress,
-            version: VERSION,
-            of,
-            keys: printed.keys(),
-          });
+          const content: Checkpoint = { ...progress, version: VERSION, of, keys: printed.keys() };
+          await runtime
+            .replaceFile(file, `${JSON.stringify(content)}\n`, runtime.createId())
+            .catch((error) => {
+              throw toUnsaved(file, error);
+            });
         },
       });
     else
@@ -101,9 +101,9 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
 
 const NUMBER = new Intl.NumberFormat('en');
 
-/** Whether an error is that of a write, see {@link Output}, or of the checkpoint. */
+/** Whether an error is that of the output, see {@link Output}, or of the checkpoint. */
 const isLocal = (error: unknown) =>
-  error instanceof LocalFailure || Object(error).syscall === 'write';
+  error instanceof LocalFailure || typeof Object(error).syscall === 'string';
 
 async function printTrail(
   session: WaitingSession,
@@ -275,7 +275,7 @@ function lockCheckpoint({ lockFile, stderr }: CommandRuntime, file: string): Hel
   try {
     lock = lockFile(file);
   } catch (error) {
-    throw toUnwritten(file, error);
+    throw toUnsaved(file, error);
   }
   if (lock === 'unsupported') {
     stderr.write(
@@ -326,22 +326,10 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
   ]);
 }
 
-function saveCheckpoint(runtime: CommandRuntime, file: string, checkpoint: Checkpoint): void {
-  try {
-    runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
-  } catch (error) {
-    throw toUnwritten(file, error);
-  }
-}
+const toUnsaved = (file: string, error: unknown) =>
+  toUnwritten({ ...UNSAVED, option: '--checkpoint', file }, error);
 
-function toUnwritten(file: string, error: unknown): LocalFailure | ConfigError {
-  const name = `--checkpoint ${quote(file)}`;
-  const code = passingCode(error);
-  return code === undefined
-    ? new ConfigError([
-        `${name} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
-      ])
-    : new LocalFailure(
-        `${name} could not be written (${code}), and is as it was. The next run goes on from there, and writes again what came after it. Check the space on its disk, and that you may write to its folder.`,
-      );
-}
+const UNSAVED = {
+  next: ' The next run goes on from there, and writes again what came after it.',
+  other: 'Name a file in a folder that exists and that you may write to, on a disk with space.',
+};

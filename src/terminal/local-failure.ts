@@ -1,3 +1,5 @@
+import { ConfigError } from '../gateway/config/config-error.ts';
+
 /**
  * A failure of this machine that may pass, such as a full disk: the exit status is 1. A message says what to do. What no
  * run can mend is a ConfigError.
@@ -17,4 +19,32 @@ export function passingCode(error: unknown): string | undefined {
   return typeof code === 'string' && typeof syscall === 'string' && !OF_NAME.has(code)
     ? code
     : undefined;
+}
+
+/** The failure of an option whose file could not be replaced: see `replaceFile`. */
+export function toUnwritten(
+  {
+    option,
+    file,
+    next = '',
+    other,
+  }: {
+    readonly option: string;
+    readonly file: string;
+    /** What the next run does. */
+    readonly next?: string;
+    /** What to name instead, if no run can write the file. */
+    readonly other: string;
+  },
+  error: unknown,
+): LocalFailure | ConfigError {
+  const { code, message, left } = Object(error);
+  const name = `${option} ${JSON.stringify(file)}`;
+  const rest = left === undefined ? '' : ` ${JSON.stringify(left)} stays beside it: remove it.`;
+  return passingCode(error) === undefined
+    ? new ConfigError([`${name} cannot be written.${rest} ${other} Cause: ${code ?? message}.`])
+    : new LocalFailure(
+        `${name} could not be written (${code}), and is as it was.${next}${rest} Check the space on its disk, and that you may write to its folder.`,
+        { cause: error },
+      );
 }
