@@ -86,15 +86,15 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         { ...conditions, since: from, until: to },
         printed,
       );
+    printed.end(runtime.stopping.aborted ? 'a part' : saved === null ? 'the trail' : 'what is new');
   } catch (error) {
+    printed.end('a part');
     if (printed.count() === 0 || runtime.stopping.aborted || isLocal(error)) throw error;
     const next = file === undefined ? '' : ' Run the command again to go on.';
     const rest = `${NUMBER.format(printed.count())} events were written.${next}`;
     const status = reportFailure(runtime, { ...commandLine, rest }, error);
     if (status === undefined) throw error;
     return status === 4 || status === 6 ? status : 1;
-  } finally {
-    printed.end();
   }
   return isMissed ? 5 : 0;
 }
@@ -164,6 +164,9 @@ async function createPrinter(
   );
   const keys = createEventKeys(before, identityOf);
   const isExport = commandLine.follow || commandLine.checkpoint !== undefined;
+  const { since, until } = commandLine;
+  const conditions = { ...toConditions(commandLine), since, until };
+  const isFiltered = Object.values(conditions).some((value) => value != null);
   const showsRaw = withRaw || fields?.some((field) => field === 'key' || field === 'raw') === true;
   const needsRaw = name !== 'table' || showsRaw || isExport;
   const showsProgress = stderr.isTTY === true && !output.isTerminal;
@@ -212,10 +215,16 @@ async function createPrinter(
     },
     /** Whether events were given to `write` that are not written yet. */
     isHolding: () => held.length > 0,
-    end: () => {
+    /** Says what is known after `read` was read to its end, and nothing after a part. */
+    end: (read: 'the trail' | 'what is new' | 'a part') => {
       if (showsProgress && count > 0) stderr.write('\n');
+      if (read === 'a part') return;
+      const isAll = read === 'the trail';
+      if (count === 0 && output.isTerminal && stderr.isTTY)
+        stderr.write(isAll ? 'No events.\n' : 'No new events.\n');
+      else if (count === 0 && isAll && isFiltered)
+        stderr.write('keytrail audit: No event matches the filter.\n');
       if (stderr.isTTY !== true) return;
-      if (count === 0 && output.isTerminal) stderr.write('No events.\n');
       for (const [field, number] of unread)
         stderr.write(
           `${field} cannot be read in ${number} of ${count} events: keytrail audit --explain shows why.\n`,

@@ -34,7 +34,7 @@ export async function logout(runtime: CommandRuntime, commandLine: CommandLine):
   }
   if (others.length > 0) {
     const files = meant.map(({ file }) => `--session ${file}`);
-    throw new ConfigError([`Several clients are logged in. Use ${files.join(', or ')}.`]);
+    throw new ConfigError([`There are several sessions. Use ${files.join(', or ')}.`]);
   }
   const { file } = session;
   if (force) await rm(`${file}.lock`, { force: true }).catch(toExpected);

@@ -158,10 +158,12 @@ export const describeLock = (path: string): string =>
 /** The only session of a service. */
 async function findFile(folder: string, owner: string): Promise<string | undefined> {
   const names = await listFolder(folder);
-  const own = toSessions(names).filter((name) => name.endsWith(`-${owner}.json`));
+  const all = toSessions(names).filter((name) => name.endsWith(`-${owner}.json`));
+  const files = all.filter((name) => names.includes(name));
+  const own = files.length > 0 ? files : all; // the locks of first logins
   if (own.length < 2) return own[0] && join(folder, own[0]);
   const paths = own.map((name) => `--session ${join(folder, name)}`);
-  throw new ConfigError([`Several clients are logged in. Use ${paths.join(', or ')}.`]);
+  throw new ConfigError([`There are several sessions. Use ${paths.join(', or ')}.`]);
 }
 
 function findFolder({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Environment): string | undefined {
@@ -195,7 +197,7 @@ export type ListedSession = {
   readonly expiresAt: string | null;
   readonly hasRefreshToken: boolean;
   readonly file: string;
-  /** False if there is only the lock of a first login. */
+  /** False if there is only the lock of a first login, or if the file is damaged. */
   readonly hasTokens: boolean;
   /** Whether a process that logs in has the lock, or one has kept it. */
   readonly isLocked: boolean;
@@ -220,12 +222,18 @@ export async function listSessions(
     const file = session ?? join(folder, name);
     const text = await readIfThere(file);
     const isLocked = all.includes(`${name}.lock`);
+    if (text === null && !isLocked) continue;
+    const content = parse(toFileText(text ?? '') ?? '');
+    const hasTokens = [content.clientId, content.accessToken].every(
+      (each) => typeof each === 'string',
+    );
+    if (session !== undefined && text !== null && !hasTokens)
+      throw new ConfigError([`${file} is no session: check --session.`]);
     const named =
       session === undefined ? parseName(name) : { clientId: name, owner: of && ownerOf(of) };
-    const saved = text === null && isLocked ? named : parse(toFileText(text ?? '') ?? '');
+    const saved = hasTokens ? content : named;
     const { clientId, owner } = saved;
-    if (typeof clientId !== 'string' || (text !== null && typeof saved.accessToken !== 'string'))
-      continue;
+    if (typeof clientId !== 'string' || clientId === '') continue;
     if (of !== undefined && owner !== ownerOf(of)) continue;
     const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
     sessions.push({
@@ -234,13 +242,13 @@ export async function listSessions(
         expiresAt: textOf(saved.expiresAt),
         hasRefreshToken: textOf(saved.refreshToken) !== null,
       },
-      ...{ isLocked, hasTokens: text !== null },
+      ...{ isLocked, hasTokens },
     });
   }
   return sessions;
 }
 
-/** What the name of a file says, if there is only its lock. */
+/** What the name of a file says, if it has no tokens. */
 function parseName(name: string): SavedSession {
   const [, client = '', owner] = /^(.*)-(.{12})\.json$/.exec(name) ?? [];
   try {

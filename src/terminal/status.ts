@@ -62,7 +62,9 @@ function formatSession(session: ListedSession, now: Date): string {
           ['refresh token', renewal],
           ['file', file],
         ]
-      : []),
+      : isLocked
+        ? []
+        : [['file', `${file} is damaged: no tokens can be read from it`]]),
     ...(isLocked ? [['lock', describeLock(file)]] : []),
   ];
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(15)}${value}`);
