@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -92,6 +92,7 @@ describe('a file of state that cannot be written', () => {
       ? `script -qec 'sh ${own}/work.sh' /dev/null`
       : `sh ${own}/work.sh | cat`;
     const { stderr, stdout } = await runScript(script, { ...environment, TERM: 'xterm' });
+    await chmod(own, 0o755); // it is removed at the end
     return { stderr, stdout, sent: service.seen.map(({ method }) => method) };
   }
 
