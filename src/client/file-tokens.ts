@@ -7,7 +7,7 @@ import type { TokenStore, Tokens } from './session.ts';
 
 /** The options of {@link fileTokens}. */
 export type FileTokensOptions = {
-  /** Called if other users can read the file of tokens, or if a file stays that should not. Default: `process.emitWarning`. */
+  /** Called if other users can read the file of tokens, and if a file cannot be removed. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 

@@ -11,7 +11,7 @@ import { createEventKeys } from './event-keys.ts';
 import { exportTrail, type Progress } from './export-trail.ts';
 import { createFormat } from './format-events.ts';
 import { formatExplanation } from './format-explanation.ts';
-import { LocalFailure, toUnwritten } from './local-failure.ts';
+import { LocalFailure, passingCode, toUnwritten } from './local-failure.ts';
 import type { HeldLock } from './lock-file.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
@@ -311,7 +311,12 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
     text = toFileText(runtime.readFile(file));
   } catch (error) {
     if (Object(error).code === 'ENOENT') return null;
-    throw new ConfigError([`${name} cannot be read: name a new file.`]);
+    const code = passingCode(error);
+    throw code === undefined
+      ? new ConfigError([`${name} cannot be read: name a new file.`])
+      : new LocalFailure(
+          `${name} could not be read (${code}): check it, and run the command again.`,
+        );
   }
   if (text === null) throw new ConfigError([`${name} ${UTF_16}`]);
   if (text.trim() === '') {
@@ -336,9 +341,9 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
 }
 
 const toUnsaved = (file: string, error: unknown) =>
-  toUnwritten({ ...UNSAVED, option: '--checkpoint', file }, error);
-
-const UNSAVED = {
-  next: ' The next run goes on from there, and writes again what came after it.',
-  other: 'Name a file in a folder that exists and that you may write to, on a disk with space.',
-};
+  toUnwritten(
+    `--checkpoint ${JSON.stringify(file)}`,
+    error,
+    'Name a file in a folder that exists and that you may write to, on a disk with space.',
+    ' The next run goes on from there, and writes again what came after it.',
+  );

@@ -21,30 +21,25 @@ export function passingCode(error: unknown): string | undefined {
     : undefined;
 }
 
-/** The failure of an option whose file could not be replaced: see `replaceFile`. */
+/**
+ * The failure of a file that could not be replaced: see `replaceFile`.
+ * @param name the option with the file.
+ * @param other what to name instead, if no run can write it.
+ * @param next what the next run does.
+ */
 export function toUnwritten(
-  {
-    option,
-    file,
-    next = '',
-    other,
-  }: {
-    readonly option: string;
-    readonly file: string;
-    /** What the next run does. */
-    readonly next?: string;
-    /** What to name instead, if no run can write the file. */
-    readonly other: string;
-  },
+  name: string,
   error: unknown,
+  other: string,
+  next = '',
 ): LocalFailure | ConfigError {
   const { code, message, left } = Object(error);
-  const name = `${option} ${JSON.stringify(file)}`;
   const rest = left === undefined ? '' : ` ${JSON.stringify(left)} stays beside it: remove it.`;
-  return passingCode(error) === undefined
-    ? new ConfigError([`${name} cannot be written.${rest} ${other} Cause: ${code ?? message}.`])
-    : new LocalFailure(
-        `${name} could not be written (${code}), and is as it was.${next}${rest} Check the space on its disk, and that you may write to its folder.`,
-        { cause: error },
-      );
+  if (passingCode(error) === undefined)
+    return new ConfigError([
+      `${name} cannot be written.${rest} ${other} Cause: ${code ?? message}.`,
+    ]);
+  return new LocalFailure(
+    `${name} could not be written (${code}), and is as it was.${next}${rest} Check the space on its disk, and that you may write to its folder.`,
+  );
 }

@@ -12,7 +12,7 @@ import type { CommandRuntime } from './runtime.ts';
 import { type ListedSession, listSessions, NotLoggedIn, toExpected } from './session-file.ts';
 
 /**
- * Runs `keytrail logout`: removes the file of a login, and what is kept beside it. A lock that stayed is removed with `--force` only.
+ * Runs `keytrail logout`: removes the file of a login, and tokens beside it. A lock that stayed is removed with `--force` only.
  * @throws ConfigError if several logins are meant, and NotLoggedIn if none is.
  */
 export async function logout(runtime: CommandRuntime, commandLine: CommandLine): Promise<number> {

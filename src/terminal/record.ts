@@ -51,7 +51,7 @@ export async function record(runtime: CommandRuntime, commandLine: CommandLine):
   } catch (error) {
     if (error instanceof LocalFailure) throw error;
     const other = `Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`;
-    throw toUnwritten({ option: '--to', file: to, other }, error);
+    throw toUnwritten(`--to ${JSON.stringify(to)}`, error, other);
   }
   const counts = `records ${eventsOf(pages).length}, pages ${pages.length}, stand-ins ${standIns}`;
   const lines = [

@@ -15,8 +15,8 @@ import { repeatWhileBusy } from '../client/busy-file.ts';
  * Replaces a regular file as a whole, by a temporary file next to it, or creates it. Only its owner may read it. A link
  * stays, and the file that it leads to is replaced. A character device is written to.
  * @param id unique: the temporary file is named by it.
- * @throws Error if that is not possible, or if the path leads to anything else. Then a regular file is as it was. `left` of the
- * error is the temporary file, if that could not be removed.
+ * @throws Error if that is not possible, or if the path leads to anything else. Then a regular file is as it was. The
+ * error has `left`, the path of the temporary file, if that could not be removed.
  */
 export async function replaceFile(path: string, text: string, id: string): Promise<void> {
   const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;

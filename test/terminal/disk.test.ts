@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Output, openOutput } from '../../src/terminal/output.ts';
+import type { Runtime } from '../../src/terminal/runtime.ts';
 import { type DiskFailure, failDisk } from '../helpers/failing-disk.ts';
 import { keytrailInProcess, startKeytrail } from '../helpers/process.ts';
 import { startService } from '../helpers/service.ts';
@@ -39,9 +40,14 @@ async function startIssuer() {
   });
   const session = join(own, 'session.json');
   const environment = { UPSTREAM_URL: service.url };
-  const run = async (line: string, secret = '', output: Partial<Output> = {}) => {
+  const run = async (
+    line: string,
+    secret = '',
+    output: Partial<Output> = {},
+    more: Partial<Runtime> = {},
+  ) => {
     const args = line.split(' ');
-    await using command = keytrailInProcess(args, environment, secret, output);
+    await using command = keytrailInProcess(args, environment, secret, output, more);
     const status = await command.status;
     const { stdout, stderr } = command.output;
     expect(stdout + stderr).not.toMatch(/\bbug\b|HOST must|canary/);
@@ -244,6 +250,40 @@ describe('a file that cannot be removed', () => {
     expect(status).toBe(1);
     expect(stderr).toContain(`${JSON.stringify(join(own, left))} stays beside it: remove it.`);
   });
+});
+
+it.each([
+  ['EBUSY', 1],
+  ['EIO', 1],
+  ['EISDIR', 2],
+] as const)('a checkpoint that cannot be read with %s is status %i', async (code, expected) => {
+  await using issuer = await startIssuer();
+  await issuer.login();
+  const readFile = () => {
+    throw Object.assign(new Error(), { code, syscall: 'open' });
+  };
+  const { session, own } = issuer;
+  const line = `audit --session ${session} --checkpoint ${join(own, 'c')}`;
+  const { status, stderr } = await issuer.run(line, '', {}, { readFile });
+  expect([status, stderr]).toEqual([
+    expected,
+    expect.stringMatching(/(?:could not|cannot) be read/),
+  ]);
+  if (expected === 1) expect(stderr).toContain(`(${code})`);
+});
+
+it('a file that fails where nothing is known of it is named with the code', async () => {
+  await using issuer = await startIssuer();
+  await issuer.login();
+  const openOutput = () => {
+    throw Object.assign(new Error(), { code: 'EMFILE', syscall: 'open', path: '/some/file' });
+  };
+  const line = `audit --session ${issuer.session}`;
+  const { status, stderr } = await issuer.run(line, '', {}, { openOutput });
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringContaining('"/some/file" could not be used (EMFILE, open)'),
+  ]);
 });
 
 it.each(['audit', 'token', 'status', 'delete-key --yes k1', 'completion bash'])(
