@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { repeatWhileBusy, WITHOUT_FSYNC } from './busy-file.ts';
 import type { TokenStore, Tokens } from './session.ts';
 
 /** The options of {@link fileTokens}. */
 export type FileTokensOptions = {
-  /** Called if other users can read the file of tokens. Default: `process.emitWarning`. */
+  /** Called if other users can read the file of tokens, and if a file cannot be removed. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 
@@ -19,7 +20,7 @@ const MAX_LOCK_MS = 60_000;
 /**
  * Keeps the tokens of a session in a file that only its owner can read. Several processes can share it: the one that has
  * the lock, `<path>.lock`, logs in, and the others use its tokens. The lock stays if the new tokens cannot be written,
- * and after SessionLost.
+ * and after SessionLost. Tokens that cannot be moved to the file stay in one beside it.
  */
 export function fileTokens(
   path: string,
@@ -29,6 +30,7 @@ export function fileTokens(
   const lock = `${path}.lock`;
   let own: string | undefined; // the content of our lock
   let unsaved: Tokens | null = null;
+  let kept: { readonly file: string; readonly tokens: Tokens } | undefined; // what could not be moved to `path`
   let written: Tokens | null = null;
   let lost: unknown; // the SessionLost of the login for which our lock is kept
   let last: Promise<unknown> = Promise.resolve();
@@ -61,22 +63,43 @@ export function fileTokens(
     }
   };
 
+  const remove = (file: string) =>
+    repeatWhileBusy(() => rm(file, { force: true })).catch(({ code }) =>
+      onWarning(`${file} could not be removed (${code}): remove it.`),
+    );
+
+  const write = async (tokens: Tokens) => {
+    const next = `${path}.${randomUUID()}`;
+    let isWritten = false;
+    try {
+      const file = await open(next, 'wx', 0o600);
+      try {
+        await file.writeFile(JSON.stringify(tokens));
+        isWritten = true;
+        await file.sync().catch(ignore(...WITHOUT_FSYNC));
+      } finally {
+        await file.close();
+      }
+      await repeatWhileBusy(() => rename(next, path));
+    } catch (cause) {
+      const isNew = isWritten && kept?.tokens !== tokens; // otherwise the message has named the file that is kept
+      const useless = isNew ? kept?.file : next;
+      if (isNew) kept = { file: next, tokens };
+      if (useless !== undefined) await remove(useless);
+      throw new Error(toUnwritten(path, kept?.tokens === tokens ? kept.file : null, cause), {
+        cause,
+      });
+    }
+  };
+
   const save = async (tokens: Tokens) => {
     if (tokens === written) return; // by `load` of another session, which may have newer ones by now
     unsaved = tokens;
-    const next = `${path}.${randomUUID()}`;
-    try {
-      const options = { mode: 0o600, flag: 'wx', flush: true };
-      await writeFile(next, JSON.stringify(tokens), options);
-      await rename(next, path);
-    } catch (cause) {
-      throw new Error(
-        `The tokens of a login could not be written to ${path}. The credential of that login is used up, so ${lock} stays. The next request of this process writes them again. If the process has ended, remove both files and log in with a new client secret.`,
-        { cause },
-      );
-    } finally {
-      await rm(next, { force: true });
-    }
+    // Someone may have moved what was kept, as the message says: newer tokens may have replaced it since.
+    const isMoved = kept?.tokens === tokens && !(await stat(kept.file).catch(ignore('ENOENT')));
+    if (!isMoved) await write(tokens);
+    if (kept) await remove(kept.file);
+    kept = undefined;
     unsaved = null;
     written = tokens;
   };
@@ -95,7 +118,7 @@ export function fileTokens(
       throw error;
     } finally {
       // Another process could create a lock between these two: only if someone removes ours in this very moment.
-      if (unsaved === null && lost === undefined && (await isOurs())) await rm(lock);
+      if (unsaved === null && lost === undefined && (await isOurs())) await remove(lock);
     }
   };
 
@@ -118,8 +141,18 @@ export function fileTokens(
   };
 }
 
+const toUnwritten = (path: string, kept: string | null, cause: unknown) => {
+  const [where, next] = kept
+    ? [`They were written to ${kept}.`, `move that file to ${path}, then remove ${path}.lock.`]
+    : [
+        'The credential of that login is used up.',
+        'remove both files and log in with a new client secret.',
+      ];
+  return `The tokens of a login could not be written to ${path} (${Object(cause).code}), so ${path}.lock stays. ${where} The next request of this process writes them again. If the process has ended, ${next}`;
+};
+
 const toAdvice = (path: string) =>
-  `The last login ended without a known result: it has kept ${path}.lock. Check whether the saved credential is used up. A file whose name begins with ${path}. may have newer tokens. Then remove ${path}.lock, and log in again.`;
+  `The last login ended without a known result: it has kept ${path}.lock. Check whether the saved credential is used up. If there is a file ${path}.ID, it may have newer tokens: move it to ${path}. Then remove ${path}.lock. Without such a file, log in again.`;
 
 /** @throws Error without the text: it may contain a token. */
 function parseTokens(text: string, path: string): Tokens {
@@ -134,10 +167,10 @@ function parseTokens(text: string, path: string): Tokens {
   );
 }
 
-/** Returns undefined for an error with this code, and throws any other. */
-function ignore(code: string): (error: unknown) => undefined {
+/** Returns undefined for an error with one of these codes, and throws any other. */
+function ignore(...codes: readonly unknown[]): (error: unknown) => undefined {
   return (error) => {
-    if (Object(error).code === code) return undefined;
+    if (codes.includes(Object(error).code)) return undefined;
     throw error;
   };
 }

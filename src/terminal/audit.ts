@@ -11,7 +11,7 @@ import { createEventKeys } from './event-keys.ts';
 import { exportTrail, type Progress } from './export-trail.ts';
 import { createFormat } from './format-events.ts';
 import { formatExplanation } from './format-explanation.ts';
-import { LocalFailure, passingCode } from './local-failure.ts';
+import { LocalFailure, passingCode, toUnwritten } from './local-failure.ts';
 import type { HeldLock } from './lock-file.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { Output } from './output.ts';
@@ -67,15 +67,15 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         progress: saved,
         since: file === undefined && since === undefined ? undefined : from,
         ...{ follow, digestOf: printed.digestOf, write: printed.write },
-        save: (progress) => {
+        save: async (progress) => {
           if (file === undefined || printed.isHolding()) return;
           if (lock?.isHeld() === false) throw new LocalFailure(toTakenOver(file));
-          saveCheckpoint(runtime, file, {
-            ...progress,
-            version: VERSION,
-            of,
-            keys: printed.keys(),
-          });
+          const content: Checkpoint = { ...progress, version: VERSION, of, keys: printed.keys() };
+          await runtime
+            .replaceFile(file, `${JSON.stringify(content)}\n`, runtime.createId())
+            .catch((error) => {
+              throw toUnsaved(file, error);
+            });
         },
       });
     else
@@ -86,24 +86,24 @@ export async function audit(runtime: CommandRuntime, commandLine: CommandLine): 
         { ...conditions, since: from, until: to },
         printed,
       );
+    printed.end(runtime.stopping.aborted ? 'a part' : saved === null ? 'the trail' : 'what is new');
   } catch (error) {
+    printed.end('a part');
     if (printed.count() === 0 || runtime.stopping.aborted || isLocal(error)) throw error;
     const next = file === undefined ? '' : ' Run the command again to go on.';
     const rest = `${NUMBER.format(printed.count())} events were written.${next}`;
     const status = reportFailure(runtime, { ...commandLine, rest }, error);
     if (status === undefined) throw error;
     return status === 4 || status === 6 ? status : 1;
-  } finally {
-    printed.end();
   }
   return isMissed ? 5 : 0;
 }
 
 const NUMBER = new Intl.NumberFormat('en');
 
-/** Whether an error is that of a write, see {@link Output}, or of the checkpoint. */
+/** Whether an error is that of the output, see {@link Output}, or of the checkpoint. */
 const isLocal = (error: unknown) =>
-  error instanceof LocalFailure || Object(error).syscall === 'write';
+  error instanceof LocalFailure || typeof Object(error).syscall === 'string';
 
 async function printTrail(
   session: WaitingSession,
@@ -164,6 +164,9 @@ async function createPrinter(
   );
   const keys = createEventKeys(before, identityOf);
   const isExport = commandLine.follow || commandLine.checkpoint !== undefined;
+  const { since, until } = commandLine;
+  const conditions = { ...toConditions(commandLine), since, until };
+  const isFiltered = Object.values(conditions).some((value) => value != null);
   const showsRaw = withRaw || fields?.some((field) => field === 'key' || field === 'raw') === true;
   const needsRaw = name !== 'table' || showsRaw || isExport;
   const showsProgress = stderr.isTTY === true && !output.isTerminal;
@@ -212,10 +215,16 @@ async function createPrinter(
     },
     /** Whether events were given to `write` that are not written yet. */
     isHolding: () => held.length > 0,
-    end: () => {
+    /** Says what is known after `read` was read to its end, and nothing after a part. */
+    end: (read: 'the trail' | 'what is new' | 'a part') => {
       if (showsProgress && count > 0) stderr.write('\n');
+      if (read === 'a part') return;
+      const isAll = read === 'the trail';
+      if (count === 0 && output.isTerminal && stderr.isTTY)
+        stderr.write(isAll ? 'No events.\n' : 'No new events.\n');
+      else if (count === 0 && isAll && isFiltered)
+        stderr.write('keytrail audit: No event matches the filter.\n');
       if (stderr.isTTY !== true) return;
-      if (count === 0 && output.isTerminal) stderr.write('No events.\n');
       for (const [field, number] of unread)
         stderr.write(
           `${field} cannot be read in ${number} of ${count} events: keytrail audit --explain shows why.\n`,
@@ -275,7 +284,7 @@ function lockCheckpoint({ lockFile, stderr }: CommandRuntime, file: string): Hel
   try {
     lock = lockFile(file);
   } catch (error) {
-    throw toUnwritten(file, error);
+    throw toUnsaved(file, error);
   }
   if (lock === 'unsupported') {
     stderr.write(
@@ -302,7 +311,12 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
     text = toFileText(runtime.readFile(file));
   } catch (error) {
     if (Object(error).code === 'ENOENT') return null;
-    throw new ConfigError([`${name} cannot be read: name a new file.`]);
+    const code = passingCode(error);
+    throw code === undefined
+      ? new ConfigError([`${name} cannot be read: name a new file.`])
+      : new LocalFailure(
+          `${name} could not be read (${code}): check it, and run the command again.`,
+        );
   }
   if (text === null) throw new ConfigError([`${name} ${UTF_16}`]);
   if (text.trim() === '') {
@@ -326,22 +340,10 @@ function readCheckpoint(runtime: CommandRuntime, file: string, of: string): Chec
   ]);
 }
 
-function saveCheckpoint(runtime: CommandRuntime, file: string, checkpoint: Checkpoint): void {
-  try {
-    runtime.replaceFile(file, `${JSON.stringify(checkpoint)}\n`, runtime.createId());
-  } catch (error) {
-    throw toUnwritten(file, error);
-  }
-}
-
-function toUnwritten(file: string, error: unknown): LocalFailure | ConfigError {
-  const name = `--checkpoint ${quote(file)}`;
-  const code = passingCode(error);
-  return code === undefined
-    ? new ConfigError([
-        `${name} cannot be written. Name a file in a folder that exists and that you may write to, on a disk with space.`,
-      ])
-    : new LocalFailure(
-        `${name} could not be written (${code}), and is as it was. The next run goes on from there, and writes again what came after it. Check the space on its disk, and that you may write to its folder.`,
-      );
-}
+const toUnsaved = (file: string, error: unknown) =>
+  toUnwritten(
+    `--checkpoint ${JSON.stringify(file)}`,
+    error,
+    'Name a file in a folder that exists and that you may write to, on a disk with space.',
+    ' The next run goes on from there, and writes again what came after it.',
+  );

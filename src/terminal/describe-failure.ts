@@ -315,8 +315,9 @@ function describeLostLogin(facts: Facts): string {
   const { isRenewal, credential, reason } = facts;
   const used = isRenewal ? 'refresh token' : 'secret';
   const session = credential?.kind === 'session' ? credential : undefined;
-  const by = session?.logout === undefined ? '' : `, as by ${session.logout}`;
-  const lock = session ? ` No command logs in before ${session.path}.lock is removed${by}.` : '';
+  const lock = session
+    ? ` No command logs in before ${session.path}.lock is removed, as by ${session.logout}.`
+    : '';
   const read = reason === 'NO_TOKEN' ? ` ${facts.given}` : '';
   return `${describeRequest('OUTCOME_UNKNOWN', { ...facts, reason })}${read} The login may have been carried out, and its ${used} may be used up: ask those who run the service whether it still works.${lock}`;
 }

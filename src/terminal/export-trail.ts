@@ -47,7 +47,7 @@ export type ExportOptions = {
   readonly digestOf: (event: AuditEvent) => string;
   /** Writes events. It resolves once they are safe. */
   readonly write: (events: readonly AuditEvent[], page?: TrailPage) => Promise<void>;
-  readonly save: (progress: Progress) => void;
+  readonly save: (progress: Progress) => Promise<void>;
 };
 
 /** Events of which the digests are kept. The checkpoint of a live tail knows as many. */
@@ -106,9 +106,9 @@ export async function exportTrail(
     return { ...first, checkpoint: null };
   };
   let progress = options.progress ?? (await wait.repeat(begin));
-  const save = (next: Partial<Progress>) => {
+  const save = async (next: Partial<Progress>) => {
     progress = { ...progress, ...next };
-    store(progress);
+    await store(progress);
   };
 
   /** Reads by cursor. Returns whether it has met the events that were written before. */
@@ -171,7 +171,7 @@ export async function exportTrail(
       const own = ascents > 0 ? last : ascents < 0 ? newest : [...newest, ...last];
       // Where a walk wrote more than is kept, those before it do not follow.
       const others = own.length > 0 && first.length === KEPT ? [] : recent;
-      save({
+      await save({
         ...{ walk: next, recent: [...own, ...others].slice(0, 2 * KEPT) },
         ascent: Math.sign(ascents),
       });
@@ -203,7 +203,7 @@ export async function exportTrail(
         .reverse()
         .concat(progress.recent)
         .slice(0, 2 * KEPT);
-      save({ checkpoint, recent, overlap: [...overlap] });
+      await save({ checkpoint, recent, overlap: [...overlap] });
       if (!hasMore && !follow) break;
     }
     return false;
@@ -216,7 +216,7 @@ export async function exportTrail(
   };
   let isRepeated = false; // the tail says again, after the trail was read, that it may have missed events
   let isLost = false; // the position in the trail, since it was last found
-  save({}); // before anything is written: a file that cannot be written shows at once
+  await save({}); // before anything is written: a file that cannot be written shows at once
   while (!signal.aborted) {
     const { walk, checkpoint } = progress;
     try {
@@ -225,7 +225,7 @@ export async function exportTrail(
         if (signal.aborted) break;
         if (walk.known.length > 0) isLost = false;
         if (!isMet && checkpoint !== null) miss();
-        if (checkpoint !== null) save({ walk: null, overlap: progress.recent });
+        if (checkpoint !== null) await save({ walk: null, overlap: progress.recent });
         if (!isMet && isRepeated) break; // the records differ in each response: it would not end
       }
       if (checkpoint === null && !follow) break;

@@ -148,7 +148,9 @@ function hold(lock: string, own: string, now: () => Date): HeldLock {
     isHeld,
     [Symbol.dispose]: () => {
       clearInterval(timer);
-      if (isHeld()) rmSync(lock, { force: true });
+      try {
+        if (isHeld()) rmSync(lock, { force: true });
+      } catch {} // it is dead with this process, and taken over
     },
   };
 }

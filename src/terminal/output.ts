@@ -1,4 +1,5 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { WITHOUT_FSYNC } from '../client/busy-file.ts';
 import { LocalFailure } from './local-failure.ts';
 
 /** Where a command writes its data: events, and nothing else. */
@@ -48,7 +49,11 @@ export function openOutput(stream: Stream): Output {
 
 function writeWhole(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
-  fdatasyncSync(fd);
+  try {
+    fdatasyncSync(fd);
+  } catch (error) {
+    if (!WITHOUT_FSYNC.includes(Object(error).code)) throw error;
+  }
 }
 
 /**

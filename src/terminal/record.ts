@@ -7,7 +7,7 @@ import type { UpstreamResponse } from '../util/upstream-response.ts';
 import { wrap } from '../util/wrap.ts';
 import type { CommandLine } from './command-line.ts';
 import { connect } from './live-service.ts';
-import { LocalFailure, passingCode } from './local-failure.ts';
+import { LocalFailure, toUnwritten } from './local-failure.ts';
 import { openRecording } from './open-recording.ts';
 import { print } from './output.ts';
 import { loadSaved } from './read-responses.ts';
@@ -47,17 +47,11 @@ export async function record(runtime: CommandRuntime, commandLine: CommandLine):
   const { text, standIns, kept } = recording;
   try {
     if (to === STDOUT) await print(runtime, text);
-    else runtime.replaceFile(to, text, runtime.createId());
+    else await runtime.replaceFile(to, text, runtime.createId());
   } catch (error) {
     if (error instanceof LocalFailure) throw error;
-    const code = passingCode(error);
-    if (code !== undefined)
-      throw new LocalFailure(
-        `--to ${quote(to)} could not be written (${code}), and is as it was. Check the space on its disk, and that you may write to its folder.`,
-      );
-    throw new ConfigError([
-      `--to ${quote(to)} cannot be written. Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`,
-    ]);
+    const other = `Name a regular file, or a new one in a folder that exists and that you may write to; or ${STDOUT}, for a pipe.`;
+    throw toUnwritten(`--to ${JSON.stringify(to)}`, error, other);
   }
   const counts = `records ${eventsOf(pages).length}, pages ${pages.length}, stand-ins ${standIns}`;
   const lines = [

@@ -9,14 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { repeatWhileBusy } from '../client/busy-file.ts';
 
 /**
  * Replaces a regular file as a whole, by a temporary file next to it, or creates it. Only its owner may read it. A link
  * stays, and the file that it leads to is replaced. A character device is written to.
  * @param id unique: the temporary file is named by it.
- * @throws Error if that is not possible, or if the path leads to anything else. Then a regular file is as it was.
+ * @throws Error if that is not possible, or if the path leads to anything else. Then a regular file is as it was. The
+ * error has `left`, the path of the temporary file, if that could not be removed.
  */
-export function replaceFile(path: string, text: string, id: string): void {
+export async function replaceFile(path: string, text: string, id: string): Promise<void> {
   const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   const target = exists ? realpathSync(path) : path;
   const stats = statSync(target, { throwIfNoEntry: false });
@@ -33,9 +35,10 @@ export function replaceFile(path: string, text: string, id: string): void {
     } finally {
       closeSync(file);
     }
-    renameSync(temporary, target);
+    await repeatWhileBusy(() => renameSync(temporary, target));
   } catch (error) {
-    rmSync(temporary, { force: true });
+    const remove = () => rmSync(temporary, { force: true });
+    await repeatWhileBusy(remove).catch(() => Object.assign(Object(error), { left: temporary }));
     throw error;
   }
 }

@@ -25,7 +25,7 @@ export function reportFailure(
   const hasCheckpoint = checkpoint !== undefined;
   const { code } = Object(error);
   if (code === 'EPIPE' && !hasCheckpoint) return 0; // the reader needs no more, as `head` does
-  const failure = describeOutputFailure(error, hasCheckpoint) ?? describeFailure(error, requests);
+  const failure = describeSystemFailure(error, hasCheckpoint) ?? describeFailure(error, requests);
   if (failure === undefined) return undefined;
   const sentences = [failure.message, rest].filter(Boolean).join(' ');
   if (isJson({ command, ...options })) {
@@ -47,14 +47,20 @@ export function isJson({
   return errors === 'json' || (command === 'audit' && output !== undefined && output !== 'table');
 }
 
-/** An output that cannot be written; undefined for any other error. */
-function describeOutputFailure(error: unknown, hasCheckpoint: boolean): Failure | undefined {
-  const { code, syscall } = Object(error);
-  if (syscall !== 'write' && code !== 'ENOSPC') return undefined;
+/**
+ * An error of the system: of the output or, if it has a path, of that file; undefined for any other error. What a command
+ * knows of a file is said where it is used.
+ */
+function describeSystemFailure(error: unknown, hasCheckpoint: boolean): Failure | undefined {
+  const { code, syscall, path } = Object(error);
+  if (typeof code !== 'string' || typeof syscall !== 'string') return undefined;
   const next = hasCheckpoint ? ' The next run with this checkpoint writes the rest.' : '';
+  const message =
+    path === undefined
+      ? `The output could not be written (${code}): what was written is a part.${next}`
+      : `${JSON.stringify(path)} could not be used (${code}, ${syscall}). Check its disk and its permissions.`;
   return {
     ...{ code: 'LOCAL_FAILURE', retryable: true, retryAfterSeconds: null, status: null },
-    ...{ method: null, path: null, requestId: null, exit: 1 },
-    message: `The output could not be written (${code}): what was written is a part.${next}`,
+    ...{ method: null, path: null, requestId: null, exit: 1, message },
   };
 }

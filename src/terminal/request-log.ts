@@ -14,8 +14,8 @@ export type Credential =
       readonly path: string;
       /** The command that logs in again. */
       readonly login: string;
-      /** The command that removes a lock. With `--session` there may be none: `logout` needs the file, too. */
-      readonly logout: string | undefined;
+      /** The command that removes a lock. */
+      readonly logout: string;
     };
 
 /** The last request, as far as it is known. Through a running gateway, those to the service are not seen. */

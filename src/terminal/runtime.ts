@@ -25,8 +25,8 @@ export type Runtime = RunningProcess & {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<unknown>;
   /** Returns the text of a file (UTF-8); throws if it cannot be read. */
   readonly readFile: (path: string) => string;
-  /** Writes a file that only its owner may read, or replaces it; throws if it cannot. The ID is unique. */
-  readonly replaceFile: (path: string, text: string, id: string) => void;
+  /** Writes a file that only its owner may read, or replaces it: see `replaceFile`. */
+  readonly replaceFile: (path: string, text: string, id: string) => Promise<void>;
   /** Takes the lock of a file: see `lockFile`. */
   readonly lockFile: (path: string) => ReturnType<typeof lockFile>;
 };

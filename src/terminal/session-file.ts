@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { SessionLost } from '../client/errors.ts';
 import { fileTokens } from '../client/file-tokens.ts';
 import { statusOf } from '../client/request.ts';
 import type { TokenStore, Tokens } from '../client/session.ts';
@@ -64,6 +63,8 @@ export async function openSessionFile(
     throw new NotLoggedIn(`Nobody is logged in: run ${login}, or set KEYTRAIL_TOKEN.`);
   const read = await readIfThere(path);
   const isNew = client !== undefined && read === null;
+  if (client === undefined && read === null && (await readIfThere(`${path}.lock`)) !== null)
+    throw new LocalFailure(`There are no tokens in ${path} yet. ${describeLock(path)}`);
   const text = toFileText(read ?? '');
   if (text === null) throw new ConfigError([`${path} ${UTF_16}`]);
   const saved: SavedSession = isNew ? { clientId: client, owner } : parse(text);
@@ -77,11 +78,12 @@ export async function openSessionFile(
   requests.setCredential({
     ...{ kind: 'session', path },
     login: login.replace('CLIENT_ID', clientId),
-    logout: session === undefined ? `keytrail logout ${clientId} --force${to}` : undefined,
+    logout: `keytrail logout ${session === undefined ? clientId : `--session ${session}`} --force${to}`,
   });
   const onWarning = (message: string) => void stderr.write(`keytrail: ${message}\n`);
   const tokens = fileTokens(path, { onWarning });
   const { since = now().toISOString() } = saved;
+  let unsaved: Tokens | null = null; // a command goes on with them, and the next renewal writes them again
   const withOwner = memoizeByObject((each: Tokens) => ({ ...each, clientId, owner, of, since }));
   return {
     ...{ path, clientId },
@@ -90,14 +92,17 @@ export async function openSessionFile(
         try {
           return await tokens.load();
         } catch (error) {
-          return toExpected(error);
+          return unsaved ?? toExpected(error);
         }
       },
       save: async (each) => {
+        unsaved = null;
         try {
           await tokens.save(withOwner(each));
-        } catch (cause) {
-          throw new SessionLost(Object(cause).message, { cause }); // the saved credential is used up
+        } catch (error) {
+          if (client !== undefined) throw error; // `login` has nothing else to do
+          unsaved = each;
+          onWarning(Object(error).message);
         }
       },
       lock: async (work) => {
@@ -140,13 +145,25 @@ function ifMissing<Value>(cause: unknown, path: string, value: Value): Value {
     : new LocalFailure(message, { cause });
 }
 
+/** The names of sessions, also of those that have only the lock of a first login. */
+function toSessions(names: readonly string[]): readonly string[] {
+  const all = names.map((name) => name.replace(/\.lock$/, ''));
+  return [...new Set(all.filter((name) => name.endsWith('.json')))].toSorted();
+}
+
+/** What the lock of a session means, and what to do. */
+export const describeLock = (path: string): string =>
+  `${path}.lock: a login is running, or the last one ended without a known result. If none is running, and there is a file ${path}.ID, it may have newer tokens: move it to ${path}, and remove ${path}.lock. Without such a file, if the secret still works: keytrail logout --force --session ${path}, then log in.`;
+
 /** The only session of a service. */
 async function findFile(folder: string, owner: string): Promise<string | undefined> {
   const names = await listFolder(folder);
-  const own = names.filter((name) => name.endsWith(`-${owner}.json`));
+  const all = toSessions(names).filter((name) => name.endsWith(`-${owner}.json`));
+  const files = all.filter((name) => names.includes(name));
+  const own = files.length > 0 ? files : all; // the locks of first logins
   if (own.length < 2) return own[0] && join(folder, own[0]);
   const paths = own.map((name) => `--session ${join(folder, name)}`);
-  throw new ConfigError([`Several clients are logged in. Use ${paths.join(', or ')}.`]);
+  throw new ConfigError([`There are several sessions. Use ${paths.join(', or ')}.`]);
 }
 
 function findFolder({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Environment): string | undefined {
@@ -180,7 +197,7 @@ export type ListedSession = {
   readonly expiresAt: string | null;
   readonly hasRefreshToken: boolean;
   readonly file: string;
-  /** False if there is only the lock of a first login. */
+  /** False if there is only the lock of a first login, or if the file is damaged. */
   readonly hasTokens: boolean;
   /** Whether a process that logs in has the lock, or one has kept it. */
   readonly isLocked: boolean;
@@ -199,19 +216,24 @@ export async function listSessions(
   if (session === undefined && hasToken && findFolder(environment) === undefined) return [];
   const folder = session === undefined ? folderOf(environment) : dirname(session);
   const all = await listFolder(folder);
-  const listed = all
-    .map((name) => name.replace(/\.lock$/, ''))
-    .filter((name) => name.endsWith('.json'));
-  const names = session === undefined ? new Set(listed.toSorted()) : [basename(session)];
+  const names = session === undefined ? toSessions(all) : [basename(session)];
   const sessions: ListedSession[] = [];
   for (const name of names) {
     const file = session ?? join(folder, name);
     const text = await readIfThere(file);
     const isLocked = all.includes(`${name}.lock`);
-    const saved = text === null && isLocked ? parseName(name) : parse(toFileText(text ?? '') ?? '');
+    if (text === null && !isLocked) continue;
+    const content = parse(toFileText(text ?? '') ?? '');
+    const hasTokens = [content.clientId, content.accessToken].every(
+      (each) => typeof each === 'string',
+    );
+    if (session !== undefined && text !== null && !hasTokens)
+      throw new ConfigError([`${file} is no session: check --session.`]);
+    const named =
+      session === undefined ? parseName(name) : { clientId: name, owner: of && ownerOf(of) };
+    const saved = hasTokens ? content : named;
     const { clientId, owner } = saved;
-    if (typeof clientId !== 'string' || (text !== null && typeof saved.accessToken !== 'string'))
-      continue;
+    if (typeof clientId !== 'string' || clientId === '') continue;
     if (of !== undefined && owner !== ownerOf(of)) continue;
     const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
     sessions.push({
@@ -220,13 +242,13 @@ export async function listSessions(
         expiresAt: textOf(saved.expiresAt),
         hasRefreshToken: textOf(saved.refreshToken) !== null,
       },
-      ...{ isLocked, hasTokens: text !== null },
+      ...{ isLocked, hasTokens },
     });
   }
   return sessions;
 }
 
-/** What the name of a file says, if there is only its lock. */
+/** What the name of a file says, if it has no tokens. */
 function parseName(name: string): SavedSession {
   const [, client = '', owner] = /^(.*)-(.{12})\.json$/.exec(name) ?? [];
   try {

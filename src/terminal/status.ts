@@ -7,7 +7,7 @@ import { COMMANDS } from './commands.ts';
 import { endpointOf } from './open-gateway.ts';
 import { openSession } from './open-session.ts';
 import type { CommandRuntime } from './runtime.ts';
-import { type ListedSession, listSessions } from './session-file.ts';
+import { describeLock, type ListedSession, listSessions } from './session-file.ts';
 
 /**
  * Runs `keytrail status`: lists the logins that are kept, and never a token. With `--check` it reads one event of the trail,
@@ -62,12 +62,11 @@ function formatSession(session: ListedSession, now: Date): string {
           ['refresh token', renewal],
           ['file', file],
         ]
-      : []),
-    ...(isLocked ? [['lock', `${file}.lock: ${LOCKED}`]] : []),
+      : isLocked
+        ? []
+        : [['file', `${file} is damaged: no tokens can be read from it`]]),
+    ...(isLocked ? [['lock', describeLock(file)]] : []),
   ];
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(15)}${value}`);
   return `${[clientId, ...lines].map(escapeUnprintable).join('\n')}\n`;
 }
-
-const LOCKED =
-  'a login is running, or the last one ended without a known result. If none is running and the secret still works: keytrail logout --force, then log in';

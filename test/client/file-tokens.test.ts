@@ -6,6 +6,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  rename,
   rm,
   stat,
   utimes,
@@ -20,6 +21,7 @@ import { createSession, SessionLost } from '../../src/client/index.ts';
 import { DEMO_CLIENTS } from '../../src/testing/sandbox/seed.ts';
 import { createTestbed } from '../../src/testing/testbed.ts';
 import { CANARY, expectNoCanary } from '../helpers/canary.ts';
+import { failDisk } from '../helpers/failing-disk.ts';
 import { COMPILE_CACHE } from '../helpers/process.ts';
 
 const TOKENS = { accessToken: 'a', refreshToken: 'r', expiresAt: null };
@@ -85,17 +87,48 @@ describe('a file of tokens', () => {
     expect(String(await warned)).toContain('Other users can use the tokens');
   });
 
-  it('leaves no other file beside it if it cannot be replaced', async () => {
+  it('that cannot be replaced keeps the tokens beside it, in one file', async () => {
     await using files = await createFolder();
-    const tokens = fileTokens(files.folder); // a folder is not replaced by a file
-    await expect(tokens.save(TOKENS)).rejects.toMatchObject({
-      message: expect.stringContaining(`${files.folder}.lock stays`),
-      cause: { code: expect.stringMatching(/^E/) },
-    });
-    const beside = await readdir(tmpdir());
-    expect(beside.filter((name) => join(tmpdir(), name).startsWith(`${files.folder}.`))).toEqual(
-      [],
-    );
+    await mkdir(join(files.path, 'full'), { recursive: true }); // a folder is not replaced by a file
+    const { save } = fileTokens(files.path);
+    const beside = async () =>
+      (await readdir(files.folder)).filter((name) => name !== 'tokens.json');
+    for (const accessToken of ['a', 'b']) {
+      const tokens = { ...TOKENS, accessToken };
+      for (let count = 0; count < 2; count += 1) {
+        const failure = await Promise.resolve(save(tokens)).catch((error: Error) => error);
+        const [name = '', ...others] = await beside();
+        const kept = join(files.folder, name);
+        expect(failure).toMatchObject({ cause: { code: expect.stringMatching(/^E/) } });
+        expect(String(failure)).toContain(`They were written to ${kept}.`);
+        expect([await fileTokens(kept).load(), others]).toEqual([tokens, []]);
+        expect((await stat(kept)).mode & 0o777).toBe(0o600);
+      }
+    }
+    await rm(files.path, { recursive: true });
+    await save({ ...TOKENS, accessToken: 'c' });
+    expect(await beside()).toEqual([]);
+  });
+
+  it('that someone has moved there, as the message says, is not written over', async () => {
+    await using files = await createFolder();
+    await using testbed = await createTestbed();
+    const tokens = fileTokens(files.path);
+    const session = createSession({ url: testbed.url, clientId, clientSecret, tokens });
+    {
+      using _ = failDisk({ call: 'rename', code: 'EIO', times: 1, at: files.folder });
+      await expect(session.token()).rejects.toThrow('They were written to');
+    }
+    const names = await readdir(files.folder);
+    const kept = names.find((name) => /json\.(?!lock)/.test(name)) ?? '';
+    await rename(join(files.folder, kept), files.path);
+    await rm(`${files.path}.lock`);
+    const other = createSession({ url: testbed.url, clientId, tokens: fileTokens(files.path) });
+    const renewed = await other.token(await other.token());
+    const first = await session.token();
+    expect(first).not.toBe(renewed);
+    expect(await session.token(first)).toBe(renewed);
+    expect(await readdir(files.folder)).toEqual(['tokens.json']);
   });
 
   it.each([

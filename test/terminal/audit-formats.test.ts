@@ -13,6 +13,7 @@ import { EVENT_FIELD_NAMES, type KeyedEvent, readField } from '../../src/termina
 import { createFormat, type FormatOptions } from '../../src/terminal/format-events.ts';
 import type { Output } from '../../src/terminal/output.ts';
 import { keytrailInProcess, startInTerminal, startKeytrail } from '../helpers/process.ts';
+import { createFolder } from '../helpers/recording.ts';
 import { type Service, startService } from '../helpers/service.ts';
 
 const FIXTURES = new URL('../fixtures/terminal/', import.meta.url);
@@ -172,6 +173,54 @@ describe('keytrail audit prints', () => {
     await using process = startInTerminal(environment, ['audit', '--actor', 'nobody']);
     expect(await process.status).toBe(0);
     expect(process.output.stdout).toBe('No events.\r\n');
+  });
+
+  it('to a terminal, when an export has nothing new, that there is nothing new', async () => {
+    await using folder = await createFolder();
+    const args = ['audit', '--checkpoint', folder.pathOf('checkpoint.json')];
+    for (const last of [/\r\n$/, /^No new events\.\r\n$/]) {
+      await using process = startInTerminal(environment, args);
+      expect(await process.status).toBe(0);
+      expect(process.output.stdout).toMatch(last);
+    }
+  });
+
+  it('in a pipe that no event matches a filter, and nothing of the runs of an export after the first', async () => {
+    await using folder = await createFolder();
+    const none = 'keytrail audit: No event matches the filter.\n';
+    const checkpoint = `--checkpoint ${folder.pathOf('checkpoint.json')} --actor nobody`;
+    for (const [options, expected] of [
+      ['--actor nobody', none],
+      ['--target nobody --limit 5', none],
+      ['--action none --output csv', none],
+      ['--since 2999-01-01', none],
+      ['--until 1970-01-01', none],
+      ['', ''],
+      ['--outcome success', ''],
+      [checkpoint, none],
+      [checkpoint, ''],
+    ] as const) {
+      const args = ['audit', ...options.split(' ').filter(Boolean)];
+      await using command = keytrailInProcess(args, environment);
+      expect([options, await command.status]).toEqual([options, 0]);
+      expect([options, command.output.stderr]).toEqual([options, expected]);
+    }
+  });
+
+  it('on a terminal nothing of the trail after a page that failed, and how much was written', async () => {
+    const data = Array.from({ length: 1000 }, (_, id) => ({
+      ...{ id, time: '2026-11-21T08:00:00Z', action: 'a' },
+    }));
+    await using service = await startService(({ url }) =>
+      url.includes('page=2') ? { status: 400 } : { body: { data, next: '/api/v1/audit?page=2' } },
+    );
+    const settings = { UPSTREAM_URL: service.url, KEYTRAIL_TOKEN: 'a' };
+    for (const options of [[], ['--fields', 'time,userAgent']]) {
+      await using process = startInTerminal(settings, ['audit', '--limit', 'all', ...options]);
+      expect(await process.status).toBe(1);
+      expect(process.output.stdout).toContain('1,000 events were written.');
+      expect(process.output.stdout).not.toMatch(/No event|cannot be read in/);
+    }
   });
 });
 

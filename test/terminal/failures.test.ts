@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gatewayOver, onPort } from '../helpers/gateway.ts';
-import { keytrailInProcess } from '../helpers/process.ts';
+import { keytrailInProcess, runInTerminal } from '../helpers/process.ts';
 import { startRawService } from '../helpers/raw-socket.ts';
 import { type ServiceResponse, startService } from '../helpers/service.ts';
 
@@ -113,39 +113,65 @@ async function startFailing(way: Way): Promise<AsyncDisposable & { readonly url:
   return { ...service, url };
 }
 
-async function run(name: keyof typeof COMMANDS, way: Way, isRemote: boolean, ...more: string[]) {
-  await using service = await startFailing(way);
+/** A command over a service that fails in a way. */
+async function prepare(name: keyof typeof COMMANDS, way: Way, isRemote: boolean) {
+  await using stack = new AsyncDisposableStack();
+  const service = stack.use(await startFailing(way));
   const settings = typeof way === 'object' && 'settings' in way ? way.settings : {};
   const { UPSTREAM_TIMEOUT_MS, UPSTREAM_MAX_BYTES } = settings;
-  await using gateway = isRemote
-    ? await onPort(
-        gatewayOver(service.url, {
-          upstream: {
-            ...(UPSTREAM_TIMEOUT_MS && { timeoutMs: Number(UPSTREAM_TIMEOUT_MS) }),
-            ...(UPSTREAM_MAX_BYTES && { maxBytes: Number(UPSTREAM_MAX_BYTES) }),
-          },
-        }),
+  const gateway = isRemote
+    ? stack.use(
+        await onPort(
+          gatewayOver(service.url, {
+            upstream: {
+              ...(UPSTREAM_TIMEOUT_MS && { timeoutMs: Number(UPSTREAM_TIMEOUT_MS) }),
+              ...(UPSTREAM_MAX_BYTES && { maxBytes: Number(UPSTREAM_MAX_BYTES) }),
+            },
+          }),
+        ),
       )
     : null;
-  const file = name === 'record' ? [join(folder, 'new.har')] : name === 'check' ? [recording] : [];
+  const home = await mkdtemp(join(folder, 'home-'));
+  const file = name === 'record' ? [join(home, 'new.har')] : name === 'check' ? [recording] : [];
   const to = gateway === null ? [] : ['--gateway', gateway.url];
-  const environment = {
-    ...(gateway === null && { UPSTREAM_URL: service.url, ...settings }),
-    ...(name === 'login' ? { HOME: folder } : { KEYTRAIL_TOKEN: TOKEN }),
+  const kept = stack.move();
+  return {
+    args: [...COMMANDS[name], ...file, ...to],
+    environment: {
+      ...(gateway === null && { UPSTREAM_URL: service.url, ...settings }),
+      ...(name === 'login' ? { HOME: home } : { KEYTRAIL_TOKEN: TOKEN }),
+    },
+    stdin: SECRET,
+    [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   };
-  const args = [...COMMANDS[name], ...file, ...to, ...more];
-  await using command = keytrailInProcess(args, environment, SECRET, {}, NO_PAUSES);
+}
+
+async function run(...given: Parameters<typeof prepare>) {
+  await using prepared = await prepare(...given);
+  const { args, environment, stdin } = prepared;
+  await using command = keytrailInProcess(args, environment, stdin, {}, NO_PAUSES);
   const status = await command.status;
-  await rm(join(folder, '.local'), { recursive: true, force: true });
   const { stdout, stderr } = command.output;
-  const normalize = (text: string) =>
-    text
-      .replaceAll(folder, 'FOLDER')
-      .replace(/127\.0\.0\.1:\d+/g, 'HOST')
-      .replace(/[\da-f]{8}-[\da-f-]{27}/g, 'ID')
-      .replace(/ci-bot-[\w-]{12}\.json/g, 'ci-bot.json');
   return { status, stdout: normalize(stdout), stderr: normalize(stderr) };
 }
+
+/** The same in a pseudo terminal. */
+async function runAllInTerminal(name: keyof typeof COMMANDS, isRemote: boolean) {
+  await using stack = new AsyncDisposableStack();
+  const all = await Promise.all(
+    Object.values(WAYS).map(async (way) => stack.use(await prepare(name, way, isRemote))),
+  );
+  const ended = await runInTerminal(all);
+  return ended.map(({ status, text }) => ({ status, stdout: '', stderr: normalize(text) }));
+}
+
+const normalize = (text: string) =>
+  text
+    .replaceAll(folder, 'FOLDER')
+    .replace(/FOLDER\/home-\w+/g, 'FOLDER')
+    .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replace(/[\da-f]{8}-[\da-f-]{27}/g, 'ID')
+    .replace(/ci-bot-[\w-]{12}\.json/g, 'ci-bot.json');
 
 const NO_PAUSES = { pause: async () => {} };
 
@@ -161,15 +187,23 @@ const REQUEST = /(?:GET|POST|DELETE) \/api\/v1\/(?:audit|auth\/login|secrets\/k-
 const NEXT =
   /\b(?:run|check|set|ask|wait|tell|raise|log in|give|turn|report|use|map|correct|save|read)\b/i;
 
+/** The message of a failure, and of `delete-key` that of the key. Nothing else is known of the trail, logins or keys. */
+const ONLY_FAILURE = /^keytrail [a-z-]+: .*$|^[A-Z_]+ k-1 .*$/;
+
 describe.each(Object.keys(COMMANDS) as (keyof typeof COMMANDS)[])('%s', (name) => {
   const isClient = /^(?:audit|login|delete-key|status)$/.test(name);
   it.each(isClient ? [false, true] : [false])(
-    'says of each failure what failed, why and what to do next; through a gateway: %s',
+    'says of each failure what failed, why and what to do next, and nothing else, also on a terminal; through a gateway: %s',
     async (isRemote) => {
       const list: string[] = [];
-      for (const [title, way] of Object.entries(WAYS)) {
+      const inTerminal = await runAllInTerminal(name, isRemote);
+      for (const [index, [title, way]] of Object.entries(WAYS).entries()) {
         const result = await run(name, way, isRemote);
         const message = messageOf(result);
+        const shown = inTerminal[index] ?? { ...result, stderr: '' };
+        const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
+        expect(onOneLine(messageOf(shown)), `${title}, on a terminal`).toBe(onOneLine(message));
+        expect(shown.status, title).toBe(result.status);
         list.push(`${title} → ${result.status}\n  ${message}\n`);
         expect(message, title).not.toContain('canary');
         if (result.status === 0) continue; // a deletion that is done, or a login that has a token
@@ -178,6 +212,7 @@ describe.each(Object.keys(COMMANDS) as (keyof typeof COMMANDS)[])('%s', (name) =
         expect(message, title).toMatch(NEXT);
         if (name === 'learn' && result.status === 2) continue; // a response of which it learns nothing
         expect([3, 4, 6], title).toContain(result.status);
+        expect(message, title).toMatch(ONLY_FAILURE);
         expect(message, title).toMatch(REQUEST);
         expect(message, title).toMatch(/HTTP \d{3}|\(\d{3}\)|\([A-Z_, ]+\)/);
       }

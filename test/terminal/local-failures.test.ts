@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,23 +69,30 @@ describe('output that cannot be written', () => {
 });
 
 describe('a file of state that cannot be written', () => {
-  /** Without the rights of root, for whom no folder is read-only. */
-  const asUser = process.getuid?.() === 0 ? 'setpriv --reuid=65534 --clear-groups ' : '';
+  /** Without the right of root to write to read-only folders, and with that to read: only root may enter its clone. */
+  const asUser =
+    process.getuid?.() === 0 ? 'setpriv --bounding-set=-all,+dac_read_search --inh-caps=-all ' : '';
 
   const failures = [
     ['a disk that takes no byte', 'ulimit -f 0; $KEYTRAIL', 'EFBIG'],
-    ['a folder that is read-only', `chmod 755 .. ; chmod 555 . ; ${asUser}$KEYTRAIL`, 'EACCES'],
+    ['a folder that is read-only', `chmod 555 . ; ${asUser}$KEYTRAIL`, 'EACCES'],
   ] as const;
 
   /** Runs a command in a folder of its own, with its state in `state.json`. */
-  async function runWith(command: string, start: string) {
+  async function runWith(command: string, start: string, isInTerminal = false) {
     await using service = await startService(({ method }) => ({
       body: method === 'GET' ? TRAIL : { access_token: 'one', refresh_token: 'two' },
     }));
     const own = await mkdtemp(join(folder, 'state-'));
     const environment = { UPSTREAM_URL: service.url, HOME: own };
-    const script = `cd ${own}; KEYTRAIL="\${KEYTRAIL%src/main.ts}$OLDPWD/src/main.ts"; { ${start} ${command}; echo "status $?" >&2; } | cat`;
-    const { stderr, stdout } = await runScript(script, environment);
+    const enter = `cd ${own}; KEYTRAIL="\${KEYTRAIL%src/main.ts}$OLDPWD/src/main.ts"`;
+    const work = `{ ${start} ${command}; echo "status $?" >&2; }`;
+    await writeFile(join(own, 'work.sh'), `${enter}; ${work}`);
+    const script = isInTerminal
+      ? `script -qec 'sh ${own}/work.sh' /dev/null`
+      : `sh ${own}/work.sh | cat`;
+    const { stderr, stdout } = await runScript(script, { ...environment, TERM: 'xterm' });
+    await chmod(own, 0o755); // it is removed at the end
     return { stderr, stdout, sent: service.seen.map(({ method }) => method) };
   }
 
@@ -98,6 +105,17 @@ describe('a file of state that cannot be written', () => {
     expect(stderr).toContain(`"state.json" could not be written (${code}), and is as it was.`);
     expect(stderr).toMatch(/^status 1$/m);
     expect(stdout).toBe('');
+  });
+
+  it.each(failures)('is all that a terminal shows with %s', async (_, start, code) => {
+    for (const [command, before] of [
+      ['audit --checkpoint state.json', 'KEYTRAIL_TOKEN=a; export KEYTRAIL_TOKEN'],
+      ['login ann --session state.json < secret', 'echo s > secret'],
+    ] as const) {
+      const { stdout } = await runWith(command, `${before}; ${start}`, true);
+      expect(stdout).toContain(code);
+      expect(stdout.replaceAll(/\r?\n {2}/g, ' ')).toMatch(/^keytrail [a-z]+: .*\s+status 1\s+$/);
+    }
   });
 
   it.each(failures)('is status 1 for the lock of a session with %s', async (_, start, code) => {

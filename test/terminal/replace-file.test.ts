@@ -17,10 +17,10 @@ describe('a file that is replaced', () => {
     await using folder = await createFolder();
     const file = folder.pathOf('a.har');
     const id = randomUUID();
-    replaceFile(file, 'old', id);
+    await replaceFile(file, 'old', id);
     const others = ['a.har.tmp', 'a.har~', '.a.har.tmp', 'a.har.1.tmp'];
     for (const name of others) await writeFile(folder.pathOf(name), name);
-    replaceFile(file, 'new', id);
+    await replaceFile(file, 'new', id);
     for (const name of others) expect(await folder.read(name)).toBe(name);
     expect(await folder.read('a.har')).toBe('new');
     expect(await filesIn(folder)).toEqual([...others, 'a.har'].toSorted());
@@ -29,7 +29,7 @@ describe('a file that is replaced', () => {
   it('is not replaced if its temporary file exists, which stays', async () => {
     await using folder = await createFolder();
     await writeFile(folder.pathOf('.keytrail-1.tmp'), 'of another process');
-    expect(() => replaceFile(folder.pathOf('a.har'), 'new', '1')).toThrow(/EEXIST/);
+    await expect(replaceFile(folder.pathOf('a.har'), 'new', '1')).rejects.toThrow(/EEXIST/);
     expect(await folder.read('.keytrail-1.tmp')).toBe('of another process');
     expect(await filesIn(folder)).toEqual(['.keytrail-1.tmp']);
   });
@@ -58,7 +58,7 @@ describe('a file that is replaced', () => {
     await chmod(file, 0o644);
     await symlink('real/a.har', folder.pathOf('one'));
     await symlink('one', folder.pathOf('two'));
-    replaceFile(folder.pathOf('two'), 'new', randomUUID());
+    await replaceFile(folder.pathOf('two'), 'new', randomUUID());
     for (const link of ['one', 'two'])
       expect((await lstat(folder.pathOf(link))).isSymbolicLink()).toBe(true);
     expect(await readFile(file, 'utf8')).toBe('new');
@@ -69,7 +69,7 @@ describe('a file that is replaced', () => {
   it('has a name of any length that the system allows', async () => {
     await using folder = await createFolder();
     const name = 'a'.repeat(255);
-    replaceFile(folder.pathOf(name), 'new', randomUUID());
+    await replaceFile(folder.pathOf(name), 'new', randomUUID());
     expect(await filesIn(folder)).toEqual([name]);
   });
 });

@@ -163,6 +163,83 @@ describe('without a login', () => {
   });
 });
 
+describe('the lock of a first login, which has no tokens yet', () => {
+  const commands = [
+    ...['learn', 'record --to HOME/r.har', 'audit', 'token --header', 'status --check'],
+    ...['delete-key k-1 --yes', 'audit --follow', 'audit --checkpoint HOME/c.json'],
+  ];
+
+  /** A login whose response is lost. */
+  async function startLost() {
+    const service = await startService(({ url }, response) => {
+      if (!url.endsWith('/login')) return { body: [] };
+      response.destroy();
+      return undefined;
+    });
+    const home = await mkdtemp(join(folder, 'lost-'));
+    const run = async (line: string, stdin = '') => {
+      const args = line.replaceAll('HOME', home).split(' ');
+      const environment = { UPSTREAM_URL: service.url, HOME: home };
+      await using command = keytrailInProcess(args, environment, stdin);
+      const status = await command.status;
+      const { stdout, stderr } = command.output;
+      return { status, stdout, stderr: stderr.replaceAll(/\n {2}/g, ' ') };
+    };
+    return { ...service, run };
+  }
+
+  it.each(['', ' --session HOME/own'])('is what each command says of it%s', async (option) => {
+    await using lost = await startLost();
+    const login = await lost.run(`login ann${option}`, SECRET);
+    expect(login.status).toBe(4);
+    const [, file, logout = ''] =
+      /before (\S+)\.lock is removed, as by keytrail (.*)\.$/.exec(login.stderr.trim()) ?? [];
+    for (const line of commands) {
+      const { status, stdout, stderr } = await lost.run(`${line}${option}`);
+      expect([line, status, stdout]).toEqual([line, 1, '']);
+      expect(stderr).toContain(
+        `There are no tokens in ${file} yet. ${file}.lock: a login is running`,
+      );
+      expect(stderr).not.toMatch(/Nobody|not logged in/);
+    }
+    expect((await lost.run(`status${option}`)).stdout).toContain(
+      `${file}.lock: a login is running`,
+    );
+    expect(lost.seen.map(({ url }) => url)).toEqual(['/api/v1/auth/login']);
+    expect(await lost.run(logout)).toMatchObject({ status: 0 });
+    expect(existsSync(`${file}.lock`)).toBe(false);
+    expect((await lost.run('status')).stdout).toContain('Nobody is logged in');
+  });
+});
+
+describe('a damaged session', () => {
+  it('is listed by status, which does not say that nobody is logged in, and removed by logout', async () => {
+    await using issuer = await startIssuer();
+    await issuer.login();
+    const [name = ''] = await issuer.files();
+    const file = join(issuer.home, '.local/state/keytrail', name);
+    await writeFile(file, '{"accessToken"');
+    const { status, stdout } = await issuer.run('status');
+    expect([status, stdout]).toEqual([
+      ...[0, `ci-bot\n  file           ${file} is damaged: no tokens can be read from it\n`],
+    ]);
+    expect((await issuer.run('logout ci-bot')).status).toBe(0);
+    expect(await issuer.files()).toEqual([]);
+  });
+
+  it.each(['status', 'logout', 'logout --force'])(
+    'that --session names is refused by %s, and stays',
+    async (line) => {
+      await using issuer = await startIssuer();
+      const file = join(issuer.home, 'other.json');
+      await writeFile(file, '{}');
+      const { status, stderr } = await issuer.run(`${line} --session ${file}`);
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/is\s+no\s+session/)]);
+      expect(existsSync(file)).toBe(true);
+    },
+  );
+});
+
 describe('sessions that cannot be read', () => {
   it.each(['status', 'logout', 'audit', 'token'])(
     '%s ends with 2 and does not say that nobody is logged in: a file in place of the folder',
