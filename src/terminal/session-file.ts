@@ -153,7 +153,7 @@ function toSessions(names: readonly string[]): readonly string[] {
 
 /** What the lock of a session means, and what to do. */
 export const describeLock = (path: string): string =>
-  `${path}.lock: a login is running, or the last one ended without a known result. If none is running, and there is a file ${path}.ID, it may have newer tokens: move it to ${path}, and remove ${path}.lock. Without such a file, if the secret still works: keytrail logout --force --session ${path}, then log in.`;
+  `${path}.lock: a login is running, or the last one ended without a known result. If none is running, a file ${path}.ID may have newer tokens: move it to ${path}, and remove the lock. Without such a file, if the secret still works: keytrail logout --force --session ${path}, then log in.`;
 
 /** The only session of a service. */
 async function findFile(folder: string, owner: string): Promise<string | undefined> {
