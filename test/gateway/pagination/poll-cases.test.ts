@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCheckpoint } from '../../../src/gateway/tail/checkpoint.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../../../src/gateway/tail/checkpoint.ts';
 import {
   type LiveTrail,
   PAGED,
@@ -231,6 +231,20 @@ describe('if a known record is met', () => {
       expect(found).toEqual({ ids: idsOf(range(1001, 1800)), missed: false });
     },
   );
+
+  it('events before it that have not come do, after a checkpoint of an earlier version that knows the newest', async () => {
+    await using live = await startLiveTrail();
+    live.list(...range(2000, 1));
+    const [newest = ''] = decodeCheckpoint((await receive(live, null)).checkpoint).known;
+    live.list(...range(1000, 1));
+    const before = decodeCheckpoint((await receive(live, null)).checkpoint);
+    live.list(...range(2000, 1));
+    const after = encodeCheckpoint({ ...before, known: [newest, ...before.known.slice(0, 63)] });
+    expect(await receive(live, after)).toMatchObject({
+      ids: idsOf(range(1001, 1999)),
+      missed: false,
+    });
+  });
 
   it('and newer pages follow, those that were not met stay known as the newest', async () => {
     await using live = await startLiveTrail({ contract: oldestFirst });
