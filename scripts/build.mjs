@@ -1,8 +1,8 @@
 // Builds the packages and the command of the image into dist/. npm packs no folder without a manifest: those of the
 // packages are removed first and written last, so nothing old and nothing half-built is packed.
-// `prepare` builds if that is possible: `npm ci --omit=dev` installs no bundler.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { NEEDED_NODE } from './needed-node.mjs';
 
 const STEPS = [
   ['rolldown/bin/cli.mjs', '-c', 'rolldown.config.ts'],
@@ -11,7 +11,14 @@ const STEPS = [
 ];
 
 /** What of package.json is for a clone. npm warns whoever installs a package with the script `prepare`. */
-const FOR_CLONE = ['private', 'scripts', 'devDependencies', 'allowScripts'];
+const FOR_CLONE = [
+  'private',
+  'scripts',
+  'devDependencies',
+  'optionalDependencies',
+  'devEngines',
+  'allowScripts',
+];
 
 const root = JSON.parse(readFileSync('package.json', 'utf8'));
 const { version, license, repository, homepage, bugs } = root;
@@ -75,5 +82,19 @@ function build() {
   return 0;
 }
 
-if (process.env.npm_lifecycle_event !== 'prepare' || existsSync('node_modules/rolldown'))
-  process.exitCode = build();
+// On musl the Node that npm ci installs is there and does not start. Without it, npm and npx take the one of the path.
+const installed = 'node_modules/.bin/node';
+const isPrepare = process.env.npm_lifecycle_event === 'prepare';
+if (isPrepare && process.platform !== 'win32') {
+  const { stdout } = spawnSync(installed, ['--version']);
+  if (!/^v/.test(stdout)) rmSync(installed, { force: true });
+}
+
+// `npm ci --omit=dev` installs no bundler.
+if (!isPrepare || existsSync('node_modules/rolldown')) {
+  if (NEEDED_NODE === null) process.exitCode = build();
+  else {
+    process.stderr.write(`Not built: ${NEEDED_NODE}`);
+    process.exitCode = isPrepare ? 0 : 1; // npm ci would fail
+  }
+}
