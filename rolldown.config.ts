@@ -86,42 +86,6 @@ const addClientSchema: Plugin = {
   },
 };
 
-/** Makes the client a package of its own: a client then installs one package instead of the 37 of the gateway. */
-const addClientPackage: Plugin = {
-  name: 'add-client-package',
-  generateBundle() {
-    const { version, license, repository, homepage, bugs } = JSON.parse(
-      readFileSync('package.json', 'utf8'),
-    );
-    const manifest = {
-      name: 'keytrail-client',
-      version,
-      description:
-        'Typed operations of Keytrail, a GraphQL gateway, and a session that sends them and follows the audit trail.',
-      keywords: ['keytrail', 'graphql', 'client', 'audit-log', 'audit-trail', 'api-keys'],
-      license,
-      ...{ repository, homepage, bugs }, // release.yml sets them
-      type: 'module',
-      sideEffects: false,
-      exports: {
-        '.': { types: './types/client/index.d.ts', default: './index.js' },
-        './file': { types: './types/client/file-tokens.d.ts', default: './file.js' },
-        './schema.graphql': './schema.graphql',
-        './package.json': './package.json',
-      },
-      engines: { node: '>=20.3' }, // AbortSignal.any
-    };
-    const files = {
-      'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
-      'README.md': readFileSync('src/client/README.md', 'utf8'),
-      LICENSE: readFileSync('LICENSE', 'utf8'),
-      'LICENSE.eventsource-parser': readFileSync('node_modules/eventsource-parser/LICENSE', 'utf8'),
-    };
-    for (const [fileName, source] of Object.entries(files))
-      this.emitFile({ type: 'asset', fileName, source });
-  },
-};
-
 /** The CommonJS of a package that cannot be bundled, as it passes `require` to a function, and its ES module. */
 const ES_MODULE = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
 
@@ -132,7 +96,6 @@ const shared: RolldownOptions = {
   resolve: { alias: ES_MODULE },
   checks: { bundlerTimings: false }, // on a slow machine it warns of `map-lines` after npm ci
   output: {
-    cleanDir: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
     comments: false,
@@ -180,7 +143,11 @@ export default defineConfig([
     resolve: { alias: { ...ES_MODULE, '@opentelemetry/api': 'opentelemetry-api-1.9' } },
     plugins: [mapLines, addLicenses, writeHelp, addContractSchema, addClientSchema],
     transform: { target: 'node20.19' }, // parsed by Node 20, to say which Node it needs
-    output: { ...shared.output, dir: 'dist' },
+    output: {
+      ...shared.output,
+      dir: 'dist/keytrail/dist',
+      sourcemapPathTransform: (source) => source.replace('../../', ''), // as if the package lay beside src/
+    },
   },
   {
     // The command for an image, with its dependencies: most of a cold start is reading their 900 files.
@@ -196,7 +163,7 @@ export default defineConfig([
     input: { index: 'src/client/index.ts', file: 'src/client/file-tokens.ts' },
     platform: 'neutral', // browsers too
     external: /^node:/, // of `file`
-    plugins: [mapLines, addClientPackage, addClientSchema],
+    plugins: [mapLines, addClientSchema],
     output: { ...shared.output, dir: 'dist/keytrail-client' },
   },
 ]);

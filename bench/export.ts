@@ -18,7 +18,7 @@ const EVENTS = Number(process.env['EVENTS'] ?? 100_000);
 const MAX_RATIO = 1.5;
 const MAX_GROWTH = 1.25;
 const ROOT = new URL('..', import.meta.url);
-const MAIN = new URL('dist/main.js', ROOT).pathname;
+const MAIN = new URL('dist/keytrail/dist/main.js', ROOT).pathname;
 
 execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT });
 pinThisProcess();

@@ -82,7 +82,13 @@ export function keytrail(name: string, title: string, folder: string, contract?:
 async function learnContract(checkout: string, file: string): Promise<void> {
   const response = `${BENCH}results/response.json`;
   writeFileSync(response, JSON.stringify(toTrail(LOADS[0]?.records ?? 0)));
-  const args = [`${checkout}/dist/main.js`, 'learn', '--complete', '--from', response];
+  const args = [
+    `${checkout}/dist/keytrail/dist/main.js`,
+    'learn',
+    '--complete',
+    '--from',
+    response,
+  ];
   const { stdout } = await exec(process.execPath, args);
   writeFileSync(file, stdout);
 }

@@ -39,7 +39,7 @@ async function measure(
 const empty = await measure(['-e', '0']);
 const rows = [['an empty script', '', Math.round(empty), '']];
 let isSlow = false;
-for (const folder of ['dist', 'dist/image']) {
+for (const folder of ['dist/keytrail/dist', 'dist/image']) {
   const main = new URL(`${folder}/main.js`, ROOT).pathname;
   for (const [name, limit] of Object.entries(LIMITS)) {
     const args = name === 'audit --gateway' ? ['audit', '--gateway', server.url] : [name];

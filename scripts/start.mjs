@@ -1,9 +1,9 @@
 // `npm start`: runs the command with Node's options and the variable of the image (deploy/Dockerfile says what they do).
-// JavaScript without dependencies: an older Node must be able to say which one is needed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { NEEDED_NODE } from './needed-node.mjs';
 
 const OPTIONS = [
   '--disable-sigusr1',
@@ -18,12 +18,8 @@ const given = process.argv.slice(2);
 const args = [...OPTIONS, main, ...(given.length === 0 ? ['serve'] : given)];
 const env = { ...process.env, ...VARIABLES };
 
-if (!process.features.typescript) {
-  // A Node that runs TypeScript, but not Keytrail, gets the first sentence from src/main.ts.
-  process.stderr.write(
-    `keytrail needs Node 24.16, 26 or later, and this is ${process.version}.\n` +
-      '`npm ci` installs one, unless it omits scripts or development dependencies.\n',
-  );
+if (NEEDED_NODE !== null) {
+  process.stderr.write(NEEDED_NODE);
   process.exitCode = 1;
 } else if (!existsSync(new URL('../node_modules/graphql', import.meta.url))) {
   // A development dependency: what is built has a copy of it.

@@ -197,10 +197,11 @@ describe('the documentation', () => {
     }
   });
 
-  it('names the Node that npm ci installs', () => {
-    const { node } = JSON.parse(read('package.json')).devDependencies;
+  it('names the Node that npm ci installs, as version managers read it', () => {
+    const { node } = JSON.parse(read('package.json')).optionalDependencies;
+    expect(read('.node-version')).toBe(`${node}\n`);
     expect(read('docs/install.md')).toContain(
-      `It installs Node ${node} by the npm package \`node\``,
+      `\`npm ci\` installs Node ${node} by the npm package \`node\``,
     );
   });
 

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 
 /** A part of a CycloneDX document, as npm writes it. */
@@ -48,7 +47,7 @@ function listCopied(folder: string): readonly string[] {
     return JSON.parse(readFileSync(`${folder}/${map}`, 'utf8')).sources;
   });
   const roots = sources.flatMap(
-    (source) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(resolve(folder, source)) ?? [],
+    (source) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(source) ?? [],
   );
   return [...new Set(roots)].map((root) => {
     const { name, version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));

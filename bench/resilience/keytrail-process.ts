@@ -34,7 +34,7 @@ export async function startMeasuredKeytrail(
       LOGIN_RATE_LIMIT: '0', // all logins come from one address
       ...environment,
     },
-    'dist/main.js',
+    'dist/keytrail/dist/main.js',
   );
   const [, url = '', metricsUrl = ''] = await process.until(
     /"url":"(\S+?)","metrics":"(\S+?)","msg":"listening"/,

@@ -19,8 +19,11 @@ const TEXT = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
 const FILE = DockerfileParser.parse(TEXT);
 const IGNORE = readFileSync(join(ROOT, 'deploy/Dockerfile.dockerignore'), 'utf8').split('\n');
 
-const lock: { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> } =
-  JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+type Locked = { readonly dev?: boolean; readonly optional?: boolean };
+
+const lock: { readonly packages: Readonly<Record<string, Locked>> } = JSON.parse(
+  readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+);
 
 const canChangeUser = process.getuid?.() === 0 && spawnSync('setpriv', ['-V']).error === undefined;
 if (!canChangeUser)
@@ -89,10 +92,9 @@ describe('deploy/Dockerfile', () => {
     expect(validate(TEXT)).toEqual([]);
   });
 
-  it('uses the exact Node version of the tests', () => {
-    expect(last('ARG')).toEqual([
-      expect.stringContaining(`NODE=node:${manifest.devDependencies.node}-`),
-    ]);
+  it('uses the exact Node of .node-version', () => {
+    const version = readFileSync(join(ROOT, '.node-version'), 'utf8').trim();
+    expect(last('ARG')).toEqual([expect.stringContaining(`NODE=node:${version}-`)]);
     const bases = FILE.getFROMs().map((from) => from.getImage());
     expect(new Set(bases)).toEqual(new Set([`\${NODE}`]));
   });
@@ -140,9 +142,12 @@ describe.skipIf(!canChangeUser)('the image of deploy/Dockerfile', () => {
       'node_modules',
       'package.json',
     ]);
-    // The lock file decides: prom-client needs @opentelemetry/api, which is a development dependency as well.
+    // The lock file decides: prom-client needs @opentelemetry/api, which is a development dependency as well. The base image
+    // has a Node.
     const packages = Object.entries(lock.packages);
-    const unwanted = packages.flatMap(([path, { dev = false }]) => (dev ? [path] : []));
+    const unwanted = packages.flatMap(([path, { dev, optional }]) =>
+      dev || optional ? [path] : [],
+    );
     expect(unwanted.length).toBeGreaterThan(Object.keys(manifest.devDependencies).length);
     for (const path of unwanted) await expect(access(join(app, path))).rejects.toThrow('ENOENT');
   });

@@ -29,8 +29,11 @@ export function createClone(to: string): void {
 /** Copies a clone as it is after `npm ci`: with `dist/`, which is built again only if a source is newer. */
 export async function createBuiltClone(to: string): Promise<void> {
   createClone(to);
-  const built = statSync(join(ROOT, 'dist/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = listFiles().filter((file) => /^(?:src\/|[^/]+\.(?:json|ts)$)/.test(file));
+  const built =
+    statSync(join(ROOT, 'dist/keytrail/package.json'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = listFiles().filter((file) =>
+    /^(?:(?:src|scripts)\/|README\.md$|[^/]+\.(?:json|ts)$)/.test(file),
+  );
   const isBuilt = sources.every((file) => statSync(join(ROOT, file)).mtimeMs < built);
   if (isBuilt) cpSync(join(ROOT, 'dist'), join(to, 'dist'), { recursive: true });
   else await npm(to, 'run', 'build');
@@ -61,8 +64,8 @@ export async function packClone(folder: string): Promise<string> {
   const clone = mkdtempSync(join(tmpdir(), 'keytrail-clone-'));
   stack.defer(() => rmSync(clone, { recursive: true }));
   await createBuiltClone(clone);
-  const options = ['--silent', '--ignore-scripts', '--pack-destination', folder]; // a script would build
-  const { stdout } = await npm(clone, 'pack', ...options);
+  const options = ['--silent', '--pack-destination', folder];
+  const { stdout } = await npm(clone, 'pack', ...options, './dist/keytrail');
   return join(folder, stdout.trim());
 }
 

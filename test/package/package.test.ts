@@ -112,6 +112,28 @@ describe('the package', () => {
       expect(named.split(/[,:] ?/)).toContain(name);
   });
 
+  it('has the manifest of the clone, without what is for the clone', async () => {
+    const installed = join(folder, 'node_modules/keytrail');
+    const [own, root] = await Promise.all(
+      [installed, ROOT].map(async (place) =>
+        JSON.parse(
+          (await readFile(join(place, 'package.json'), 'utf8')).replaceAll('dist/keytrail/', ''),
+        ),
+      ),
+    );
+    const left = Object.keys(root).filter((name) => !(name in own));
+    expect(left).toEqual([
+      ...['private', 'devEngines', 'allowScripts', 'scripts'],
+      ...['optionalDependencies', 'devDependencies'],
+    ]);
+    expect(root).toMatchObject(own);
+    for (const path of JSON.stringify([own.bin, own.exports]).match(/dist\/[^"]+/g) ?? [])
+      expect((await stat(join(installed, path))).isFile(), path).toBe(true);
+    expect(await readFile(join(installed, 'README.md'), 'utf8')).toBe(
+      await readFile(join(ROOT, 'README.md'), 'utf8'),
+    );
+  });
+
   it('installs no types of Node: the peer dependency is optional', async () => {
     expect(await readdir(join(folder, 'node_modules'))).not.toContain('@types');
   });
@@ -474,11 +496,11 @@ describe('the package keytrail-client', () => {
       Object.keys(await import(module)).filter((name) => name !== 'default');
     const installed = join(folder, 'node_modules/keytrail-client');
     expect(await exportsOf(join(installed, 'index.js'))).toEqual(
-      await exportsOf(join(ROOT, 'dist/client.js')),
+      await exportsOf(join(ROOT, 'dist/keytrail/dist/client.js')),
     );
     expect(await exportsOf(join(installed, 'file.js'))).toEqual(['fileTokens']);
     expect(await readFile(join(installed, 'schema.graphql'), 'utf8')).toBe(
-      await readFile(join(ROOT, 'dist/schema.graphql'), 'utf8'),
+      await readFile(join(ROOT, 'dist/keytrail/dist/schema.graphql'), 'utf8'),
     );
   });
 

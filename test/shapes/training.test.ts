@@ -9,9 +9,8 @@ import { type Example, listExamples, train, type WeightTable } from './training.
 
 const samples = samplesOf('audit');
 
-const file = (path: string) =>
-  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
-const committed: WeightTable = file('src/gateway/inference/weights.json');
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const committed: WeightTable = JSON.parse(read('src/gateway/inference/weights.json'));
 
 /** The first samples, for tests of training itself: all take seconds. */
 const few = samples.slice(0, 60);
@@ -25,7 +24,7 @@ const ofFew = sumOf(evaluate(few, 2).scores);
 describe('the weights', () => {
   it('are what training on the samples gives', () => {
     const trained = train(samples.flatMap(listExamples));
-    if (process.versions.node === file('package.json').devDependencies.node)
+    if (process.versions.node === read('.node-version').trim())
       return expect(trained).toEqual(committed);
     // Math.exp may differ between engines. Weights below 0.05 are 0.
     for (const name of new Set([trained, committed].flatMap(Object.keys)))
