@@ -10,14 +10,14 @@ import { describe, expect, it } from 'vitest';
  */
 const LIMITS = {
   lines: {
-    'src/client/': 0,
-    'src/gateway/': 0,
-    'src/terminal/': 0,
-    'src/testing/': 0,
-    'src/util/': 0,
-    'src/': 0, // main.ts, index.ts, errors.ts
+    'src/client/': 1120,
+    'src/gateway/': 19606,
+    'src/terminal/': 7864,
+    'src/testing/': 1344,
+    'src/util/': 1102,
+    'src/': 376, // main.ts, index.ts, errors.ts
   },
-  filesOfFirst: { deletion: 0, audit: 0 },
+  filesOfFirst: { deletion: 52, audit: 83 },
 } as const;
 
 const SRC = new URL('../src/', import.meta.url);
