@@ -60,7 +60,7 @@ function project(
       experimental: { viteModuleRunner: false },
       // Deadlines only end what hangs: on a busy machine, everything takes ten times as long.
       testTimeout: 300_000,
-      hookTimeout: 120_000,
+      hookTimeout: 300_000,
       expect: { poll: { interval: 10, timeout: 30_000 } },
       ...options,
     },
