@@ -67,6 +67,36 @@ it('the items of any JSON are counted exactly', async () => {
   );
 });
 
+/** The members of all objects in a value. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((count, each) => count + countMembers(each), own);
+}
+
+it('the members of any JSON are counted exactly, as far as they are parsed at once', async () => {
+  const text = fc.constantFrom('', '"', '\\', '{"a":1}', ':', ',"b":2');
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, text, fc.integer(), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 2 }),
+    object: fc.dictionary(text, tie('value'), { maxKeys: 5 }),
+  }));
+  await fc.assert(
+    fc.asyncProperty(value, fc.constantFrom(-1, 0, 1, 2), async (each, more) => {
+      const own = 1 + countMembers(each);
+      const count = Math.floor(MILLION / own) + more;
+      const members = Array(count)
+        .fill(`"key":${JSON.stringify(each)}`)
+        .join();
+      const json = Buffer.from(`{"list":[{${members}}]}`);
+      // Their items are counted as well: in this object they are in no list.
+      const items = 1 + count * countItems(each, false);
+      expect(await hasTooMany(json)).toBe(count * own > MILLION || items > MILLION);
+    }),
+    { numRuns: 12 },
+  );
+});
+
 it('a text that is no JSON has few items, or many', async () => {
   for (const part of [']', '}', '"', '\\', '[', '{', ',']) {
     const isOpening = part === '[' || part === '{';
