@@ -26,8 +26,8 @@ export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamR
 
 /**
  * Decodes a large response as {@link decodeResponse} does, in steps between which other work of the event loop comes first.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE, or OUTCOME_UNKNOWN for a login or a deletion, reason TOO_LARGE, if it has more
- * than a million items or members.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, or OUTCOME_UNKNOWN for a login or a deletion, reason TOO_LARGE, if it has too many
+ * items or members.
  */
 export async function decodeLargeResponse(
   response: RawResponse,
@@ -65,7 +65,7 @@ function decodeBody({ body, headers }: RawResponse, kind: BodyKind): unknown {
 }
 
 const TOO_MANY =
-  'The response of the service has more than a million items, or members of objects: request smaller pages with `parameters`, or let the service limit its pages.';
+  'The response of the service has more than a million items, or too many members of objects: request smaller pages with `parameters`, or let the service limit its pages.';
 
 /** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
 export function toGatewayError(

@@ -72,16 +72,12 @@ export function quoteLargeNumbers(json: Buffer): Buffer {
       while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
     } else if (isDigit(byte)) {
       const from = json[at - 1] === MINUS ? at - 1 : at;
-      let isInteger = true;
-      let hasExponent = false;
+      let mayBeLarge = false;
       for (let next = byte; isOfNumber(next); next = json[at] ?? 0) {
-        isInteger &&= isDigit(next);
-        hasExponent ||= isExponent(next);
         at += 1;
+        mayBeLarge ||= isExponent(next) || at - from > SAFE_DIGITS;
       }
-      const mayBeLarge = hasExponent || at - from > SAFE_DIGITS;
-      const isCertain = isInteger && at - from > 20;
-      if (mayBeLarge && (isCertain || isLargeNumber(json.toString('latin1', from, at)))) {
+      if (mayBeLarge && isLargeNumber(json.toString('latin1', from, at))) {
         copyTo(from);
         copyTo(at);
       }
@@ -108,5 +104,10 @@ const isOfNumber = (code: number) =>
 
 function isLargeNumber(source: string): boolean {
   const value = Number(source);
-  return /^-?\d+$/.test(source) ? !Number.isSafeInteger(value) : Math.abs(value) === Infinity;
+  if (INTEGER.test(source)) return !Number.isSafeInteger(value);
+  return NUMBER.test(source) && !Number.isFinite(value);
 }
+
+/** The grammar of numbers: in quotes, others would become valid. */
+const INTEGER = /^-?[1-9]\d*$/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;

@@ -85,16 +85,24 @@ it('the members of any JSON are counted exactly, as far as they are parsed at on
     fc.asyncProperty(value, fc.constantFrom(-1, 0, 1, 2), async (each, more) => {
       const own = 1 + countMembers(each);
       const count = Math.floor(MILLION / own) + more;
-      const members = Array(count)
-        .fill(`"key":${JSON.stringify(each)}`)
-        .join();
-      const json = Buffer.from(`{"list":[{${members}}]}`);
-      // Their items are counted as well: in this object they are in no list.
-      const items = 1 + count * countItems(each, false);
+      // In objects of 1,000 members each, in one item of the list.
+      const member = `"key":${JSON.stringify(each)}`;
+      const objectOf = (size: number) => `{${Array(size).fill(member)}}`;
+      const thousands = Array(Math.floor(count / 1000)).fill(objectOf(1000));
+      const json = Buffer.from(`{"list":[[${[...thousands, objectOf(count % 1000)]}]]}`);
+      const items = 2 + thousands.length + count * countItems(each, false);
       expect(await hasTooMany(json)).toBe(count * own > MILLION || items > MILLION);
     }),
     { numRuns: 12 },
   );
+});
+
+it('the members of one object are counted exactly', async () => {
+  for (const value of ['1', '{"a":{"b":":"}}', '[{"a":1,"b":2}]'])
+    for (const count of [200_000, 200_001]) {
+      const json = Buffer.from(`{"a":[{${Array(count).fill(`"key":${value}`)}}]}`);
+      expect(await hasTooMany(json)).toBe(count > 200_000);
+    }
 });
 
 it('a text that is no JSON has few items, or many', async () => {
@@ -202,6 +210,8 @@ describe('JSON in pieces', () => {
 
   it.each([
     ['a comma at the end', '[1234567890123456,]'],
+    ['a large number that begins with 0', '[1234567890123456,-012345678901234567890]'],
+    ['a large number without digits after its point', '[1234567890123456,1.e400]'],
     ['two commas', '["1234567890123",,1]'],
     ['a list as a key', '{[1234567890123456,1]:2}'],
     ['the wrong bracket', '[[1234567890123456},1]'],
