@@ -258,7 +258,7 @@ const REASONS: Readonly<Record<FailureReason, Description | undefined>> = {
     `The service redirects${location === undefined ? '' : ` to ${location}`}, which is not followed: if that is the service, set ${setting} to it, without the path after its base URL.`,
   TOO_LARGE: ({ given, operation }) =>
     given.includes('million items') && operation === 'read'
-      ? 'The response has more than a million items: let the service limit its pages.'
+      ? 'The response has more than a million items, or too many members of objects: let the service limit its pages.'
       : 'The response is larger than UPSTREAM_MAX_BYTES: raise it, or let the service send smaller pages.',
   CONTENT_ENCODING: () =>
     'The response is compressed, although none was asked for: turn that off in the service or its proxy.',

@@ -200,10 +200,9 @@ function chooseTarget(
   for (const { path, pointer, kinds } of fields) {
     const own = withoutWrappers(path);
     const isBare = partyOf(own) === own.replaceAll('/', ' ') && roleOf(path) === 'target';
-    const hasId = fields.some(
-      (other) => other.path.startsWith(`${path} `) && endsInClass(other.path, ['id']),
-    );
-    if (!isBare || !hasId || [...kinds].some((kind) => !KINDS_OF_TYPES.has(kind))) continue;
+    const hasId = () =>
+      fields.some((other) => other.path.startsWith(`${path} `) && endsInClass(other.path, ['id']));
+    if (!isBare || !hasId() || [...kinds].some((kind) => !KINDS_OF_TYPES.has(kind))) continue;
     const confidence = [name, type]
       .flatMap(({ chosen, others }) => [...chosen, ...others])
       .filter((one) => one.pointer === pointer)

@@ -1,3 +1,4 @@
+import { memoizeByObject } from '../../util/memoize.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import type { DeletionReading } from '../mapping/deletion.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
@@ -363,7 +364,11 @@ function amountOf(value: unknown): 'some' | 'none' | 'empty' | null {
     if (NO_VALUE.test(value)) return null;
     return NO.test(value) || toFlag(value) === false || /^not[A-Z]/.test(value) ? 'none' : 'some';
   }
-  if (typeof value !== 'object' || value === null) return null;
+  return typeof value !== 'object' || value === null ? null : amountOfItems(value);
+}
+
+/** Once per object: each one that contains it asks. */
+const amountOfItems = memoizeByObject((value: object) => {
   const items: readonly unknown[] = Object.values(value);
   if (items.length === 0) return 'empty';
   const isZero = (item: unknown) =>
@@ -371,7 +376,7 @@ function amountOf(value: unknown): 'some' | 'none' | 'empty' | null {
       ? /^(?:boolean|number)$/.test(typeof item) && amountOf(item) === 'none'
       : amountOf(item) !== 'some';
   return items.every(isZero) ? 'none' : 'some';
-}
+});
 
 /** Whether a whole body is a zero or an empty list: the number of deleted rows, or the rows. Also `[0, {}]` (Django). */
 function isNothing(body: unknown): boolean {

@@ -1,5 +1,5 @@
 import { splitMemberName } from '../mapping/member-names.ts';
-import { isObject } from '../mapping/values.ts';
+import { firstNames, isObject } from '../mapping/values.ts';
 
 /** A field in which at least one of the profiled values holds a string, a number or a boolean. */
 export type FieldProfile = {
@@ -16,8 +16,11 @@ export type FieldProfile = {
 /** Maximum number of keys in a path. */
 const MAX_KEYS = 6;
 
-/** Maximum number of fields in a profile, excluded ones included. */
+/** Maximum number of fields in a profile. */
 const MAX_FIELDS = 1000;
+
+/** Maximum number of keys in the tree of all keys: empty objects have no fields. */
+const MAX_NODES = 3000;
 
 /** Keys that only wrap a value: `{"value": …}`, or `{"$oid": …}` in MongoDB Extended JSON. */
 const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
@@ -26,7 +29,7 @@ const WRAPPER_KEYS = /^(?:value|\$\w+|#text|_)$/;
 export type ProfileOptions = {
   /** Ends the profile after the first value for which this returns true. */
   readonly stopWhen?: (value: unknown, path: string) => boolean;
-  /** Pointer of an object or array whose fields are counted towards the limit of 1000, but not profiled. */
+  /** Pointer of an object or array whose fields are not profiled. */
   readonly exclude?: string | null;
   /** Items of an array that are profiled. Default: 1. */
   readonly maxItems?: number;
@@ -40,15 +43,13 @@ export function profileFields(
   { stopWhen, exclude = null, maxItems = 1, maxFieldsPerMember = MAX_FIELDS }: ProfileOptions = {},
 ): readonly FieldProfile[] {
   const fields = new Map<string, FieldProfile>(); // by pointer
-  let excludedFields = 0;
+  let nodes = 0;
   let isStopped = false;
 
   let record = 0;
 
-  const visit = (value: unknown, node: TreeNode, isExcluded: boolean): void => {
-    if (value === null || value === undefined || value === '') return;
-    if (typeof value === 'object') visitChildren(value, node, isExcluded);
-    else if (isExcluded) excludedFields += 1;
+  const visit = (value: unknown, node: TreeNode): void => {
+    if (typeof value === 'object' && value !== null) visitChildren(value, node);
     else {
       if (node.member.fields === maxFieldsPerMember && node.field === null) return;
       node.field ??= addField(node);
@@ -58,15 +59,32 @@ export function profileFields(
     }
   };
 
-  const visitChildren = (value: object, node: TreeNode, isInExcluded: boolean): void => {
-    const isExcluded = isInExcluded || node.pointer === exclude;
+  const visitChild = (value: unknown, parent: TreeNode, key: string | number): void => {
+    if (isNothing(value)) return;
+    const child = parent.children?.get(key) ?? addChild(parent, key);
+    if (child !== null) visit(value, child);
+  };
+
+  /** Null if there are too many. */
+  const addChild = (parent: TreeNode, key: string | number): TreeNode | null => {
+    const { member } = parent;
+    const isFull = fields.size === MAX_FIELDS || nodes === MAX_NODES;
+    if (isFull || member.nodes === 2 * maxFieldsPerMember) return null;
+    nodes += 1;
+    const child = createChild(parent, key);
+    child.member.nodes += 1;
+    return child;
+  };
+
+  const visitChildren = (value: object, node: TreeNode): void => {
+    if (node.pointer === exclude) return;
     if (Array.isArray(value)) {
       for (let index = 0; index < value.length && index < maxItems; index += 1)
-        visit(value[index], childOf(node, index), isExcluded);
+        visitChild(value[index], node, index);
     } else if (isObject(value) && node.keys < MAX_KEYS) {
-      for (const key in value) {
-        if (isStopped || fields.size + excludedFields >= MAX_FIELDS) return;
-        visit(value[key], childOf(node, key), isExcluded);
+      for (const key of firstNames(value)) {
+        if (isStopped) return;
+        visitChild(value[key], node, key);
       }
     }
   };
@@ -81,9 +99,10 @@ export function profileFields(
 
   const root: TreeNode = {
     ...{ pointer: '', path: '', keys: 0, children: null, field: null },
-    member: { fields: 0 },
+    member: { fields: 0, nodes: 0 },
   };
-  for (; record < values.length && !isStopped; record += 1) visit(values[record], root, false);
+  for (; record < values.length && !isStopped; record += 1)
+    if (!isNothing(values[record])) visit(values[record], root);
   return [...fields.values()];
 }
 
@@ -94,14 +113,14 @@ type TreeNode = Pick<FieldProfile, 'pointer' | 'path'> & {
   /** By key, or by index in an array. */
   children: Map<string | number, TreeNode> | null;
   field: FieldProfile | null;
-  /** Counts the fields of the member of the profiled values that contains the node. */
-  readonly member: { fields: number };
+  /** Counts the fields and the nodes of the member of the profiled values that contains the node. */
+  readonly member: { fields: number; nodes: number };
 };
 
-function childOf(parent: TreeNode, key: string | number): TreeNode {
+const isNothing = (value: unknown) => value === null || value === undefined || value === '';
+
+function createChild(parent: TreeNode, key: string | number): TreeNode {
   parent.children ??= new Map();
-  const known = parent.children.get(key);
-  if (known !== undefined) return known;
   const { pointerToken, words } = splitMemberName(String(key));
   const isInPath = typeof key === 'string' && (parent.keys === 0 || !WRAPPER_KEYS.test(key));
   const path = parent.keys === 0 ? words : `${parent.path}/${words}`;
@@ -111,7 +130,7 @@ function childOf(parent: TreeNode, key: string | number): TreeNode {
     keys: parent.keys + (isInPath ? 1 : 0),
     children: null,
     field: null,
-    member: parent.keys === 0 ? { fields: 0 } : parent.member,
+    member: parent.keys === 0 ? { fields: 0, nodes: 0 } : parent.member,
   };
   parent.children.set(key, child);
   return child;

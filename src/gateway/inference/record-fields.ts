@@ -39,6 +39,9 @@ const MAX_VALUES = 20;
 /** What a caller sends in one member leaves room for the others. */
 const MAX_FIELDS_PER_MEMBER = 200;
 
+/** Records with more fields may have keys of their own, which are data: a field that only one of them has does not count. */
+const MANY = 200;
+
 /** Marks are letters, never a line break. */
 const FIRST_MARK = 0x100;
 
@@ -46,7 +49,9 @@ const FIRST_MARK = 0x100;
 export function examineRecords(records: readonly unknown[]): RecordShape {
   const fields: RecordField[] = [];
   const presences = records.map(() => '');
-  for (const profile of profileFields(records, { maxFieldsPerMember: MAX_FIELDS_PER_MEMBER })) {
+  const all = profileFields(records, { maxFieldsPerMember: MAX_FIELDS_PER_MEMBER });
+  const isShared = (one: FieldProfile) => all.length <= MANY || one.records.length > 1;
+  for (const profile of records.length > 1 ? all.filter(isShared) : all) {
     const name = readName(profile.path);
     if (name.isExcluded) continue;
     const mark = String.fromCharCode(FIRST_MARK + fields.length);

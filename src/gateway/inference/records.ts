@@ -3,7 +3,7 @@ import { SAMPLE_SIZE, withoutNulls } from '../mapping/list-page.ts';
 import { classifyNames, splitMemberName } from '../mapping/member-names.ts';
 import { tableOf } from '../mapping/table.ts';
 import { isLocalTime, parseTime } from '../mapping/time.ts';
-import { isObject } from '../mapping/values.ts';
+import { firstNames, isObject } from '../mapping/values.ts';
 import { LIST_NAMES } from './envelope-names.ts';
 import { profileFields } from './profile-fields.ts';
 import { classesOf, type WordClass } from './word-classes.ts';
@@ -70,9 +70,10 @@ export function inferCertainRecords(body: unknown): string | null {
 function isPartOfRecord({ pointer, words, depth }: BodyNode, nodes: readonly BodyNode[]): boolean {
   if (depth < 2 || isOfRecords(words)) return false;
   const parent = nodes.find((node) => node.pointer === parentOf(pointer));
-  const scalars = Object.entries(Object(parent?.value)).filter(
-    ([, one]) => typeof one !== 'object',
-  );
+  const { value } = parent ?? {};
+  if (!isObject(value)) return false;
+  const members = firstNames(value).map((name) => [name, value[name]] as const);
+  const scalars = members.filter(([, one]) => typeof one !== 'object');
   return isOfRecords(parent?.words ?? '') && containTime([Object.fromEntries(scalars)]);
 }
 
@@ -116,7 +117,7 @@ function isWeakAction(meaning: WordClass): boolean {
 
 /** Whether an object contains an array of objects. `depth` is the maximum number of keys on the path to it. */
 function hasList(object: Readonly<Record<string, unknown>>, depth: number): boolean {
-  for (const key in object) {
+  for (const key of firstNames(object)) {
     const value = object[key];
     if (
       Array.isArray(value)
@@ -167,7 +168,7 @@ function listNodes(body: unknown): readonly BodyNode[] {
   // The array is the queue of the breadth-first search: it grows during the iteration.
   for (const { pointer, depth, value } of nodes) {
     if (depth === MAX_DEPTH || !isObject(value)) continue;
-    for (const key of Object.keys(value).slice(0, MAX_MEMBERS)) {
+    for (const key of firstNames(value).slice(0, MAX_MEMBERS)) {
       if (nodes.length === MAX_NODES) return nodes;
       const { pointerToken, words } = splitMemberName(key);
       nodes.push({
@@ -201,9 +202,14 @@ function isOfRecords(words: string): boolean {
 }
 
 function isNumberedRecords({ value }: BodyNode): boolean {
-  if (!isObject(value) || !Object.keys(value).every((key) => /\d/.test(key))) return false;
-  const items = Object.values(value);
-  return items.every(isObjectOrNull) && containTime(withoutNulls(items));
+  if (!isObject(value)) return false;
+  const names = firstNames(value);
+  const items = names.map((name) => value[name]);
+  return (
+    names.every((name) => /\d/.test(name)) &&
+    items.every(isObjectOrNull) &&
+    containTime(withoutNulls(items))
+  );
 }
 
 function isObjectOrNull(value: unknown): boolean {

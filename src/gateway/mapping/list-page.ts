@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts';
-import { lazy } from '../../util/memoize.ts';
+import { lazy, memoizeByObject } from '../../util/memoize.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import type { LazyListContract, PagingContract } from './contract.ts';
 import { compilePointer } from './json-pointer.ts';
@@ -22,7 +22,7 @@ import {
 import { saidBy } from './page-evidence.ts';
 import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { findTable } from './table.ts';
-import { isObject } from './values.ts';
+import { firstNames, hasManyMembers, isObject } from './values.ts';
 import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
@@ -180,7 +180,9 @@ function isEmptyPage(
   let value: unknown = pointer === null ? undefined : body;
   for (const token of (pointer ?? '').split('/*', 1).join().split('/').slice(1)) {
     if (!isObject(value)) break;
-    for (const [key, other] of Object.entries(value)) {
+    if (hasManyMembers(value)) return false;
+    for (const key of firstNames(value)) {
+      const other = value[key];
       const { pointerToken, words } = splitMemberName(key);
       if (pointerToken === token) continue;
       const mayExplain =
@@ -219,7 +221,7 @@ export function withoutNulls<Items extends readonly unknown[]>(items: Items): It
 
 function toRecords(found: unknown): unknown[] | null {
   if (Array.isArray(found)) return found;
-  if (isObject(found)) return membersOf(found);
+  if (isObject(found)) return membersOf(found).records;
   return found === null ? [] : null;
 }
 
@@ -228,27 +230,33 @@ function toRecords(found: unknown): unknown[] | null {
  * record, the object may be that record, or contain it as its only member: XML that was converted does not tell a list
  * with one item from an item. Null if it is neither.
  */
-function membersOf(object: Readonly<Record<string, unknown>>): unknown[] | null {
-  const entries = Object.entries(object);
-  const values = Object.values(object);
-  if (entries.every(([key]) => /\d/.test(key))) return values;
+function listMembers(object: Readonly<Record<string, unknown>>): unknown[] | null {
+  const names = Object.keys(object);
+  const values = names.map((name) => object[name]);
+  if (names.every((name) => /\d/.test(name))) return values;
   const isScalar = (value: unknown) => typeof value !== 'object';
-  const numbered = entries.filter(([key, value]) => /^\d+$/.test(key) && isObject(value));
-  const others = entries.filter((entry) => !numbered.includes(entry));
-  if (numbered.length > 0 && others.every(([, value]) => isScalar(value)))
-    return numbered.map(([, value]) => value);
+  const isNumbered = (value: unknown, index: number) =>
+    isObject(value) && /^\d+$/.test(names[index] ?? '');
+  const others = values.filter((value, index) => !isNumbered(value, index));
+  if (others.length < values.length && others.every(isScalar)) return values.filter(isNumbered);
   if (values.some(isScalar)) return [object];
   const [only, ...more] = values;
   if (Array.isArray(only) && more.length === 0) return only;
   return areAlike(values) ? values : null;
 }
 
+/** Once per object, of which there may be as many members as a response may have. */
+const membersOf = memoizeByObject((object: Readonly<Record<string, unknown>>) => ({
+  records: listMembers(object),
+}));
+
 /** Whether all values are objects, or null, and each has at least half of its keys in common with the first. */
 function areAlike(values: readonly unknown[]): boolean {
-  const [first, ...others] = values.filter(isObject).map((value) => Object.keys(value));
+  const [first, ...others] = values.filter(isObject).map(firstNames);
   if (first === undefined || !values.every((one) => one === null || isObject(one))) return false;
+  const names = new Set(first);
   return others.every((keys) => {
-    const shared = keys.filter((key) => first.includes(key)).length;
+    const shared = keys.filter((key) => names.has(key)).length;
     return 3 * shared >= keys.length + first.length; // half of all keys of both
   });
 }

@@ -10,7 +10,7 @@ import {
   saidBy,
 } from './page-evidence.ts';
 import { isAbsent, readLinkHeader, readSource } from './read-source.ts';
-import { toCount, toFlag, toText } from './values.ts';
+import { firstNames, toCount, toFlag, toText } from './values.ts';
 import { SIZE_PARAMETER } from './vocabulary.ts';
 
 /**
@@ -420,7 +420,7 @@ function isOfRequestedSize({ response, paging, request, length, values }: PageFa
   const { body } = response;
   const isFull = length > 0 && requestedSize(request, paging) === String(length);
   if (!isFull || values.total !== null) return false;
-  return Array.isArray(body) || Object.keys(Object(body)).length === 1;
+  return Array.isArray(body) || firstNames(Object(body)).length === 1;
 }
 
 function requestedSize({ parameters }: PageRequest, { size }: PagingContract): string | undefined {

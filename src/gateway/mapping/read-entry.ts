@@ -1,6 +1,6 @@
 import { pointerMembers, tracePointer } from './json-pointer.ts';
 import { type ListPage, SAMPLE_SIZE } from './list-page.ts';
-import { isObject, toText } from './values.ts';
+import { isEmpty, isObject, toText } from './values.ts';
 
 /** An entry of a contract that has pointers relative to a record. */
 export type RecordEntry = {
@@ -72,6 +72,6 @@ export function memberAt(value: unknown, path: string): unknown {
 
 /** Whether there is a value: no null, and nothing that services write instead, such as `""`, `-`, `[]` and `{}`. */
 export function isValue(value: unknown): boolean {
-  if (typeof value === 'object') return Object.keys(value ?? {}).length > 0;
+  if (typeof value === 'object') return value !== null && !isEmpty(value);
   return typeof value === 'boolean' || toText(value) !== null;
 }

@@ -2,7 +2,7 @@ import { GatewayError, MESSAGES } from '../../errors.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { type CallKind, failureOf, toStatusError } from '../upstream/status.ts';
 import { type MemberName, splitMemberName } from './member-names.ts';
-import { isObject, parseHttpStatus, parseOutcome } from './values.ts';
+import { firstNames, isEmpty, isObject, parseHttpStatus, parseOutcome } from './values.ts';
 import {
   HTTP_FAILURE,
   NEGATION,
@@ -80,8 +80,8 @@ function listMembers(body: unknown): readonly Member[] {
 /** The members of an object; none for any other value. */
 export function toMembers(value: unknown): readonly (Member & Pick<MemberName, 'pointerToken'>)[] {
   if (!isObject(value)) return [];
-  const entries = Object.entries(value).slice(0, MAX_MEMBERS);
-  return entries.map(([key, member]) => ({ ...splitMemberName(key), value: member }));
+  const names = firstNames(value).slice(0, MAX_MEMBERS);
+  return names.map((name) => ({ ...splitMemberName(name), value: value[name] }));
 }
 
 /** Whether a member is the state of a resource and no failure, if it is one of a resource. */
@@ -132,13 +132,13 @@ export function describesError(value: unknown): boolean {
   if (!isObject(value)) return isError(value);
   const { code } = value;
   const hasCode = typeof code === 'number' || (typeof code === 'string' && code !== '');
-  if (!hasCode || isError(code)) return Object.values(value).some(isError);
+  if (!hasCode || isError(code)) return firstNames(value).some((name) => isError(value[name]));
   // Beside a code of success an ID is no error: `{"code": "ok", "message": "", "log_id": "x"}`.
   return toMembers(value).some((member) => !/\bid$/.test(member.words) && isError(member.value));
 }
 
 function isError(value: unknown): boolean {
   return typeof value === 'object' && value !== null
-    ? Object.keys(value).length > 0
+    ? !isEmpty(value)
     : !NO_ERROR.test(String(value).slice(0, MAX_LENGTH)); // its time is the square of the length
 }

@@ -1,5 +1,5 @@
 import { splitMemberName } from './member-names.ts';
-import { isObject } from './values.ts';
+import { firstNames, isObject } from './values.ts';
 
 /** Rows of values, whose names are in another list: what a query of a database returns. */
 export type Table = {
@@ -43,7 +43,7 @@ export function findTable(body: unknown): Table | null {
 /** The table whose names and rows are two members of an object. */
 export function tableOf(value: unknown, pointer = ''): Table | null {
   if (!isObject(value)) return null;
-  for (const key of Object.keys(value).slice(0, MAX_MEMBERS)) {
+  for (const key of firstNames(value).slice(0, MAX_MEMBERS)) {
     const rows = value[key];
     if (!isRows(rows)) continue;
     const { pointerToken: token } = splitMemberName(key);
@@ -62,9 +62,9 @@ export function tableOf(value: unknown, pointer = ''): Table | null {
 /** The members of an object, by the tokens of a JSON pointer. */
 function membersOf(value: unknown): readonly (readonly [token: string, member: unknown])[] {
   if (!isObject(value)) return [];
-  return Object.entries(value)
+  return firstNames(value)
     .slice(0, MAX_MEMBERS)
-    .map(([key, member]) => [splitMemberName(key).pointerToken, member]);
+    .map((key) => [splitMemberName(key).pointerToken, value[key]]);
 }
 
 /** Whether a value is a list of lists of one length. */

@@ -26,17 +26,20 @@ export function decodeResponse(response: RawResponse, kind: BodyKind): UpstreamR
 
 /**
  * Decodes a large response as {@link decodeResponse} does, in steps between which other work of the event loop comes first.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE, reason TOO_LARGE, if a list has more than a million items.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE, or OUTCOME_UNKNOWN for a login or a deletion, reason TOO_LARGE, if it has too many
+ * items or members.
  */
 export async function decodeLargeResponse(
   response: RawResponse,
   kind: BodyKind,
 ): Promise<UpstreamResponse> {
   const { status, headers, body, partialBody } = response;
-  if (kind === 'list' && partialBody === undefined) {
+  if (partialBody === undefined) {
     const pieces = await cutJson(body);
-    if (pieces === 'TOO_MANY_ITEMS')
-      throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'TOO_LARGE', message: TOO_MANY });
+    if (pieces === 'TOO_MANY')
+      throw kind === 'list'
+        ? new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'TOO_LARGE', message: TOO_MANY })
+        : new GatewayError('OUTCOME_UNKNOWN', { reason: 'TOO_LARGE' });
     try {
       if (pieces !== null) return { status, headers, body: await parsePieces(pieces) };
     } catch {} // another charset, or an error that is reported below
@@ -62,7 +65,7 @@ function decodeBody({ body, headers }: RawResponse, kind: BodyKind): unknown {
 }
 
 const TOO_MANY =
-  'The response of the service has more than a million items: request smaller pages with `parameters`, or let the service limit its pages.';
+  'The response of the service has more than a million items, or too many members of objects: request smaller pages with `parameters`, or let the service limit its pages.';
 
 /** The error for a response with a failure status. Only the status and Retry-After count, never the body. */
 export function toGatewayError(

@@ -19,10 +19,9 @@ export function decodeUtf8(body: Buffer): string {
 
 /**
  * Parses JSON (RFC 8259). Integers beyond 2^53 and numbers beyond the range of a double become strings of their digits.
- * @param levels how deeply arrays and objects may be nested.
  * @throws GatewayError UPSTREAM_BAD_RESPONSE if it is not JSON, or nested deeper.
  */
-export function parseJson(text: string, levels = MAX_DEPTH): unknown {
+export function parseJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -30,8 +29,10 @@ export function parseJson(text: string, levels = MAX_DEPTH): unknown {
     // V8's message quotes the text, so it is dropped.
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NOT_JSON' });
   }
-  // Only a text with such a number is parsed again with a reviver, which is several times slower.
-  return losesDigits(value, levels) ? JSON.parse(text, keepDigits) : value;
+  // Only a text with such a number is parsed again.
+  return losesDigits(value, MAX_DEPTH)
+    ? JSON.parse(quoteLargeNumbers(Buffer.from(text)).toString())
+    : value;
 }
 
 /** Whether any number in a value may have lost digits. Throws if the value is nested deeper than `levels`. */
@@ -50,13 +51,63 @@ function losesDigits(value: unknown, levels: number): boolean {
   return isLost;
 }
 
-/** A reviver for JSON.parse. */
-export function keepDigits(
-  _key: string,
-  value: unknown,
-  context?: { readonly source?: string },
-): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? '';
-  return /^-?\d+$/.test(source) || !Number.isFinite(value) ? source : value;
+/**
+ * Puts the numbers of JSON into quotes that JSON.parse would change: integers beyond 2^53, and numbers beyond the range of a
+ * double. A reviver that reads their source takes several times as long as parsing; this takes a third of it.
+ */
+export function quoteLargeNumbers(json: Buffer): Buffer {
+  const quoted = Buffer.allocUnsafe(2 * json.length);
+  let length = 0;
+  let copied = 0;
+  const copyTo = (end: number) => {
+    length += json.copy(quoted, length, copied, end);
+    quoted[length] = QUOTE;
+    length += 1;
+    copied = end;
+  };
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] ?? 0;
+    if (byte === QUOTE) {
+      at += 1;
+      while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+    } else if (isDigit(byte)) {
+      const from = json[at - 1] === MINUS ? at - 1 : at;
+      let mayBeLarge = false;
+      for (let next = byte; isOfNumber(next); next = json[at] ?? 0) {
+        at += 1;
+        mayBeLarge ||= isExponent(next) || at - from > SAFE_DIGITS;
+      }
+      if (mayBeLarge && isLargeNumber(json.toString('latin1', from, at))) {
+        copyTo(from);
+        copyTo(at);
+      }
+      at -= 1;
+    }
+  }
+  length += json.copy(quoted, length, copied);
+  return quoted.subarray(0, length);
 }
+
+const [QUOTE, PLUS, MINUS, POINT, BACKSLASH, E] = [0x22, 0x2b, 0x2d, 0x2e, 0x5c, 0x65];
+
+/** Integers of as many digits are below 2^53. */
+export const SAFE_DIGITS = 15;
+
+/** Whether a byte or a UTF-16 code unit is a digit. */
+export const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
+/** Whether a byte or a UTF-16 code unit is an `e` or an `E`. */
+export const isExponent = (code: number) => (code | 0x20) === E;
+
+const isOfNumber = (code: number) =>
+  isDigit(code) || code === POINT || code === PLUS || code === MINUS || isExponent(code);
+
+function isLargeNumber(source: string): boolean {
+  const value = Number(source);
+  if (INTEGER.test(source)) return !Number.isSafeInteger(value);
+  return NUMBER.test(source) && !Number.isFinite(value);
+}
+
+/** The grammar of numbers: in quotes, others would become valid. */
+const INTEGER = /^-?[1-9]\d*$/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;

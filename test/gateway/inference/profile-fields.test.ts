@@ -37,12 +37,14 @@ describe('profileFields', () => {
     ]);
   });
 
-  it('stops at 1000 fields, those of the excluded part included', () => {
+  it('stops at 1000 fields, and takes 100 members of an object that has more', () => {
     const many = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, true]));
-    expect(profileFields([many(1001)])).toHaveLength(1000);
-    const body = { records: many(990), envelope: many(20) };
-    expect(profileFields([body], { exclude: '/records' })).toHaveLength(10);
+    expect(profileFields([many(1000)])).toHaveLength(1000);
+    expect(profileFields([{ a: many(990), b: many(20) }])).toHaveLength(1000);
+    expect(profileFields([many(1001)])).toHaveLength(100);
+    const body = { records: many(1000), envelope: many(20) };
+    expect(profileFields([body], { exclude: '/records' })).toHaveLength(20);
   });
 
   it('stops after the value that is sufficient', () => {

@@ -7,7 +7,7 @@ import { ask, gatewayOver } from '../../helpers/gateway.ts';
 import { startService } from '../../helpers/service.ts';
 
 const MILLION = 1_000_000;
-const hasTooMany = async (json: Buffer) => (await cutJson(json)) === 'TOO_MANY_ITEMS';
+const hasTooMany = async (json: Buffer) => (await cutJson(json)) === 'TOO_MANY';
 
 describe('a response with more than a million items', () => {
   it.each([
@@ -67,6 +67,44 @@ it('the items of any JSON are counted exactly', async () => {
   );
 });
 
+/** The members of all objects in a value. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((count, each) => count + countMembers(each), own);
+}
+
+it('the members of any JSON are counted exactly, as far as they are parsed at once', async () => {
+  const text = fc.constantFrom('', '"', '\\', '{"a":1}', ':', ',"b":2');
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, text, fc.integer(), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 2 }),
+    object: fc.dictionary(text, tie('value'), { maxKeys: 5 }),
+  }));
+  await fc.assert(
+    fc.asyncProperty(value, fc.constantFrom(-1, 0, 1, 2), async (each, more) => {
+      const own = 1 + countMembers(each);
+      const count = Math.floor(MILLION / own) + more;
+      // In objects of 1,000 members each, in one item of the list.
+      const member = `"key":${JSON.stringify(each)}`;
+      const objectOf = (size: number) => `{${Array(size).fill(member)}}`;
+      const thousands = Array(Math.floor(count / 1000)).fill(objectOf(1000));
+      const json = Buffer.from(`{"list":[[${[...thousands, objectOf(count % 1000)]}]]}`);
+      const items = 2 + thousands.length + count * countItems(each, false);
+      expect(await hasTooMany(json)).toBe(count * own > MILLION || items > MILLION);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+it('the members of one object are counted exactly', async () => {
+  for (const value of ['1', '{"a":{"b":":"}}', '[{"a":1,"b":2}]'])
+    for (const count of [200_000, 200_001]) {
+      const json = Buffer.from(`{"a":[{${Array(count).fill(`"key":${value}`)}}]}`);
+      expect(await hasTooMany(json)).toBe(count > 200_000);
+    }
+});
+
 it('a text that is no JSON has few items, or many', async () => {
   for (const part of [']', '}', '"', '\\', '[', '{', ',']) {
     const isOpening = part === '[' || part === '{';
@@ -101,7 +139,8 @@ const { json } = fc.letrec<{ json: string; list: string; object: string }>((tie)
 /** What parsing in pieces results in; undefined if it fails, null if the text has no pieces. */
 async function parseInPieces(text: Buffer, pieceBytes: number) {
   const pieces = await cutJson(text, pieceBytes);
-  if (pieces === null || pieces === 'TOO_MANY_ITEMS') return null;
+  if (pieces === null) return undefined; // nested too deeply
+  if (pieces === 'TOO_MANY' || pieces.cuts.length === 0) return null;
   return parsePieces(pieces).then(
     (value) => ({ value: JSON.stringify(value), count: pieces.cuts.length - 1 }),
     () => undefined,
@@ -171,6 +210,8 @@ describe('JSON in pieces', () => {
 
   it.each([
     ['a comma at the end', '[1234567890123456,]'],
+    ['a large number that begins with 0', '[1234567890123456,-012345678901234567890]'],
+    ['a large number without digits after its point', '[1234567890123456,1.e400]'],
     ['two commas', '["1234567890123",,1]'],
     ['a list as a key', '{[1234567890123456,1]:2}'],
     ['the wrong bracket', '[[1234567890123456},1]'],
