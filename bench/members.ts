@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, (bytes: number, end: string, value: string)
 const CASES = Object.keys(KINDS).flatMap((kind) =>
   ['', LONG].flatMap((end) =>
     Object.keys(VALUES)
-      .filter((value, index) => kind !== 'records by ID' || index === 0)
+      .filter((_, index) => kind !== 'records by ID' || index === 0)
       .flatMap((value) => SIZES.map((megabytes) => ({ kind, end, value, megabytes }))),
   ),
 );

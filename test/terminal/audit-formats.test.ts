@@ -218,7 +218,9 @@ describe('keytrail audit prints', () => {
     for (const options of [[], ['--fields', 'time,userAgent']]) {
       await using process = startInTerminal(settings, ['audit', '--limit', 'all', ...options]);
       expect(await process.status).toBe(1);
-      expect(process.output.stdout).toContain('1,000 events were written.');
+      expect(process.output.stdout.replaceAll(/\r?\n +/g, ' ')).toContain(
+        '1,000 events were written.',
+      );
       expect(process.output.stdout).not.toMatch(/No event|cannot be read in/);
     }
   });
