@@ -135,6 +135,8 @@ export type HeldPauses = {
   paused(): Promise<void>;
   /** Ends the pause: the subscription polls. */
   resume(): void;
+  /** Forgets the pause of a subscription that was disconnected: its end may come after the beginning of the next one. */
+  forget(): void;
 };
 
 /** Holds the pauses of a subscription, one at a time. A pause whose signal is aborted ends. */
@@ -161,6 +163,10 @@ export function holdPauses(): HeldPauses {
     resume: () => {
       if (resume === null) throw new Error('The subscription does not pause.');
       resume();
+    },
+    forget: () => {
+      resume = null;
+      begun = Promise.withResolvers();
     },
   };
 }

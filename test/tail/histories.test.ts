@@ -75,11 +75,12 @@ const HISTORY: fc.Arbitrary<History> = fc.record({
   ),
   hasIds: fc.boolean(),
   hasTotal: fc.boolean(),
-  // The second one: about as many as a checkpoint knows.
+  // The second one: about as many as a checkpoint knows. The last one: more than a poll parses at a time.
   initial: fc.oneof(
     fc.integer({ min: 0, max: 5 }),
     fc.integer({ min: 40, max: 80 }),
     fc.integer({ min: 0, max: 200 }),
+    fc.integer({ min: 200, max: 600 }),
   ),
   arrivals: fc.array(fc.constantFrom<Arrival>('push', 'push', 'untimed', 'early'), {
     ...{ minLength: 1, maxLength: 9 },
@@ -92,7 +93,13 @@ const HISTORY: fc.Arbitrary<History> = fc.record({
   fields: fc.constantFrom(1, 10, 48),
   isReordered: fc.boolean(),
   isConsistent: fc.boolean(),
-  steps: fc.array(STEP, { maxLength: 25, size: 'max' }),
+  // Half of the clients resume at once, after one of the first payloads.
+  steps: fc
+    .tuple(
+      fc.array(upTo('reconnect', 1, 5), { maxLength: 1 }),
+      fc.array(STEP, { maxLength: 25, size: 'max' }),
+    )
+    .map((steps) => steps.flat()),
 });
 
 /** `raw` counts as ten values, each of which may be the whole record. */
@@ -168,12 +175,14 @@ it(`delivers every record once, or says that some may be missed, in ${RUNS} hist
     const since = history.since === 'early' ? EARLY : history.since && FIRST + history.since;
     const filter = filterOf(since);
     const promise = createPromise(trail, history, since);
-    const follow = (index: number, after: string | null) =>
-      subscribe<{ readonly raw: Raw }>(
+    const follow = (index: number, after: string | null) => {
+      pauses.forget();
+      return subscribe<{ readonly raw: Raw }>(
         { fetch: (url, init) => gateways[index % 2]?.fetch(url, init) ?? Promise.reject() },
         { after, filter },
         { query: query(fields) },
       );
+    };
 
     let replica = 0;
     await using connections = new AsyncDisposableStack();

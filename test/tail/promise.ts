@@ -29,6 +29,8 @@ export type Progress = {
   readonly maxLength: number;
   /** Whether the checkpoint knows every record that the list has had, but for removed ones. */
   readonly isWhole: boolean;
+  /** Whether it has ever known a record behind an older one, because a replica lacked the newer one. */
+  readonly isMixed: boolean;
   /** Whether events may have been missed since the last pause. */
   readonly missed: boolean;
   /** Records that may come again, since there was a gap after them. */
@@ -59,14 +61,17 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
    * Where the next poll begins: at the first page if it meets no known record at `start`, or if its cursor has expired.
    * Null if it meets none.
    */
-  const startOf = ({ known, start, maxLength }: Progress): number | null => {
+  const startOf = ({ known, start, maxLength, had }: Progress): number | null => {
     const list = trail.listed();
+    const isAt = (index: number, from: number, pages: number) =>
+      toListed(index) >= from && toListed(index) < from + pages * size;
     const meets = (from: number, pages: number) =>
-      list.some((one, index) => {
-        const listed = toListed(index);
-        return known.includes(one) && listed >= from && listed < from + pages * size;
-      });
+      list.some((one, index) => known.includes(one) && isAt(index, from, pages));
     if (style !== 'cursor' && meets(start, MAX_PAGES)) return start;
+    // It is not known where it begins if it may know others than these.
+    const mayMeet = (one: TrailRecord, index: number) =>
+      had.has(one) && isAt(index, start, MAX_PAGES);
+    if (isReversed && style !== 'cursor' && start > 0 && list.some(mayMeet)) return null;
     // It searches for the known records, unless every other one is new.
     const mayBeWhole = maxLength <= Math.min(MAX_KNOWN, MAX_PAGES * size);
     return meets(0, isReversed && !mayBeWhole ? Infinity : MAX_PAGES) ? 0 : null;
@@ -121,16 +126,17 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
     const maxLength = Math.max(previous?.maxLength ?? 0, list.length);
     const poll = previous?.poll ?? { start: 0, known: [], had, isWhole: true };
     const reach = reachOf(poll);
-    // What is newer than undelivered events may be on pages of a later poll. Then it may not be known any more.
+    // Several polls: what is newer than undelivered events is read by a later one. What was known before, and was not read,
+    // may not be known any more.
     const isBehind = isReversed && list.length - poll.start > MAX_PAGES * size;
     const isLater = (one: TrailRecord) => isBehind && list.indexOf(one) < newest;
     const isDelivered = (one: TrailRecord, index: number) =>
       had.has(one) && isRead(index, poll.start) && index < reach && !isLater(one);
     const read = [...new Set(list.filter(isDelivered))];
-    const later = poll.known.filter((one) => list.includes(one) && isLater(one));
+    const unread = isBehind ? poll.known.filter((one) => !read.includes(one)) : [];
     const toKnow =
-      list.length === 0 ? poll.known : [...new Set([...later, ...knownAfter(read, poll)])];
-    const known = toKnow.slice(0, MAX_KNOWN).filter((one) => !later.includes(one));
+      list.length === 0 ? poll.known : [...new Set([...unread, ...knownAfter(read, poll)])];
+    const known = toKnow.slice(0, MAX_KNOWN).filter((one) => !unread.includes(one));
     const first = read.slice(0, MAX_KNOWN);
     const pageOf = (one: TrailRecord | undefined) =>
       one === undefined ? 0 : Math.floor(toListed(list.indexOf(one)) / size);
@@ -149,6 +155,9 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
       start: isReversed && !isWhole && list.length > 0 ? Math.max(0, page * size) : poll.start,
       maxLength,
       isWhole,
+      isMixed:
+        previous?.isMixed === true ||
+        toKnow.some(({ position }, at) => position > (toKnow[at - 1]?.position ?? Infinity)),
       missed: previous?.missed ?? false,
       mayRepeat: previous?.mayRepeat ?? new Set(),
     };
@@ -168,7 +177,8 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
   };
 
   /** Records that are not known although older ones are: they come again. */
-  const forgottenOf = ({ had, known }: Progress): readonly TrailRecord[] => {
+  const forgottenOf = ({ had, known, isMixed }: Progress): readonly TrailRecord[] => {
+    if (isMixed) return [...had];
     const list = trail.listed();
     const oldest = list.findLastIndex((one) => known.includes(one));
     return list.filter((one, index) => had.has(one) && !known.includes(one) && index < oldest);
@@ -243,7 +253,7 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
     },
     /** The records that the next poll must deliver. */
     promised: (at: Progress): readonly TrailRecord[] => {
-      const { had, passed, known, isWhole } = at;
+      const { had, passed, known, isWhole, isMixed } = at;
       const list = trail.listed();
       const start = startOf(at);
       const isEachPromised = isOrdinary(at);
@@ -271,7 +281,7 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
         if (isEachPromised) return true;
         if (start === null || !isRead(index, start)) return false;
         if (isReversed && style === 'cursor') return false; // it is not known where the poll begins
-        return (isWhole && known.length > 0) || list.some(isOlder);
+        return (isWhole && known.length > 0) || (!isMixed && list.some(isOlder));
       });
     },
     /**
