@@ -10,7 +10,9 @@ import { toTable } from './results.ts';
 // if it is above the limit and the response was not refused. On a busy machine, garbage collection adds up to a half.
 
 const LIMIT = 2;
-const RUNS = 5;
+/** Numbers beyond 2^53 become texts of their digits; JSON.parse rounds them. */
+const LIMIT_LARGE = 3.5;
+const RUNS = 4;
 const SIZES = [4, 8, 30];
 
 const RECORD =
@@ -51,7 +53,7 @@ const KINDS: Readonly<Record<string, (bytes: number, end: string, value: string)
 const CASES = Object.keys(KINDS).flatMap((kind) =>
   ['', LONG].flatMap((end) =>
     Object.keys(VALUES)
-      .filter((_, index) => kind !== 'records by ID' || index === 0)
+      .filter((value) => kind !== 'records by ID' || value === 'number')
       .flatMap((value) => SIZES.map((megabytes) => ({ kind, end, value, megabytes }))),
   ),
 );
@@ -81,6 +83,7 @@ async function measureAll(): Promise<number> {
   for (const [index, each] of CASES.entries()) {
     const text = toBody(each);
     const parse = await cpuOf(() => void JSON.parse(text.toString()));
+    const limit = each.value === 'large' ? LIMIT_LARGE : LIMIT;
     const ratios: string[] = [];
     for (const contract of [{}, { audit: { event: { action: '/action' } } }]) {
       await using gateway = gatewayOver(String(url), {
@@ -93,7 +96,7 @@ async function measureAll(): Promise<number> {
         const { errors } = await ask(gateway, query, {}, { token: `t-${index}` });
         refusal = errors?.[0]?.extensions.reason;
       });
-      const isOver = read > LIMIT * parse && refusal !== 'TOO_LARGE';
+      const isOver = read > limit * parse && refusal !== 'TOO_LARGE';
       ratios.push(`${(read / parse).toFixed(2)}${isOver ? ' over' : ''} ${refusal ?? ''}`.trim());
     }
     const names = `${each.kind}, ${each.end === '' ? 'short' : 'long'} names, ${each.value}`;

@@ -132,7 +132,7 @@ export function describesError(value: unknown): boolean {
   if (!isObject(value)) return isError(value);
   const { code } = value;
   const hasCode = typeof code === 'number' || (typeof code === 'string' && code !== '');
-  if (!hasCode || isError(code)) return firstNames(value).some((name) => isError(value[name]));
+  if (!hasCode || isError(code)) return Object.values(value).some(isError);
   // Beside a code of success an ID is no error: `{"code": "ok", "message": "", "log_id": "x"}`.
   return toMembers(value).some((member) => !/\bid$/.test(member.words) && isError(member.value));
 }

@@ -31,7 +31,7 @@ export function firstNames(object: object): readonly string[] {
 
 /** Whether an object has so many members that {@link firstNames} does not list them all. */
 export function hasManyMembers(object: object): boolean {
-  return firstNames(object).length === SAMPLE_SIZE && FIRST_NAMES.has(object);
+  return firstNames(object) === FIRST_NAMES.get(object);
 }
 
 /** Whether an object or an array is empty. */

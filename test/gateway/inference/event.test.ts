@@ -789,3 +789,29 @@ describe('an address', () => {
     expect(await read(records, contract)).toMatchObject([first]);
   });
 });
+
+describe('an event of a record with many members', () => {
+  const many = (count: number, toName: (at: number) => string, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [toName(index), value]));
+
+  it.each<readonly [string, (index: number) => object]>([
+    [
+      'is read behind 900 that are null',
+      (index) => ({ ...many(900, (at) => `metric${at}`, null), ...plain(index) }),
+    ],
+    [
+      'is read behind 900 of its own, with names of an event',
+      (index) => ({ ...many(900, (at) => `eventId${index}_${at}`, `x${index}`), ...plain(index) }),
+    ],
+    [
+      'is read before 3,000 of its own',
+      (index) => ({ ...plain(index), ...many(3000, (at) => `userName${index}_${at}`, 'x') }),
+    ],
+    [
+      'is read behind a member with 900 objects without a value',
+      (index) => ({ details: many(900, (at) => `a${at}`, { b: null, c: {} }), ...plain(index) }),
+    ],
+  ])('%s', async (_, toRecord) => {
+    expect(await readPage(toRecord)).toMatchObject(PLAIN);
+  });
+});
