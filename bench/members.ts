@@ -62,6 +62,7 @@ const toBody = ({ kind, end, value, megabytes }: (typeof CASES)[number]) =>
   Buffer.from(KINDS[kind]?.(megabytes * 1e6, end, VALUES[value as keyof typeof VALUES]) ?? ''); // a key of VALUES
 
 if (process.send !== undefined) {
+  process.once('disconnect', () => process.exit());
   let body = Buffer.alloc(0);
   let index = '';
   const server = createServer(({ headers }, response) => {
