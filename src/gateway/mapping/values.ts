@@ -29,7 +29,7 @@ export function firstNames(object: object): readonly string[] {
   return first;
 }
 
-/** Whether an object has so many members that {@link firstNames} does not list them all. */
+/** Whether an object has more members than {@link firstNames} lists. */
 export function hasManyMembers(object: object): boolean {
   return firstNames(object) === FIRST_NAMES.get(object);
 }
