@@ -59,9 +59,10 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
 
   /**
    * Where the next poll begins: at the first page if it meets no known record at `start`, or if its cursor has expired.
-   * Null if it meets none.
+   * Null if it meets none, or if the known records are not in order: then a poll may forget those that it needs.
    */
-  const startOf = ({ known, start, maxLength, had }: Progress): number | null => {
+  const startOf = ({ known, start, maxLength, had, isMixed }: Progress): number | null => {
+    if (isMixed) return null;
     const list = trail.listed();
     const isAt = (index: number, from: number, pages: number) =>
       toListed(index) >= from && toListed(index) < from + pages * size;
@@ -253,7 +254,7 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
     },
     /** The records that the next poll must deliver. */
     promised: (at: Progress): readonly TrailRecord[] => {
-      const { had, passed, known, isWhole, isMixed } = at;
+      const { had, passed, known, isWhole } = at;
       const list = trail.listed();
       const start = startOf(at);
       const isEachPromised = isOrdinary(at);
@@ -281,7 +282,7 @@ export function createPromise(trail: Trail, listing: Listing, since: number | nu
         if (isEachPromised) return true;
         if (start === null || !isRead(index, start)) return false;
         if (isReversed && style === 'cursor') return false; // it is not known where the poll begins
-        return (isWhole && known.length > 0) || (!isMixed && list.some(isOlder));
+        return (isWhole && known.length > 0) || list.some(isOlder);
       });
     },
     /**

@@ -76,7 +76,10 @@ export async function fetchPages<Item extends ListItem>(
       wanted === null ? countOverlap(previous?.page, page) - 1 : await findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
-    const isOverlap = wanted === null && from > 0;
+    // A page that a cursor names as the next one repeats records as a page after another does.
+    const isNext = wanted === null || (place === 'contains' && pages.length === 0);
+    const isOverlap = isNext && from > 0;
+    const totalBefore = previous?.page.total() ?? position?.following?.total ?? null;
     const wrong =
       token === null // the first page, which repeats and skips nothing
         ? null
@@ -86,7 +89,7 @@ export async function fetchPages<Item extends ListItem>(
     const fetched = {
       page,
       // Records are counted once, unless others were added, which move them to a later page.
-      token: isOverlap && !mayBeMoved(page, previous?.page) ? withoutRecords(token, from) : token,
+      token: isOverlap && !mayBeMoved(page, totalBefore) ? withoutRecords(token, from) : token,
       from,
       repeats: isOverlap && from === page.length ? (previous?.repeats ?? 0) + 1 : 0,
       next: lazy(() => nextAfter(pages)),
@@ -136,7 +139,7 @@ function nextAfter<Item extends ListItem>(pages: readonly FetchedPage<Item>[]): 
   const canContinue = following !== null && !('missing' in following) && !isRequested;
   const problem = { missing: parameterEntry(token, page), reason: 'PAGING_REPEATS' } as const;
   const mayContinue =
-    isNumbered && repeats === 1 && mayBeMoved(page, previous?.page) && canContinue;
+    isNumbered && repeats === 1 && mayBeMoved(page, previous?.page.total() ?? null) && canContinue;
   if (repeats > 0 && !mayContinue) {
     const announced = [previous, last].map((one) => one?.page.announced(one.token).says);
     if (announced.includes('more')) throw toPagingError(problem);
@@ -212,8 +215,8 @@ function isTotalReached(pages: readonly FetchedPage<ListItem>[], total: number |
 }
 
 /** Whether records of a page may have moved from the page before it: then the total has grown, if it is known. */
-function mayBeMoved(page: ListPage, previous: ListPage | undefined): boolean {
-  return (page.total() ?? 1) > (previous?.total() ?? 0);
+function mayBeMoved(page: ListPage, totalBefore: number | null): boolean {
+  return (page.total() ?? 1) > (totalBefore ?? 0);
 }
 
 function withoutRecords(token: PageToken | null, count: number): PageToken | null {

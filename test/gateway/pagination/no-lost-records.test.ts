@@ -290,7 +290,20 @@ describe('a trail in pages', () => {
         fc.pre(isNoticeable(given, wrong));
         await check(given, wrong, first);
       });
-      await fc.assert(property, { numRuns: 500 * SCALE });
+      // A cursor names a page that begins with the last record of the page before it.
+      const inclusive = {
+        style: 'last value, inclusive' as const,
+        ...{ records: 4, pageSize: 2, gaps: [], leavesOut: false, isNegative: false },
+        flags: [true, false] as const,
+        announces: {
+          ...{ total: 'exact' as const, partial: 'no' as const },
+          ...{ more: false, pages: false, position: false },
+        },
+      };
+      await fc.assert(property, {
+        numRuns: 500 * SCALE,
+        examples: [[inclusive, { more: '/odd' }, 1]],
+      });
     },
     90_000 * SCALE,
   );
