@@ -99,9 +99,9 @@ it('the members of any JSON are counted exactly, as far as they are parsed at on
 
 it('the members of one object are counted exactly', async () => {
   for (const value of ['1', '{"a":{"b":":"}}', '[{"a":1,"b":2}]'])
-    for (const count of [200_000, 200_001]) {
+    for (const count of [20_000, 20_001]) {
       const json = Buffer.from(`{"a":[{${Array(count).fill(`"key":${value}`)}}]}`);
-      expect(await hasTooMany(json)).toBe(count > 200_000);
+      expect(await hasTooMany(json)).toBe(count > 20_000);
     }
 });
 

@@ -12,6 +12,12 @@ const DELETE = 'mutation { deleteApiKey(clientId: "a") { outcome } }';
 /** Members with names of their own. */
 const members = (count: number, value = 'null') =>
   Array.from({ length: count }, (_, index) => `"name${index}":${value}`).join();
+/** The same, so long that 20,000 are more than 1 MiB. */
+const longMembers = (count: number, value?: string) =>
+  members(count, value).replaceAll(
+    'name',
+    'a_name_that_is_as_long_as_those_of_a_service_that_joins_them_',
+  );
 const recordOf = (id: string, more = '') =>
   `{"id":"${id}","action":"key.created","at":"2026-01-01T00:00:00Z"${more}}`;
 const RECORD = recordOf('e1');
@@ -33,23 +39,23 @@ async function startGateway(body: string) {
   };
 }
 
-describe('a response with more than 200,000 members of an object, or a million that are parsed at once', () => {
+describe('a response with more than 20,000 members of an object, or a million that are parsed at once', () => {
   it.each([
-    ['of one record', `{"events":[${RECORD.slice(0, -1)},${members(200_001)}}]}`],
-    ['beside the list', `{"events":[${RECORD}],${members(200_001)}}`],
+    ['of one record', `{"events":[${RECORD.slice(0, -1)},${longMembers(20_001)}}]}`],
+    ['beside the list', `{"events":[${RECORD}],${longMembers(20_001)}}`],
     [
       'in objects beside the list',
-      `{"events":[${RECORD}],${Array.from({ length: 7 }, (_, id) => `"${id}":{${members(150_000)}}`)}}`,
+      `{"events":[${RECORD}],${Array.from({ length: 51 }, (_, id) => `"${id}":{${members(20_000)}}`)}}`,
     ],
     [
       'in objects of a record',
-      `[${recordOf('e1', `,"all":[${Array(7).fill(`{${members(150_000)}}`)}]`)}]`,
+      `[${recordOf('e1', `,"all":[${Array(51).fill(`{${members(20_000)}}`)}]`)}]`,
     ],
     [
       'in no list',
-      `{"events":{${Array.from({ length: 7 }, (_, id) => `"${id}":{${members(150_000)}}`)}}}`,
+      `{"events":{${Array.from({ length: 51 }, (_, id) => `"${id}":{${members(20_000)}}`)}}}`,
     ],
-    ['of records by ID', `{"events":{${members(200_001, '{"at":1}')}}}`],
+    ['of records by ID', `{"events":{${longMembers(20_001, '{"at":1}')}}}`],
   ])('is UPSTREAM_BAD_RESPONSE, TOO_LARGE: %s', async (_, body) => {
     await using gateway = await startGateway(body);
     const { errors } = await gateway.ask(READ);
@@ -61,7 +67,7 @@ describe('a response with more than 200,000 members of an object, or a million t
   });
 
   it.each([LOGIN, DELETE])('is OUTCOME_UNKNOWN, TOO_LARGE: %s', async (mutation) => {
-    await using gateway = await startGateway(`{"access_token":"t",${members(200_001)}}`);
+    await using gateway = await startGateway(`{"access_token":"t",${longMembers(20_001)}}`);
     const { errors } = await gateway.ask(mutation);
     expect(errors).toMatchObject([
       { extensions: { code: 'OUTCOME_UNKNOWN', reason: 'TOO_LARGE' } },
@@ -70,26 +76,26 @@ describe('a response with more than 200,000 members of an object, or a million t
 });
 
 describe('a response with fewer members of objects', () => {
-  const many = members(199_990);
+  const many = longMembers(19_990);
   it.each([
     ['of one record', `{"events":[${RECORD.slice(0, -1)},${many}}]}`, 1],
     ['of one record, before the others', `[{${many},${RECORD.slice(1)},${recordOf('e2')}]`, null],
     ['beside the list', `{"events":[${RECORD}],${many}}`, 1],
-    ['empty objects', `{"events":[${recordOf('e1', `,"x":{${members(199_990, '{}')}}`)}]}`, 1],
+    ['empty objects', `{"events":[${recordOf('e1', `,"x":{${longMembers(19_990, '{}')}}`)}]}`, 1],
     [
       'each in an object of a record',
-      `{"events":[${recordOf('e1', `,"x":{${members(199_990, '{"a":null}')}}`)}]}`,
+      `{"events":[${recordOf('e1', `,"x":{${longMembers(19_990, '{"a":null}')}}`)}]}`,
       1,
     ],
     [
       'of each record, 1.8 million in all',
-      `{"events":[${Array.from({ length: 60 }, (_, id) => recordOf(`e${id + 1}`, `,${members(30_000, '1')}`))}]}`,
-      60,
+      `{"events":[${Array.from({ length: 90 }, (_, id) => recordOf(`e${id + 1}`, `,${members(19_990, '1')}`))}]}`,
+      90,
     ],
     [
-      'of 60,000 records by ID',
-      `{"events":{${Array.from({ length: 60_000 }, (_, id) => `"e${id + 1}":${recordOf(`e${id + 1}`)}`)}}}`,
-      60_000,
+      'of 20,000 records by ID',
+      `{"events":{${Array.from({ length: 20_000 }, (_, id) => `"e${id + 1}":${recordOf(`e${id + 1}`)}`)}}}`,
+      20_000,
     ],
   ])('is read: %s', async (_, body, count) => {
     await using gateway = await startGateway(body);
@@ -109,7 +115,8 @@ describe('a response with fewer members of objects', () => {
 });
 
 it('an ordinary read is served beside eight of them', async () => {
-  await using gateway = await startGateway(`{"events":[${RECORD}],${members(199_990, '{"a":1}')}}`);
+  const objects = Array.from({ length: 24 }, (_, id) => `"${id}":{${members(19_990, '{"a":1}')}}`);
+  await using gateway = await startGateway(`{"events":[${RECORD}],${objects}}`);
   await gateway.ask(READ, 'small');
   let done = 0;
   const large = Array.from({ length: 8 }, async (_, index) => {
