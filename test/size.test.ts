@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 const LIMITS = {
   lines: {
     'src/client/': 1120,
-    'src/gateway/': 19797,
+    'src/gateway/': 19799, // 2 for records that a page repeats after a cursor
     'src/terminal/': 7864,
     'src/testing/': 1344,
     'src/util/': 1102,

@@ -76,9 +76,8 @@ export async function fetchPages<Item extends ListItem>(
       wanted === null ? countOverlap(previous?.page, page) - 1 : await findItem(page, wanted);
     // If records were added to the list, the item may have moved to a later page.
     const from = wanted === null || found >= 0 ? found + 1 : page.length;
-    // A page that a cursor names as the next one repeats records as a page after another does.
-    const isNext = wanted === null || (place === 'contains' && pages.length === 0);
-    const isOverlap = isNext && from > 0;
+    // A page that a cursor names as the next one may repeat records too.
+    const isOverlap = from > 0 && (wanted === null || (place === 'contains' && pages.length === 0));
     const totalBefore = previous?.page.total() ?? position?.following?.total ?? null;
     const wrong =
       token === null // the first page, which repeats and skips nothing

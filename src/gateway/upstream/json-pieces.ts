@@ -21,10 +21,7 @@ const MAX_ITEMS = 1_000_000;
  */
 const MAX_MEMBERS = 1_000_000;
 
-/**
- * Members of one object: a record, or what contains records by ID. It cannot be parsed in pieces: 20,000 records of 100 bytes
- * are as large as a piece of a list.
- */
+/** Members of one object, which is parsed at once: 20,000 records of 100 bytes by ID are as large as a piece. */
 const MAX_OWN_MEMBERS = 20_000;
 
 /** 2 MB take 20 ms to decode and parse. */
