@@ -63,7 +63,7 @@ function readyLines(report: string) {
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
     const response = { status: 200, headers: {}, body };
-    const trail = readAuditPage(completeAudit(response, contract.audit), response);
+    const trail = readAuditPage(completeAudit(response, contract), response);
     const { length, total, next } = trail;
     const events = Array.from({ length }, (_, index) => trail.item(index));
     return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];
