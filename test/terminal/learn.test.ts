@@ -124,6 +124,7 @@ describe('keytrail learn', () => {
         const report = formatReport([{ name: 'x', response }], kinds, contract, {});
         for (const line of readyLines(report)) {
           const added = reload(line);
+          if (added.errors !== undefined) continue; // it says what a code means, and reads nothing
           const { kinds: after } = learnContract([response], added);
           if (kinds[0] === null) expect(after).not.toEqual(kinds);
           else if (kinds[0] === 'audit')

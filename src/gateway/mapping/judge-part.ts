@@ -74,7 +74,7 @@ export function judgePart(part: Part, { operation }: Judged): readonly Finding[]
   if (names.has('part') && amount === 'some' && typeof value === 'boolean' && !isResource)
     findings.push('PART');
   if (!isResource && names.has('error') && !(of === 'statistics' && !isDeletion))
-    findings.push(...judgeError(value));
+    findings.push(...judgeError(value, operation));
   if (of === 'statistics') return findings.length > 0 ? findings : ['SILENT'];
   const isErrorFlag = names.has('error') && typeof value === 'boolean';
   const status = isResource || isErrorFlag ? [] : judgeStatus(part, isDeletion);
@@ -97,9 +97,15 @@ function applies(name: Name, { words, value }: Member, isResource: boolean): boo
 }
 
 /** What the value of a member that describes an error says. */
-function judgeError(value: unknown): readonly Finding[] {
+function judgeError(value: unknown, operation: CallKind): readonly Finding[] {
+  if (saysNothingWrong(value, operation)) return [];
   if (describesError(value)) return ['FAILED'];
   return value === false || value === 0 ? ['DONE'] : [];
+}
+
+/** Whether a text beside an empty list says that there is nothing to list. */
+function saysNothingWrong(value: unknown, operation: CallKind): boolean {
+  return operation === 'read' && typeof value === 'string' && NOTHING_WRONG.test(value);
 }
 
 /** Whether the value of a member that describes an error means that there is one. */
@@ -160,13 +166,14 @@ function judgeText(part: Part, operation: CallKind): readonly Finding[] {
   const isDeletion = operation === 'deletion';
   const isOfError = names.has('error') || of === 'error';
   if (given === '' || NO_VALUE.test(given) || part.isEcho) return ['SILENT'];
+  if (!isCodeName(names) && saysNothingWrong(given, operation)) return [{ sentence: 'DONE' }];
   if (isOfError && !names.has('status') && !describesError(given)) return ['SILENT'];
   if (/^[-+]?\d+$/.test(given)) return [];
   const code = toWords(given);
   const isText = names.has('text');
   const statement = isDeletion && isPlainText(part) ? /^DELETE (\d+)$/.exec(given) : null;
   if (statement !== null) return [{ rank: 0, isSome: statement[1] !== '0' }];
-  const isCode = names.has('status') || names.has('success');
+  const isCode = isCodeName(names);
   if (names.has('state') && DELETING_STATUS.test(code)) return ['LATER'];
   const isSentence = /[\s\p{Script=Han}]/u.test(given) && !(isCode && NOT_FOUND_CODE.test(code));
   if (isSentence) {
@@ -175,7 +182,6 @@ function judgeText(part: Part, operation: CallKind): readonly Finding[] {
     if (of === 'resource' && !/\b(?:message|msg)$/.test(words)) return [];
     if (isOfError) return isText || names.has('error') ? [] : ['UNKNOWN'];
     if (!isText && !isCode && !isPlainText(part)) return [];
-    if (operation === 'read' && NOTHING_WRONG.test(given)) return [{ sentence: 'DONE' }];
     const says = readSentence(given);
     return isCode && says === 'UNKNOWN' ? ['UNKNOWN'] : [{ sentence: says }];
   }
@@ -197,10 +203,11 @@ function judgeText(part: Part, operation: CallKind): readonly Finding[] {
   if (isOfError) return [];
   if (PARTICIPLE.test(code) || SUCCESS_CODE.test(code)) return ['DONE'];
   if (isDeletion && names.has('wrapper') && !isCode) return [];
-  if (isText && !isCode)
-    return [operation === 'read' && NOTHING_WRONG.test(given) ? 'DONE' : { sentence: 'UNKNOWN' }];
+  if (isText && !isCode) return [{ sentence: 'UNKNOWN' }];
   return ['UNKNOWN'];
 }
+
+const isCodeName = (names: Names) => names.has('status') || names.has('success');
 
 /** A step that a login asks for: see `findStep`. */
 const STEP = /\b(?:mfa|2fa|otp|totp|challenge|factor|required|verification|verify)\b/;

@@ -127,7 +127,7 @@ export const NO_ERROR =
 
 /** Texts beside an empty list that mean that nothing is wrong. */
 export const NOTHING_WRONG =
-  /^(?:|0+|2\d\d|ok(?:ay)?|success\w*|done|complete[d]?|none|null|false|empty|(?:there (?:are|is|were) )?no (?:(?:more|matching|new|such|audit|log|event|activity|api) )*(?:record|result|event|log|entr|data|item|row|match|activit)\w*(?: (?:were |was |are |is )?(?:found|available|exist|yet))?)[\s.!]*$/i;
+  /^(?:|0+|2\d\d|ok(?:ay)?|success\w*|done|complete[d]?|none|null|false|empty|nothing (?:was |is )?(?:found|available)|(?:there (?:are|is|were) )?no (?:(?:more|matching|new|such|audit|log|event|activity|api) )*(?:record|result|event|log|entr|data|item|row|match|activit)\w*(?: (?:were |was |are |is )?(?:found|available|exist|yet))?)[\s.!]*$/i;
 
 /** A code of success, whatever it succeeded in. */
 export const SUCCESS_CODE =
