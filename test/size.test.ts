@@ -11,8 +11,8 @@ import { describe, expect, it } from 'vitest';
 const LIMITS = {
   lines: {
     'src/client/': 1120,
-    'src/gateway/': 20241, // the judge knows more names than the two it replaces: 420 lines; `errors`: 60
-    'src/terminal/': 7894, // 30 for the advice on `errors` of learn
+    'src/gateway/': 20248, // the judge knows more names than the two it replaces: 420 lines; `errors`: 60
+    'src/terminal/': 7906, // 42 for `errors` in learn, and what stays of it in a recording
     'src/testing/': 1344,
     'src/util/': 1102,
     'src/': 376, // main.ts, index.ts, errors.ts
