@@ -116,7 +116,7 @@ export type FailureReason =
   | 'PAGING_REPEATS' // of the audit trail: the service returns records again instead of the next page
   | 'ORDER_UNKNOWN' // of a live trail: the records have no times that show their order
   | 'TRAIL_TOO_LONG' // of a live trail: it begins with its oldest record, and its end cannot be reached
-  | 'FIELD_UNREAD' // of the audit trail: a filter needs a field that was not found in the records; of a deletion, OUTCOME_UNKNOWN: its response is not understood
+  | 'FIELD_UNREAD' // a filter needs a field that was not found in the records, or a code or a flag of the response is not understood; of a deletion, OUTCOME_UNKNOWN
   | 'SAYS_IT_FAILED' // a 2xx whose body reports a failure: UPSTREAM_ERROR, or the code of the status 4xx that it reports
   | 'LOGIN_LIMIT'; // RATE_LIMITED: by the gateway's own limit on logins
 

@@ -11,13 +11,14 @@ import { describe, expect, it } from 'vitest';
 const LIMITS = {
   lines: {
     'src/client/': 1120,
-    'src/gateway/': 19799, // 2 for records that a page repeats after a cursor
-    'src/terminal/': 7864,
+    'src/gateway/': 20248, // the judge knows more names than the two it replaces: 420 lines; `errors`: 60
+    'src/terminal/': 7906, // 42 for `errors` in learn, and what stays of it in a recording
     'src/testing/': 1344,
     'src/util/': 1102,
     'src/': 376, // main.ts, index.ts, errors.ts
   },
-  filesOfFirst: { deletion: 52, audit: 83 },
+  // The judge is four files: two more than the file that read deletions.
+  filesOfFirst: { deletion: 54, audit: 85 },
 } as const;
 
 const SRC = new URL('../src/', import.meta.url);

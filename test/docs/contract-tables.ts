@@ -16,6 +16,9 @@ const VALUES: Readonly<Record<keyof EntryTypes, readonly string[]>> = {
   expires: [
     '`{"at": "/expires_in", "as": "seconds"}`: pointers or a header, and a format: `seconds`, `milliseconds`, `jwt` (the claim `exp`), or a time format',
   ],
+  errors: [
+    'whether a 2xx response of any operation reports a failure, for each value at the pointers or in the header: `{"at": "/fault/no", "map": {"0": null, "12": "UNAUTHENTICATED", "77": "NOT_FOUND"}, "else": "UPSTREAM_ERROR"}`. Null: no failure. Also `FORBIDDEN`, `CONFLICT`, `RATE_LIMITED`, `BAD_USER_INPUT`. [More](contracts.md#failures-with-status-200)',
+  ],
   records: [
     'pointer of the list, or of an object whose members are the records; `""` if the response itself is the list. An object that is one record is read as a list with that record',
   ],

@@ -339,7 +339,10 @@ describe('a GraphQL response that is too large', () => {
 
 describe('the response of a deletion that is too large', () => {
   it('is OUTCOME_UNKNOWN, which says that the request was sent', async () => {
-    await using bed = await serve({ note: 'x'.repeat(1000) }, { graphqlMaxBytes: 2500 });
+    await using bed = await serve(
+      { deleted: 1, note: 'x'.repeat(1000) },
+      { graphqlMaxBytes: 2500 },
+    );
     for (const [index] of [1, 2, 3].entries()) {
       const result = await bed.send(
         'mutation { deleteApiKey(clientId: "k") { a: raw b: raw c: raw } }',

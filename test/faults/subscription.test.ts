@@ -225,7 +225,7 @@ it('the memory of a poll is free again at the next one, also if it has found not
   }));
   live.respond({ body: trail });
   await using _ = await startOpen(live);
-  for (const body of [trail, { error: 'later', trail }]) {
+  for (const body of [trail, { note: 'later', trail }]) {
     live.respond({ body });
     for (let polls = 0; polls < 10; polls += 1) await live.poll();
   }

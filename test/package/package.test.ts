@@ -18,7 +18,7 @@ const exec = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'node_modules/.bin');
 /** Of the package without GraphiQL, and of GraphiQL, which only the playground reads. */
-const MAX_BYTES = { own: 2_000_000, graphiql: 9_000_000 };
+const MAX_BYTES = { own: 2_050_000, graphiql: 9_000_000 };
 
 async function run(cwd: string, command: string, ...args: readonly string[]) {
   return exec(command, args, { cwd, env: outsideEnvironment() });
@@ -89,7 +89,7 @@ describe('the package', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('takes less than 2 MB when installed, and 9 MB for GraphiQL', async () => {
+  it('takes less than 2.05 MB when installed, and 9 MB for GraphiQL', async () => {
     const dist = join(folder, 'node_modules/keytrail/dist');
     const graphiql = (await readdir(dist)).filter((file) => /^graphiql-.*\.js$/.test(file));
     expect(graphiql).toHaveLength(1);

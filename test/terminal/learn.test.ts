@@ -63,7 +63,7 @@ function readyLines(report: string) {
 function readAll(body: unknown, contract: ConfiguredContract): unknown {
   try {
     const response = { status: 200, headers: {}, body };
-    const trail = readAuditPage(completeAudit(response, contract.audit), response);
+    const trail = readAuditPage(completeAudit(response, contract), response);
     const { length, total, next } = trail;
     const events = Array.from({ length }, (_, index) => trail.item(index));
     return [total(), next(), events.map((event) => FIELDS.map((field) => event[field]))];
@@ -124,6 +124,7 @@ describe('keytrail learn', () => {
         const report = formatReport([{ name: 'x', response }], kinds, contract, {});
         for (const line of readyLines(report)) {
           const added = reload(line);
+          if (added.errors !== undefined) continue; // it says what a code means, and reads nothing
           const { kinds: after } = learnContract([response], added);
           if (kinds[0] === null) expect(after).not.toEqual(kinds);
           else if (kinds[0] === 'audit')

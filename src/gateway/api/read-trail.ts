@@ -77,7 +77,7 @@ export async function readTrail(
     () => ({
       get: async (_, path, read) => {
         const response = await get(path);
-        const page = readAuditPage(completeAudit(response, configured.audit), response);
+        const page = readAuditPage(completeAudit(response, configured), response);
         pages.push({
           ...{ path: path.value, response, contract: completeContract(response, configured).audit },
           events: Array.from({ length: page.length }, (_, index) => page.item(index)),

@@ -4,6 +4,7 @@ import { isTimeZone } from '../../util/time-zone.ts';
 import {
   DELETION_RESULTS,
   type EntryTypes,
+  ERROR_CODES,
   LIST_ORDERS,
   PAGING_STYLES,
 } from '../mapping/contract.ts';
@@ -136,6 +137,8 @@ const outcome = mapped(
   }
 });
 
+const AT_OF_ERRORS =
+  'must be an RFC 6901 pointer such as "/fault/no", a list of them or {"header": "name"}';
 const DELETION_MAP = '{"gone": "DELETED", "kept": "FAILED"}';
 /** Pointers of what tells whether a key was deleted, with what each value means. */
 const deletion = z
@@ -156,6 +159,26 @@ const deletion = z
     context.addIssue({ code: 'custom', path: [path], message });
   })
   .meta({ dependencies: { split: ['part'], part: ['split'] } });
+
+const ERRORS_MAP = '{"0": null, "12": "UNAUTHENTICATED"}';
+const errorCode = z.enum(ERROR_CODES).nullable();
+/** What tells whether a request succeeded, with what each value means. */
+const errors = z.strictObject(
+  {
+    at: z
+      .union([pointer, z.array(pointer).min(1), header], AT_OF_ERRORS)
+      .describe('Where the value is.'),
+    map: withoutProto
+      .pipe(z.record(z.string(), errorCode, `must be an object such as ${ERRORS_MAP}`))
+      .refine((map) => Object.keys(map).length > 0, `must have an entry, such as ${ERRORS_MAP}`)
+      .meta({ minProperties: 1 })
+      .describe(
+        'What each value means: the code of a failure, or null if it is none. The key of a list or an object is the number of its items.',
+      ),
+    else: errorCode.optional().describe('What any other value means.'),
+  },
+  `must be {"at": pointer, "map": ${ERRORS_MAP}}`,
+);
 
 const timeFormats = INSTANT_FORMATS.join(', ');
 const pattern = z
@@ -274,6 +297,7 @@ export const ENTRY_SCHEMAS: { readonly [Kind in keyof EntryTypes]: z.ZodType<Ent
   identity: pointers,
   order: z.enum(LIST_ORDERS).nullable(),
   deletion: deletion.nullable(),
+  errors,
   style: z.enum(PAGING_STYLES),
   start: z.int().nonnegative(),
   parameter,

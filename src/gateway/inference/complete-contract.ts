@@ -43,13 +43,13 @@ export function completeContract(
 /** Completes the contract of the audit trail: infers the entries that are not configured from the response. */
 export function completeAudit(
   response: UpstreamResponse,
-  configured: DeepPartial<AuditContract> = {},
+  { audit = {}, errors }: Pick<ConfiguredContract, 'audit' | 'errors'> = {},
 ): LazyAuditContract {
-  const { parameters, event, identity = null } = configured;
-  const { sample, ...list } = completeList(response, configured);
+  const { parameters, event, identity = null } = audit;
+  const { sample, ...list } = completeList(response, audit);
   return {
     ...list,
-    identity,
+    ...{ identity, errors },
     parameters: fillGaps<LazyAuditContract['parameters']>(parameters, NO_PARAMETERS),
     event: lazy(() => completeEvent(event, sample)),
   };
@@ -81,7 +81,7 @@ const NO_PARAMETERS = { since: null, until: null, actor: null, action: null };
 export function completeList(
   response: UpstreamResponse,
   { records, total, paging }: DeepPartial<ListContract> = {},
-): LazyListContract & { readonly sample: readonly unknown[] } {
+): Omit<LazyListContract, 'errors'> & { readonly sample: readonly unknown[] } {
   const { body } = response;
   const pointer = records === undefined ? inferRecords(body) : records;
   // Both are taken now, because releasing a page empties the list.

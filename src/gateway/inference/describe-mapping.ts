@@ -75,10 +75,10 @@ export function describeMapping(
 }
 
 /** Describes what decides the outcome of a deletion, and why nothing does or it is not understood. */
-export function describeDeletion({ result, at }: DeletionReading, isConfigured: boolean): object {
-  const by = isConfigured ? 'contract' : 'inference';
-  const [only, ...others] = at ?? [];
-  const why = result === null ? DELETION_REASONS[by] : at === null ? DELETION_REASONS.none : null;
+export function describeDeletion({ result, at, by }: DeletionReading): object {
+  const [only, ...others] = at;
+  const why =
+    result === null ? DELETION_REASONS[by] : at.length === 0 ? DELETION_REASONS.none : null;
   return { at: others.length > 0 ? at : (only ?? null), by, ...(why !== null && { why }) };
 }
 

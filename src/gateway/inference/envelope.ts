@@ -134,6 +134,7 @@ export function inferEnvelope(
     evidence: {
       claims: flag === null ? listClaims(place, counted, isLast) : [{ entry: 'more', says: flag }],
       ofFirstPage: length === 0 || denial === null ? null : { entry: denial, says: 'more' },
+      hasFlags,
       hasNext: configured.next !== null && found.hasNext,
       isInexact,
       hasCount:

@@ -1,12 +1,13 @@
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import {
+  type ConfiguredContract,
   type DeepPartial,
   type ExpiryFormat,
   fillGaps,
   type LoginContract,
 } from '../mapping/contract.ts';
 import { parentOf } from '../mapping/json-pointer.ts';
-import { decodeJwtClaims, isExpiry } from '../mapping/login.ts';
+import { type CompleteLogin, decodeJwtClaims, isExpiry } from '../mapping/login.ts';
 import { detectFormat, parseTime } from '../mapping/time.ts';
 import { isObject } from '../mapping/values.ts';
 import { type FieldProfile, profileFields } from './profile-fields.ts';
@@ -18,6 +19,15 @@ import {
   TOKEN_NAMES,
   wordsOfToken,
 } from './token-names.ts';
+
+/** Completes the contract with which a response is read, see {@link completeLogin}. */
+export function toReadableLogin(
+  response: UpstreamResponse,
+  { login, errors }: Pick<ConfiguredContract, 'login' | 'errors'>,
+): CompleteLogin {
+  const isConfigured = login?.accessToken !== undefined;
+  return { ...completeLogin(response, login), errors, isConfigured };
+}
 
 /** Completes the contract of the login: infers the entries that are not configured from the response. */
 export function completeLogin(

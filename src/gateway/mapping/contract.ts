@@ -44,6 +44,23 @@ export type MappedDeletion = Omit<Mapped<DeletionResult>, 'map' | 'else'> & {
   readonly map: Readonly<Record<string, DeletionResult>>;
 };
 
+/** What a value of `errors` may mean. */
+export const ERROR_CODES = [
+  ...(['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT'] as const),
+  ...(['RATE_LIMITED', 'BAD_USER_INPUT', 'UPSTREAM_ERROR'] as const),
+] as const;
+
+/** A code of a failure; null: no failure. */
+export type MappedError = (typeof ERROR_CODES)[number] | null;
+
+/** A field or a header that says whether a request succeeded, with what each of its values means. */
+export type MappedErrors = {
+  readonly at: Exclude<Source, null>;
+  readonly map: Readonly<Record<string, MappedError>>;
+  /** Of a value that is not in the map. Without it, such a value is not understood. */
+  readonly else?: MappedError | undefined;
+};
+
 /** A time with the format of its values. With `join`, the values of all pointers are joined by this text. */
 export type FormattedTime = TimeNotation<TimeFormat> & {
   readonly at: Pointers;
@@ -97,6 +114,7 @@ export type EntryTypes = {
   readonly schema: string | undefined;
   /** Null: the HTTP status alone decides. */
   readonly deletion: MappedDeletion | null | undefined;
+  readonly errors: MappedErrors | undefined;
 };
 
 /** An entry of the contract, or a section of entries. Editors show its description, docs/contract-reference.md its kind. */
@@ -116,6 +134,10 @@ export const CONTRACT = {
   $schema: entry(
     'schema',
     'This JSON Schema, for editors: "node_modules/keytrail/dist/contract.schema.json".',
+  ),
+  errors: entry(
+    'errors',
+    'Whether a 2xx response of any operation reports a failure: {"at": pointers or header, "map": {"0": null, "12": "UNAUTHENTICATED", "77": "NOT_FOUND"}, "else": "UPSTREAM_ERROR"}. Null: no failure.',
   ),
   login: {
     description: 'The response of POST /api/v1/auth/login.',
@@ -243,6 +265,9 @@ export type LoginContract = Contract['login'];
 /** Maps the response of a deletion. */
 export type DeletionContract = Contract['deletion'];
 
+/** Says whether a response reports a failure. */
+export type ErrorsContract = Contract['errors'];
+
 /** Maps the response of the audit trail. */
 export type AuditContract = Contract['audit'];
 
@@ -265,6 +290,8 @@ export type EventEntryName =
 
 /** A `ListContract` whose envelope is inferred when first read. */
 export type LazyListContract = Omit<ListContract, 'total' | 'paging'> & {
+  /** Null: what the response says of its own success is ignored. */
+  readonly errors: ErrorsContract | null;
   readonly total: () => Source;
   readonly paging: () => PagingContract;
   readonly evidence: () => PageEvidence;

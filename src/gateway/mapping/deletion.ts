@@ -1,72 +1,87 @@
-import { GatewayError } from '../../errors.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
-import type { DeletionContract, DeletionResult } from './contract.ts';
+import type { ConfiguredContract, DeletionContract, DeletionResult } from './contract.ts';
 import { compilePart } from './event.ts';
-import { toSoftFailure } from './soft-failure.ts';
+import { toKey } from './values.ts';
+import { judge, type Verdict } from './verdict.ts';
+import { toUnread, toVerdictError } from './verdict-errors.ts';
 
 /** How far a deletion has got. */
 export type DeletionOutcome = Extract<DeletionResult, 'DELETED' | 'ACCEPTED'>;
 
 /** What the response to a deletion means. */
 export type DeletionReading = {
-  /** Null: it has a value that is not understood. */
+  /** Null: it is not understood. */
   readonly result: DeletionResult | null;
-  /** The pointers of what decides. Null: the HTTP status does. */
-  readonly at: readonly string[] | null;
-  /** HTTP statuses of failures that the body reports. */
+  /** The pointers of what decides. Empty: the HTTP status, or a header, does. */
+  readonly at: readonly string[];
+  readonly by: 'contract' | 'inference';
+  /** HTTP statuses of failures that the response names. */
   readonly statuses: readonly number[];
 };
 
-/** A 2xx response to a deletion. */
-type Response = Pick<UpstreamResponse, 'status' | 'body'>;
+/** The part of a contract that reads the response to a deletion. */
+type Configured = Pick<ConfiguredContract, 'deletion' | 'errors'>;
 
-/**
- * Reads what the response to a deletion means by the contract or, without a body or with null in the contract, by the HTTP
- * status.
- * @returns undefined if neither decides.
- */
+/** Reads what the 2xx response to a deletion means: by the contract, else by what it says itself. */
 export function readDeletion(
-  { status, body }: Response,
-  outcome: DeletionContract['outcome'],
-): DeletionReading | undefined {
-  const isEmpty = body === null || body === undefined;
-  if (outcome) {
-    const key = toKey(compilePart(outcome)(body));
-    const result = new Map(Object.entries(outcome.map)).get(key);
-    if (result !== undefined || !isEmpty)
-      return { result: result ?? null, at: [outcome.at ?? []].flat(), statuses: [] };
-  }
-  if (outcome === undefined && !isEmpty) return undefined;
-  return { result: status === 202 ? 'ACCEPTED' : 'DELETED', at: null, statuses: [] };
+  response: UpstreamResponse,
+  { deletion, errors }: Configured,
+  clientId: string,
+): DeletionReading {
+  const outcome = deletion?.outcome;
+  return (
+    (outcome && readOutcome(response, outcome)) ??
+    (outcome === null
+      ? byStatus(response)
+      : toReading(judge(response, { ...JUDGED, clientId, errors })))
+  );
 }
 
-/** The key of a value in the map: of a list or an object, the number of its items; `null` if there is no value. */
-export function toKey(value: unknown): string {
-  const isContainer = typeof value === 'object' && value !== null;
-  return String(isContainer ? Object.keys(value).length : (value ?? null));
+const JUDGED = { operation: 'deletion' } as const;
+
+/** Undefined for a response without a body whose status is not in the map. */
+function readOutcome(
+  { body = null }: UpstreamResponse,
+  outcome: NonNullable<DeletionContract['outcome']>,
+): DeletionReading | undefined {
+  const result = new Map(Object.entries(outcome.map)).get(toKey(compilePart(outcome)(body)));
+  if (result === undefined && body === null) return undefined;
+  return { result: result ?? null, at: [outcome.at ?? []].flat(), by: 'contract', statuses: [] };
 }
+
+function byStatus({ status }: UpstreamResponse): DeletionReading {
+  const result = status === 202 ? 'ACCEPTED' : 'DELETED';
+  return { result, at: [], by: 'contract', statuses: [] };
+}
+
+function toReading({ says, at, by, statuses }: Verdict): DeletionReading {
+  return {
+    ...{ result: RESULTS[says], at, statuses },
+    by: by === 'contract' ? 'contract' : 'inference',
+  };
+}
+
+/** What a deletion makes of a verdict. */
+const RESULTS: Readonly<Record<Verdict['says'], DeletionResult | null>> = {
+  ...{ DONE: 'DELETED', NOTHING: 'DELETED', LATER: 'ACCEPTED', ABSENT: 'NOT_FOUND' },
+  ...{ FAILED: 'FAILED', REFUSED_TOKEN: 'FAILED', PART: null, UNKNOWN: null },
+};
 
 /**
  * Returns how far a deletion has got.
- * @throws GatewayError if nothing was deleted: NOT_FOUND if there is no such key, else see `toSoftFailure`; and
+ * @throws GatewayError if nothing was deleted: NOT_FOUND if there is no such key, else see `toVerdictError`; and
  * OUTCOME_UNKNOWN, reason FIELD_UNREAD, if the response is not understood.
  */
 export function requireDeletion(
   { result, statuses }: DeletionReading,
-  { status }: Response,
-  outcome: DeletionContract['outcome'],
+  { status }: UpstreamResponse,
+  { deletion }: Configured,
 ): DeletionOutcome {
   if (result === 'DELETED' || result === 'ACCEPTED') return result;
   if (result !== null)
-    throw toSoftFailure(status, result === 'NOT_FOUND' ? [404] : statuses, 'deletion');
-  const message = `${outcome ? NO_KEY : NOT_UNDERSTOOD} ${CHECK}`;
-  throw new GatewayError('OUTCOME_UNKNOWN', {
-    ...{ reason: 'FIELD_UNREAD', message, upstreamStatus: status },
-  });
+    throw toVerdictError(status, result === 'NOT_FOUND' ? [404] : statuses, 'deletion');
+  throw toUnread('deletion', status, deletion?.outcome ? NO_KEY : undefined);
 }
 
 const NO_KEY =
-  'The response to the deletion has a value that is no key of the map `deletion.outcome` of the contract: add it.';
-const NOT_UNDERSTOOD =
-  'The response to the deletion has a status, a flag or a count that is not understood: say what it means with `deletion.outcome` in the contract.';
-const CHECK = 'The key may be deleted: check before you repeat the deletion.';
+  'The response to the deletion has a value that is no key of the map `deletion.outcome` of the contract: add it. The key may be deleted: check before you repeat the deletion.';

@@ -19,11 +19,11 @@ import {
   readPagingValues,
   type UncountedPage,
 } from './next-page.ts';
-import { saidBy } from './page-evidence.ts';
-import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
+import { type Claim, type PageEvidence, saidBy } from './page-evidence.ts';
 import { findTable } from './table.ts';
 import { firstNames, hasManyMembers, isObject } from './values.ts';
-import { NOTHING_WRONG, RESPONSE_NAMES } from './vocabulary.ts';
+import { judge, mayBePart, type Verdict } from './verdict.ts';
+import { CONTRACT_HINT, requireSuccess } from './verdict-errors.ts';
 
 /** An item of a list: one record of the service, read. A cursor identifies it by both fields. */
 export type ListItem = {
@@ -70,8 +70,8 @@ export const SAMPLE_SIZE = 50;
 /**
  * Reads one page of a list.
  * @param request What was requested; default: the first page.
- * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records; see `throwOnSoftFailure` if its body
- * says that the request failed.
+ * @throws GatewayError UPSTREAM_BAD_RESPONSE if the response has no list of records; see `requireSuccess` if it has no record
+ * and says that the request failed.
  */
 export function readListPage<Item extends ListItem>(
   contract: LazyListContract,
@@ -82,9 +82,11 @@ export function readListPage<Item extends ListItem>(
   const { body, isPartial = false } = response;
   const found = recordsAt(contract.records, body);
   const isAbsent = found === null || body === null;
-  if (isAbsent) throwOnSoftFailure(response, 'read');
+  const records = found === null ? [] : withoutNulls(found);
+  const isRead = records.length > 0 || isPartial;
+  const says = isRead ? null : requireReading(contract, response, found);
   const list = isAbsent
-    ? isEmptyPage(contract, response, request.token === null)
+    ? says !== 'UNKNOWN' && isEmptyPage(contract, response, request.token === null)
       ? []
       : null
     : found;
@@ -98,12 +100,11 @@ export function readListPage<Item extends ListItem>(
     const message = `${problem} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_RECORDS', message });
   }
-  const records = withoutNulls(list);
   const { length } = records;
   const nulls = list.length - length;
-  // An empty list with a `message` is normal; with an `error` it is not.
-  if (length === 0) throwOnSoftFailure(response, 'read', /^error$/);
   const { entryNames } = reader;
+  const beside = length > 0 && mayBePart(body) ? judgeRead(contract, response, list) : null;
+  const isPart = beside !== null && !/^(?:DONE|NOTHING|UNKNOWN)$/.test(beside.says);
   // The page lives on after release(). Its closures must not hold the records, nor the contract inferred from them.
   const { total: totalSource, paging: pagingOf, evidence } = contract;
   let toItem: typeof reader.toItem | undefined = reader.toItem;
@@ -116,12 +117,16 @@ export function readListPage<Item extends ListItem>(
     items[index] = created;
     return created;
   };
+  const hasTime = () =>
+    records.slice(0, SAMPLE_SIZE).some((_, index) => item(index).occurredAt != null);
+  // A list of what is wrong, beside a code of a failure.
+  if (isPart && beside.by === 'member' && !hasTime()) requireSuccess(beside, response, 'read');
   const facts = lazy((): UncountedPage => {
     const paging = pagingOf();
     return {
       ...{ response, request, paging, entryNames },
       values: readPagingValues(paging, totalSource(), response),
-      evidence: evidence(),
+      evidence: isPart ? asPart(evidence()) : evidence(),
       length: length + nulls,
       records: length,
       idAt: (index) => item(index).id,
@@ -159,6 +164,35 @@ export function readListPage<Item extends ListItem>(
   };
 }
 
+/** What a response says of its own success. */
+function judgeRead(
+  { errors }: LazyListContract,
+  response: UpstreamResponse,
+  data: unknown,
+): Verdict {
+  return errors === null ? IGNORED : judge(response, { operation: 'read', data, errors });
+}
+
+const IGNORED: Verdict = { says: 'NOTHING', at: [], statuses: [], by: 'body', isNumber: false };
+
+/** What a response without a record says of its own success. @throws GatewayError see `requireSuccess`. */
+function requireReading(
+  contract: LazyListContract,
+  response: UpstreamResponse,
+  data: unknown,
+): Verdict['says'] {
+  const verdict = judgeRead(contract, response, data);
+  // Without a list, NO_RECORDS says more.
+  if (data !== null || verdict.says !== 'UNKNOWN') requireSuccess(verdict, response, 'read');
+  return verdict.says;
+}
+
+/** A failure beside records: they may be a part of what was asked for. */
+function asPart(evidence: PageEvidence): PageEvidence {
+  const part: Claim = { entry: 'more', says: 'more' };
+  return evidence.hasFlags ? { ...evidence, claims: [part, ...evidence.claims] } : evidence;
+}
+
 /** Statuses of a response that may have nothing to return. Others say that something is there, or not yet. */
 const COMPLETE = /^20[0345]$/;
 
@@ -183,11 +217,9 @@ function isEmptyPage(
     if (hasManyMembers(value)) return false;
     for (const key of firstNames(value)) {
       const other = value[key];
-      const { pointerToken, words } = splitMemberName(key);
+      const { pointerToken } = splitMemberName(key);
       if (pointerToken === token) continue;
-      const mayExplain =
-        RESPONSE_NAMES.explanation.test(words) && !NOTHING_WRONG.test(String(other));
-      if ((typeof other === 'object' && other !== null) || mayExplain) return false;
+      if (typeof other === 'object' && other !== null) return false;
     }
     value = compilePointer(`/${token}`)(value) ?? null;
   }

@@ -1,12 +1,13 @@
 import { GatewayError } from '../../errors.ts';
 import { isBearerHeader } from '../../util/bearer-token.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
-import type { ExpiryFormat, LoginContract, Source } from './contract.ts';
+import type { ErrorsContract, ExpiryFormat, LoginContract, Source } from './contract.ts';
 import { isPointers } from './json-pointer.ts';
 import { readSource } from './read-source.ts';
-import { CONTRACT_HINT, throwOnSoftFailure } from './soft-failure.ts';
 import { compileTime, type Instant, parseTime, type TimeNotation, toInstant } from './time.ts';
 import { isObject } from './values.ts';
+import { judge } from './verdict.ts';
+import { CONTRACT_HINT, requireSuccess } from './verdict-errors.ts';
 
 /** The tokens of a successful login. */
 export type LoginTokens = {
@@ -20,23 +21,31 @@ export type LoginTokens = {
   readonly raw: unknown;
 };
 
+/** The contract of a login that reads one response. */
+export type CompleteLogin = LoginContract & {
+  readonly errors: ErrorsContract;
+  /** Whether the contract says where the access token is: then it is read although a further step is asked for. */
+  readonly isConfigured: boolean;
+};
+
 /**
  * Reads the tokens from the response of a login. The token type defaults to `Bearer`.
  * @param now when the response was received: a lifetime starts here.
  * @param explainMissing says why there is no access token: sentences without names or texts of the service.
- * @throws GatewayError without an access token: see `throwOnSoftFailure` if the body reports a failure, else
- * UPSTREAM_BAD_RESPONSE. Also with a token that no request could send.
+ * @throws GatewayError if the response says that it failed, see `requireSuccess`; UPSTREAM_BAD_RESPONSE without an access
+ * token, and with one that no request could send.
  */
 export function readLogin(
-  contract: LoginContract,
+  contract: CompleteLogin,
   response: UpstreamResponse,
   now: Date,
   explainMissing: (response: UpstreamResponse) => string,
 ): LoginTokens {
   const read = (source: Source) => readToken(readAll(source, response));
+  const verdict = judge(response, { operation: 'login', errors: contract.errors });
+  const { isFurtherStep } = requireSuccess(verdict, response, 'login');
   const accessToken = read(contract.accessToken);
-  if (accessToken === null) {
-    throwOnSoftFailure(response, 'login');
+  if (accessToken === null || (isFurtherStep && !contract.isConfigured)) {
     const message = `${explainMissing(response)} ${CONTRACT_HINT}`;
     throw new GatewayError('UPSTREAM_BAD_RESPONSE', { reason: 'NO_TOKEN', message });
   }

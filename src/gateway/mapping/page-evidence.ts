@@ -16,6 +16,8 @@ export type PageEvidence = {
   readonly claims: readonly Claim[];
   /** That a first page is probably not the last: it is a part of an unknown whole, or the total is a lower bound. */
   readonly ofFirstPage: Claim | null;
+  /** Whether a flag or a failure may say that there are more: not with `paging.more: null`. */
+  readonly hasFlags: boolean;
   /** Whether there is a link to a next page, or a cursor. */
   readonly hasNext: boolean;
   /** Whether the total is an estimate or a lower bound, and so may be the number of pages. */

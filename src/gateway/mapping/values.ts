@@ -45,6 +45,12 @@ export function toText(value: unknown): string | null {
   return typeof value === 'string' && (value.length > 4 || !NO_VALUE.test(value)) ? value : null;
 }
 
+/** The key of a value in a map: of a list or an object, the number of its items; `null` if there is no value. */
+export function toKey(value: unknown): string {
+  const isContainer = typeof value === 'object' && value !== null;
+  return String(isContainer ? Object.keys(value).length : (value ?? null));
+}
+
 /** Reads a flag, in any of the ways in which services write one: true, "True", "Y", "on", 1. Null for anything else. */
 export function toFlag(value: unknown): boolean | null {
   const match = typeof value === 'object' ? null : FLAG.exec(String(value));

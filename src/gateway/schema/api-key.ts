@@ -1,4 +1,3 @@
-import { inferDeletion } from '../inference/deletion.ts';
 import { type DeletionOutcome, readDeletion, requireDeletion } from '../mapping/deletion.ts';
 import { requirePartyFields } from '../pagination/require-fields.ts';
 import { pageSizeParameter, resolveConnection } from '../pagination/resolve-connection.ts';
@@ -90,13 +89,11 @@ export function addApiKey(builder: Builder): void {
       resolve: async (_, { clientId }, { calls, limits, contract }) => {
         limits.admitValues(1, FIELDS_OF_PAYLOAD);
         const target = path`/api/v1/secrets/${{ client_id: clientId }}`;
-        return calls.authorized.delete('secrets', target, ({ status, body = null }) => {
-          const response = { status, body };
-          const configured = contract.configured.deletion?.outcome;
-          const reading = readDeletion(response, configured) ?? inferDeletion(response, clientId);
+        return calls.authorized.delete('secrets', target, (response) => {
+          const reading = readDeletion(response, contract.configured, clientId);
           contract.onDeletion?.(reading);
-          const outcome = requireDeletion(reading, response, configured);
-          return { clientId, outcome, raw: body };
+          const outcome = requireDeletion(reading, response, contract.configured);
+          return { clientId, outcome, raw: response.body ?? null };
         });
       },
     }),

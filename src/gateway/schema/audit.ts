@@ -204,7 +204,7 @@ function requireBounds(filter: EventFilter): EventFilter {
 /** Lists the audit trail. With `prefix`, a large response is read only as far as the page needs. */
 export function listAudit(
   { list }: Pick<PageLoader, 'list'>,
-  { configured: { audit }, reportDrift }: Pick<ContractServices, 'configured' | 'reportDrift'>,
+  { configured, reportDrift }: Pick<ContractServices, 'configured' | 'reportDrift'>,
   parameters: readonly QueryParameter[],
   prefix?: Omit<PrefixOptions, 'recordsPointer'>,
 ) {
@@ -212,13 +212,13 @@ export function listAudit(
     route: 'audit',
     path: withQuery(path`/api/v1/audit`, parameters),
     read: (response, token) => {
-      const completed = completeAudit(response, audit);
+      const completed = completeAudit(response, configured);
       const trail = readAuditPage(completed, response, { token, parameters });
-      const { total, event } = audit ?? {};
+      const { total, event } = configured.audit ?? {};
       const names = { total: 'audit.total', record: 'audit.event' };
       reportDrift(findDrift(response, trail, { total, record: event, names }));
       return trail;
     },
-    prefix: prefix && { ...prefix, recordsPointer: audit?.records },
+    prefix: prefix && { ...prefix, recordsPointer: configured.audit?.records },
   });
 }

@@ -39,7 +39,7 @@ export type ExplanationCollector = ReturnType<typeof createExplanation>;
  */
 export function createExplanation(
   service: RestClient,
-  { audit, login, deletion }: ConfiguredContract,
+  { audit, login, errors }: ConfiguredContract,
 ) {
   const calls: Call[] = [];
   const pages: Page[] = [];
@@ -120,7 +120,7 @@ export function createExplanation(
   };
   /** Reads the pages again. The first with records is described. */
   const describePages = () => {
-    const read = pages.map((page) => readPage(service, page, audit));
+    const read = pages.map((page) => readPage(service, page, { audit, errors }));
     const { completed, events: sample } =
       read.find(({ events }) => events.length > 0) ?? read.at(-1) ?? {};
     if (completed === undefined) return undefined;
@@ -166,7 +166,7 @@ export function createExplanation(
       return {
         calls: explained.map(({ call, field }) => explainCall(call, field, failures.get(field))),
         mapping: deleted
-          ? { deletion: { outcome: describeDeletion(deleted, deletion?.outcome !== undefined) } }
+          ? { deletion: { outcome: describeDeletion(deleted) } }
           : loginResponse === undefined
             ? describePages()
             : { login: describeMapping(completeLogin(loginResponse, login), login) },
@@ -183,9 +183,9 @@ type Page = { readonly path: Path; readonly response: UpstreamResponse };
 function readPage(
   service: RestClient,
   { path, response }: Page,
-  audit: ConfiguredContract['audit'],
+  configured: Pick<ConfiguredContract, 'audit' | 'errors'>,
 ) {
-  const completed = completeAudit(response, audit);
+  const completed = completeAudit(response, configured);
   try {
     const page = readAuditPage(completed, response, toRequest(path));
     const events = Array.from({ length: page.length }, (_, index) => page.item(index));

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import { findLoginDrift } from '../inference/contract-drift.ts';
-import { completeLogin, explainMissingToken } from '../inference/login.ts';
+import { explainMissingToken, toReadableLogin } from '../inference/login.ts';
 import { type LoginTokens, readLogin, requiresJson } from '../mapping/login.ts';
 import { path } from '../upstream/path.ts';
 import { type Builder, FIELDS_OF_PAYLOAD, rawField, UPSTREAM_CODES } from './builder.ts';
@@ -72,9 +72,11 @@ export function addLogin(builder: Builder): void {
           { client_id: clientId, ...toRest(credential) },
           requiresJson(configured.login?.accessToken) ? 'json' : 'any',
           (response) => {
-            const completed = completeLogin(response, configured.login);
-            const read = readLogin(completed, response, now(), (given) =>
-              explainMissingToken(given, configured.login),
+            const read = readLogin(
+              toReadableLogin(response, configured),
+              response,
+              now(),
+              (given) => explainMissingToken(given, configured.login),
             );
             reportDrift(findLoginDrift(response, configured.login, read));
             return read;

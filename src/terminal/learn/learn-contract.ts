@@ -99,8 +99,9 @@ function kindOf(
 
 /** Whether the contract says what a body means as the response to a deletion. */
 function isDeletion(response: UpstreamResponse, { deletion }: ConfiguredContract): boolean {
-  const { result = null, at = null } = readDeletion(response, deletion?.outcome) ?? {};
-  return result !== null && at !== null;
+  if (deletion?.outcome == null) return false;
+  const { result, by, at } = readDeletion(response, { deletion }, '');
+  return result !== null && by === 'contract' && at.length > 0;
 }
 
 /**
@@ -162,9 +163,9 @@ function prune(value: unknown): unknown {
 }
 
 /** Reads every field of every event; null if the response has no list of records, such as that of a login. */
-function readEvents(response: UpstreamResponse, { audit = {} }: ConfiguredContract): unknown {
+function readEvents(response: UpstreamResponse, contract: ConfiguredContract): unknown {
   try {
-    const trail = readAuditPage(completeAudit(response, audit), response);
+    const trail = readAuditPage(completeAudit(response, contract), response);
     return Array.from({ length: trail.length }, (_, index) =>
       FIELDS.map((field) => trail.item(index)[field]),
     );

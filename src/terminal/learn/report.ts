@@ -5,7 +5,9 @@ import type {
   Source,
 } from '../../gateway/mapping/contract.ts';
 import { readDeletion } from '../../gateway/mapping/deletion.ts';
+import { compilePointer } from '../../gateway/mapping/json-pointer.ts';
 import { readSource } from '../../gateway/mapping/read-source.ts';
+import { judge } from '../../gateway/mapping/verdict.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { describeLength, hideKeys } from '../show-value.ts';
 import { formatReadyLines, formatSentence, formatSource, type ReadyLine } from './format.ts';
@@ -36,9 +38,11 @@ export function formatReport(
   const complete = contract as { audit: AuditContract; login: LoginContract };
   const lines = [
     ...(login === undefined ? [] : reportLogin(login.response, complete.login)),
+    ...(login === undefined ? [] : adviseErrors(login.response, 'login', configured)),
     ...of('deletion').flatMap(({ response }) => reportDeletion(response, configured)),
     ...unknown.flatMap((response) => reportUnknown(response, configured.login?.accessToken)),
     ...(trails.length > 0 ? reportTrail(trails, complete.audit, configured.audit?.event) : []),
+    ...trails.slice(0, 1).flatMap(({ response }) => adviseErrors(response, 'read', configured)),
   ];
   return lines.map((line) => `${hideKeys(line)}\n`).join(''); // names of members may be keys, too
 }
@@ -95,14 +99,33 @@ function reportUnknown(
 /** Reports what the response to a deletion means by the contract. */
 function reportDeletion(
   response: UpstreamResponse,
-  { deletion }: ConfiguredContract,
+  configured: ConfiguredContract,
 ): readonly string[] {
-  const { result, at } = readDeletion(response, deletion?.outcome) ?? {};
-  return formatSentence(
-    `The response to a deletion means ${result}: ${formatSource(at ?? null)}.`,
-    '',
-  );
+  const { result, at } = readDeletion(response, configured, '');
+  return formatSentence(`The response to a deletion means ${result}: ${formatSource(at)}.`, '');
 }
+
+/** Names a code that is not understood, or that says that the request failed, and how to say what it means. */
+function adviseErrors(
+  response: UpstreamResponse,
+  operation: 'login' | 'read',
+  { errors }: ConfiguredContract,
+): readonly string[] {
+  const { says, by, at } = judge(response, { operation, errors });
+  if (by !== 'member' || says === 'DONE') return [];
+  const lines = at.flatMap((pointer) => {
+    const value = compilePointer(pointer)(response.body);
+    if (typeof value !== 'number' && typeof value !== 'boolean') return [];
+    const contract = { errors: { at: pointer, map: { [String(value)]: null } } };
+    return [
+      { contract, describe: () => (says === 'UNKNOWN' ? 'not understood' : `read as ${says}`) },
+    ];
+  });
+  return lines.length === 0 ? [] : [...formatSentence(ERRORS), ...formatReadyLines(lines)];
+}
+
+const ERRORS =
+  '  One of these says whether the request failed. If this response is no failure, add it to the contract, with the code of each other value:';
 
 /** Names what decides if a response is that to a deletion, and how to say what it means. */
 function adviseDeletion(response: UpstreamResponse): readonly string[] {

@@ -1,6 +1,6 @@
-import { inferDeletion } from '../../gateway/inference/deletion.ts';
-import { toKey } from '../../gateway/mapping/deletion.ts';
+import { readDeletion } from '../../gateway/mapping/deletion.ts';
 import { compilePointer } from '../../gateway/mapping/json-pointer.ts';
+import { toKey } from '../../gateway/mapping/values.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import type { ReadyLine } from './format.ts';
 
@@ -14,8 +14,8 @@ export type DeletionSuggestions = {
 
 /** Suggests the entries that correct how the response to a deletion is read: none if only its HTTP status decides. */
 export function suggestDeletion(response: UpstreamResponse): DeletionSuggestions {
-  const { result, at } = inferDeletion(response, '');
-  const places = (at ?? []).map((pointer) => ({
+  const { result, at } = readDeletion(response, {}, '');
+  const places = at.map((pointer) => ({
     pointer,
     value: compilePointer(pointer)(response.body),
   }));

@@ -23,9 +23,9 @@ const REQUEST_WORDS =
 
 const OPAQUE = /^(?=.*\d)[\w+/=.~:|-]{12,}$/;
 
-/** Reads a page of the trail, and the first events of it. */
+/** Reads a page of the trail, and the first events of it, whatever it says of its own success. */
 export function readSample(response: UpstreamResponse, audit: ConfiguredContract['audit']) {
-  const page = readAuditPage(completeAudit(response, audit), response);
+  const page = readAuditPage({ ...completeAudit(response, { audit }), errors: null }, response);
   const length = Math.min(page.length, SAMPLE_SIZE);
   return { page, events: Array.from({ length }, (_, index) => page.item(index)) };
 }

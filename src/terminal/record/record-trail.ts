@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { eventsOf, type MappedPage, readTrail } from '../../gateway/api/read-trail.ts';
 import { EVENT_ENTRIES } from '../../gateway/inference/event-entries.ts';
-import { completeLogin, explainMissingToken } from '../../gateway/inference/login.ts';
+import { explainMissingToken, toReadableLogin } from '../../gateway/inference/login.ts';
 import type { ConfiguredContract } from '../../gateway/mapping/contract.ts';
 import { readLogin } from '../../gateway/mapping/login.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
@@ -10,9 +10,15 @@ import { type Recorded, redact } from './redact.ts';
 
 /** Maps a saved response to a login. @throws GatewayError without an access token. */
 export function mapLogin(response: UpstreamResponse, configured: ConfiguredContract) {
-  const contract = completeLogin(response, configured.login);
+  const { errors, isConfigured, ...contract } = toReadableLogin(response, configured);
   const explainMissing = () => explainMissingToken(response, configured.login);
-  return { response, contract, tokens: readLogin(contract, response, new Date(0), explainMissing) };
+  const tokens = readLogin(
+    { ...contract, errors, isConfigured },
+    response,
+    new Date(0),
+    explainMissing,
+  );
+  return { response, contract, tokens };
 }
 
 /**

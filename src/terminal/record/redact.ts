@@ -10,6 +10,7 @@ import { splitMemberName } from '../../gateway/mapping/member-names.ts';
 import { parseHeader, readLinkHeader, readRange } from '../../gateway/mapping/read-source.ts';
 import { parseTime } from '../../gateway/mapping/time.ts';
 import { isObject, toFlag, toText } from '../../gateway/mapping/values.ts';
+import { judge } from '../../gateway/mapping/verdict.ts';
 import type { UpstreamResponse } from '../../util/upstream-response.ts';
 import { findDataKeys } from './data-keys.ts';
 import { createCredentialSearch } from './find-credentials.ts';
@@ -100,9 +101,10 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
   const redactPage = ({ response, contract, events }: MappedPage): UpstreamResponse => {
     const { status, headers, body } = response;
     const { total, paging, records } = contract;
-    const read = toPatterns([total, paging.more, paging.position, paging.pages]).map(
-      (one) => `#${one}`,
-    );
+    const read = [
+      ...toPatterns([total, paging.more, paging.position, paging.pages]).map((one) => `#${one}`),
+      ...listVerdicts(response, 'read', configured),
+    ];
     const fields = records === '' ? [] : listEnvelopeFields(body, records);
     const raws = events.map(({ raw }) => raw);
     const change = createFieldRedaction(contract, configured, raws, ofText);
@@ -124,7 +126,8 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
     contract,
   }: NonNullable<Recorded['login']>): UpstreamResponse => {
     const read = toPatterns([contract.tokenType, contract.expires]).map((one) => `#${one}`);
-    const change = createEnvelopeRedaction([], read, ofText);
+    const spoken = listVerdicts(response, 'login', configured);
+    const change = createEnvelopeRedaction([], [...read, ...spoken], ofText);
     const changeToken = (at: string, text: string) => {
       const { exp } = decodeJwtClaims(text);
       // It remains a JSON Web Token with its expiry.
@@ -145,6 +148,15 @@ export function redact({ url, pages, login, configured, credentials }: Recorded)
     /** Number of words that have stand-ins. */
     standIns: count(),
   };
+}
+
+/** Where a response says whether the request succeeded: its codes and flags stay. */
+function listVerdicts(
+  response: UpstreamResponse,
+  operation: 'read' | 'login',
+  { errors }: ConfiguredContract,
+): readonly string[] {
+  return judge(response, { operation, errors }).at.map((pointer) => `#${pointer}`);
 }
 
 /** The pointer of a list that is not there: the fields of the whole value are those around it. */

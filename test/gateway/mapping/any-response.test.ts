@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
-import {
-  completeAudit,
-  completeContract,
-} from '../../../src/gateway/inference/complete-contract.ts';
-import { inferDeletion } from '../../../src/gateway/inference/deletion.ts';
-import { requireDeletion } from '../../../src/gateway/mapping/deletion.ts';
+import { completeAudit } from '../../../src/gateway/inference/complete-contract.ts';
+import { toReadableLogin } from '../../../src/gateway/inference/login.ts';
+import { readDeletion, requireDeletion } from '../../../src/gateway/mapping/deletion.ts';
 import { readAuditPage } from '../../../src/gateway/mapping/event.ts';
 import { readLogin } from '../../../src/gateway/mapping/login.ts';
 import { resolveConnection } from '../../../src/gateway/pagination/resolve-connection.ts';
@@ -68,7 +65,7 @@ describe('any JSON', () => {
       'a login',
       async (body: unknown) =>
         readLogin(
-          completeContract(responseWith(body)).login,
+          toReadableLogin(responseWith(body), {}),
           responseWith(body),
           new Date(0),
           () => '',
@@ -77,8 +74,8 @@ describe('any JSON', () => {
     [
       'a deletion',
       async (body: unknown) => {
-        const response = { status: 200, body };
-        return requireDeletion(inferDeletion(response, ''), response, undefined);
+        const response = responseWith(body);
+        return requireDeletion(readDeletion(response, {}, ''), response, {});
       },
     ],
     [
@@ -107,7 +104,7 @@ describe('any JSON', () => {
   it.each([{ status: { toString: 1 } }, { success: [{ valueOf: 2 }] }])(
     'is read if it has a special key: %j',
     (body) => {
-      expect(inferDeletion({ status: 200, body }, '').result).toBe('DELETED');
+      expect(readDeletion(responseWith(body), {}, '').result).not.toBe('NOT_FOUND');
       expect(readInferred([{ outcome: body.status, ...body }]).item(0).outcome).toBeNull();
     },
   );

@@ -30,7 +30,7 @@ const FULL_CONTRACT = {
 describe('an event', () => {
   it('reads only the requested fields if the contract has every entry', () => {
     const { read, response } = trackReads();
-    const trail = readAuditPage(completeAudit(response, FULL_CONTRACT), response);
+    const trail = readAuditPage(completeAudit(response, { audit: FULL_CONTRACT }), response);
     expect(trail.item(1).action).toBe('key.delete');
     expect([...read]).toEqual(['action']);
     expect(trail.item(1).id).toBe('e1');
@@ -46,7 +46,7 @@ describe('an event', () => {
       },
     });
     const response = { status: 200, headers: {}, body: { events: [{}, record] } };
-    const trail = readAuditPage(completeAudit(response, FULL_CONTRACT), response);
+    const trail = readAuditPage(completeAudit(response, { audit: FULL_CONTRACT }), response);
     const times = [1, 2, 3].map(() => trail.item(1).occurredAt);
     expect([times, reads]).toEqual([[null, null, null], 1]);
   });
@@ -54,7 +54,10 @@ describe('an event', () => {
   it('examines the whole record when an entry is missing from the contract', () => {
     const { read, response } = trackReads();
     const { action: _, ...event } = FULL_CONTRACT.event;
-    const trail = readAuditPage(completeAudit(response, { ...FULL_CONTRACT, event }), response);
+    const trail = readAuditPage(
+      completeAudit(response, { audit: { ...FULL_CONTRACT, event } }),
+      response,
+    );
     expect(trail.item(1).action).toBe('key.delete');
     expect([...read].toSorted()).toEqual(['action', 'id', 'time', 'user']);
   });
@@ -68,7 +71,7 @@ describe('the API key of a party', () => {
       ...{ identifier: '/target/id', name: '/target/name', type: '/target/type' },
       ...(apiKey !== undefined && { apiKey }),
     };
-    const contract = completeAudit(response, { records: '', event: { target: party } });
+    const contract = completeAudit(response, { audit: { records: '', event: { target: party } } });
     return readAuditPage(contract, response).item(0).target?.apiKey;
   }
   const KEY = { clientId: '7' };

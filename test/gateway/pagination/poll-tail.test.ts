@@ -31,7 +31,10 @@ async function poll(numbers: readonly number[], checkpoint: Checkpoint | null, s
       total: numbers.length,
     };
     const response = { status: 200, headers: {}, body };
-    return readAuditPage(completeAudit(response, contract), response, { token, parameters: [] });
+    return readAuditPage(completeAudit(response, { audit: contract }), response, {
+      token,
+      parameters: [],
+    });
   };
   const found = await pollTail(fetchPage, { ...OPTIONS, checkpoint });
   const next = decodeCheckpoint(encodeCheckpoint(found.checkpointAfter(found.events.length)));
@@ -89,7 +92,7 @@ describe('the checkpoints of a poll', () => {
     }));
     const response = { status: 200, headers: {}, body };
     const contract = { event: { occurredAt: '/time' } };
-    const page = readAuditPage(completeAudit(response, contract), response);
+    const page = readAuditPage(completeAudit(response, { audit: contract }), response);
     const options = { ...OPTIONS, order: 'newest-first', checkpoint: null } as const;
     const from = new Date(Date.UTC(2026, 0) + 1000 * since).toISOString() as Instant; // has its format
     return pollTail(async () => page, { ...options, since: from });

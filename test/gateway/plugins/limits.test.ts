@@ -69,7 +69,7 @@ describe('a document at a limit', () => {
     ['the longest introspection query', getIntrospectionQuery({ oneOf: true }), 0],
   ])('is executed: %s', async (_, query, sent) => {
     await using service = await startService(({ method }) =>
-      method === 'GET' ? { body: [] } : { body: { access_token: 'a' } },
+      method === 'GET' ? { body: [] } : { body: { access_token: 'a', deleted: 1 } },
     );
     await using gateway = gatewayOver(service.url);
     const operationName = query.includes('query B') ? 'A' : undefined;

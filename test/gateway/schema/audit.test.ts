@@ -39,7 +39,7 @@ describe('the records', () => {
   });
 
   it.each([
-    ['an object without a list', { message: 'no' }],
+    ['an object without a list', { message: 'hello' }],
     ['lists of texts only', { a: ['x'] }],
     ['two lists of objects of no usual name', { a: [{ id: 1 }], b: [{ id: 2 }] }],
     ['a text', '"x"'],

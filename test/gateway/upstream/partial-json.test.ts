@@ -72,7 +72,7 @@ function feed(scan: BodyScanner, bytes: Buffer, offsets: readonly number[]) {
 async function open(read: () => UpstreamResponse, first: number, contract: object) {
   try {
     const response = read();
-    const trail = readAuditPage(completeAudit(response, contract), response);
+    const trail = readAuditPage(completeAudit(response, { audit: contract }), response);
     const { edges, hasNextPage, endCursor } = await resolveConnection(async () => trail, { first });
     const nodes = edges.map(({ index }) => FIELDS.map((field) => trail.item(index)[field]));
     return { trail, endCursor: endCursor(), nodes, hasNextPage: hasNextPage() };

@@ -30,8 +30,8 @@ const ALL: readonly (readonly [string, Operation])[] = [
 const WRITES = ALL.slice(1);
 
 /** A response that every operation accepts. */
-const OK: ServiceResponse = { body: { access_token: 'a', items: [] } };
-const OK_BYTES = `HTTP/1.1 200 OK\r\ncontent-length: 31\r\n\r\n{"access_token":"a","items":[]}`;
+const OK: ServiceResponse = { body: { access_token: 'a', items: [], deleted: 1 } };
+const OK_BYTES = `HTTP/1.1 200 OK\r\ncontent-length: 43\r\n\r\n{"access_token":"a","items":[],"deleted":1}`;
 
 /** A gateway with a clock that the test sets, and the events that its observer received. */
 function observed(url: string, upstream: Overrides['upstream'] = {}, trustedProxies = 0) {
