@@ -49,6 +49,21 @@ it('writes each event once in any history of runs, of events and of expired curs
       written.push(...(await trail.export()).ids);
       expect(written.toSorted()).toEqual(trail.ids().toSorted());
     }),
-    { numRuns: RUNS },
+    {
+      numRuns: RUNS,
+      // An expired cursor of a next page leads to a page without records.
+      examples: [
+        [
+          {
+            ...{ order: 'newest-first', style: 'next-link', size: 7, count: 34 },
+            refusal: { body: '{"events":[],"next":null}' },
+            steps: [
+              { added: 70, late: [], hasExpired: true, requests: 20 },
+              { added: 0, late: [], hasExpired: false, requests: null },
+            ],
+          },
+        ],
+      ],
+    },
   );
 });

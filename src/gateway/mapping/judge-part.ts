@@ -30,13 +30,16 @@ import { HTTP_FAILURE, NEGATION, NO, NO_VALUE, NOT_EXECUTED } from './vocabulary
 /** What a member says; the number of something that was or was not deleted; or what a sentence says. */
 export type Finding = Exclude<Says, 'NOTHING'> | 'ONE' | 'SILENT' | Amount | Sentence;
 
+/** What a sentence says. It decides only if no member does. */
 export type Sentence = { readonly sentence: ReturnType<typeof readSentence> };
 
 /** Longer texts are cut, in characters. */
 const MAX_LENGTH = 1000;
 
+/** Whether a finding is a number of something. */
 export const isAmount = (finding: Finding): finding is Amount =>
   typeof finding === 'object' && 'rank' in finding;
+/** Whether a finding is what a sentence says. */
 export const isSentence = (finding: Finding): finding is Sentence =>
   typeof finding === 'object' && 'sentence' in finding;
 
@@ -51,6 +54,7 @@ const RULES: readonly Rule[] = [
   ['done', 'none', 'FAILED'],
 ];
 
+/** What one member says of the result. SILENT: nothing. An empty list: nothing that a rule understands. */
 export function judgePart(part: Part, { operation }: Judged): readonly Finding[] {
   const { member, names, of, isListed } = part;
   const { value } = member;

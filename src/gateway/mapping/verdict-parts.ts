@@ -34,7 +34,9 @@ export type Judged = {
 /** A member of an object, with the words of its name. */
 export type Member = Pick<MemberName, 'words'> & { readonly value: unknown };
 
+/** A class of names, see {@link NAMES}. */
 export type Name = keyof typeof NAMES;
+/** The classes of one name. */
 export type Names = ReadonlySet<Name>;
 
 /** A member of the body, at any depth. */
@@ -59,6 +61,7 @@ export type Part = {
 /** Objects and arrays within each other that are examined; items of an array; members of an object, and in total. */
 const [MAX_DEPTH, MAX_ITEMS, MAX_MEMBERS, MAX_PARTS] = [7, 100, 500, 2000];
 
+/** The classes of a name in words. Cached, see `memoize`. */
 export const namesOf = classifyNames(NAMES);
 
 /** The members of an object; none for any other value. */

@@ -31,8 +31,9 @@ const THINGS =
   'list|id|ids|item|row|record|document|object|entity|element|entry|result|resource|detail';
 const OWN = 'api|key|secret|client|credential|token';
 
-/** Words of a name with a verb that name nothing, and the words that name a key. */
+/** Words of a name with a verb that name nothing. */
 export const NO_NOUN = new RegExp(`\\b(?:${FILLERS}|${THINGS})\\b`, 'g');
+/** Words that name a key. */
 export const OWN_NOUN = new RegExp(`^(?: |${OWN})*$`);
 
 /** What may be around a word: `num failed`, `failed key ids`. */
@@ -133,14 +134,15 @@ export const NOTHING_WRONG =
 export const SUCCESS_CODE =
   /^(?:s|y|true|yes|ok|okay|pass(?:ed)?|done|finished|normal|ack|processed|executed|good)$|(?:^| )(?:success(?:ful(?:ly)?)?|succe(?:ed|eds|eded)|complete[ds]?|completed?)(?= |$)|^(?:allow|grant|permit|approve|accept)(?:s|t?ed)?$/;
 
-/** A status that is not the final one, and one that a key cannot have before its deletion. */
+/** A status that is not the final one. */
 export const PENDING_STATUS =
   /(?:^| )(?:pending|scheduled|accepted|received|(?:not ?)?started|initiated|waiting|(?:en)?queued|submitted|in ?progress|processing|running)$/;
+/** A status that a key cannot have before its deletion. */
 export const DELETING_STATUS =
   /^(?:deleting|removing|revoking|terminating|pending deletion|deletion (?:pending|scheduled))$|(?:^| )(?:(?:en)?queued|submitted|in ?progress|processing|running)$/;
 
-/** A code of a key that does not exist. With another noun, such as `user not found`, the key may exist. */
 const THING = `(?:${THINGS}|${OWN}|request|err|error|e)`;
+/** A code of a key that does not exist. With another noun, such as `user not found`, the key may exist. */
 export const NOT_FOUND_CODE = new RegExp(
   `^(?:http \\d \\d )?(?:404 )?(?:${THING} )*(?:(?:not ?found|(?:does )?(?:not|non) ?exist(?:s|ing|ent)?)|(?:no such|unknown) ${THING})(?: ${THING}| exception| fault)*$`,
   'i',
@@ -148,7 +150,7 @@ export const NOT_FOUND_CODE = new RegExp(
 
 /** A code, or a short text, that says that the token is refused. */
 export const REFUSED_TOKEN =
-  /^(?!.*(?:csrf|xsrf|page|device|reset|permission))(?:(?=.*\b(?:token|session|jwt|bearer|credential|grant|auth)\b)(?=.*\b(?:expired?|invalid|bad|malformed|revoked)\b).*|(?:\S+ ){0,2}(?:un ?authori[sz]ed|un ?authenticated|not (?:authenticated|logged in|signed in)|(?:login|authentication|sign in) (?:is )?required)(?: \S+)?)$/;
+  /^(?!.*(?:csrf|xsrf|page|device|reset|permission))(?:(?=.*\b(?:token|session|jwt|bearer|credential|grant|auth)\b)(?=.*\b(?:expired?|invalid|bad|malformed|revoked)\b).*|(?:\S+ ){0,2}(?:un ?authori[sz]ed|un ?authenticated|not (?:authenticated|logged in|signed in)|(?:login|authentication|sign in) (?:is )?required))$/;
 
 /** A negation, a zero or a word of failure. In a sentence it may mean anything: "Deleted, no errors". */
 export const FAILING =
@@ -157,9 +159,10 @@ export const FAILING =
 /** Words of what is not done yet, in a sentence. */
 export const LATER = /\b(?:will be|scheduled|queued|pending|in progress|accepted)\b/i;
 
-/** A sentence that says that something was done, and words after which it does not. */
+/** A sentence that says that something was done. */
 export const DONE = new RegExp(
   `\\b(?:${DELETED}|success(?:ful(?:ly)?)?|succeeded|ok|okay|completed?|done|no content)\\b`,
   'i',
 );
+/** Words after which a sentence does not say that something was done. */
 export const MAY_BE = /\b(?:can|may|must|should|could|would|please|if|to be)\b/i;

@@ -48,8 +48,9 @@ async function placeOf(
   position: CursorPosition,
   { token, total, time }: FollowingPage,
 ): Promise<Place> {
-  const timeAt = (index: number) =>
-    page.length === 0 ? null : (page.item(index).occurredAt ?? null);
+  // Some services respond so to a cursor that has expired.
+  if (page.length === 0) return 'elsewhere';
+  const timeAt = (index: number) => page.item(index).occurredAt ?? null;
   const step = compareTimes(time, timeAt(0));
   const isTurned = step * compareTimes(timeAt(0), timeAt(page.length - 1)) < 0;
   const isByRecord = /^last-/.test(page.paging().style);

@@ -171,3 +171,23 @@ describe('a list that changes between the requests of a client', () => {
     );
   });
 });
+
+it('a page without records after a cursor is no end: the cursor may have expired', async () => {
+  let hasExpired = false;
+  await using service = await startService(({ url }) => {
+    const cursor = new URL(url, 'http://service.test').searchParams.get('at');
+    const at = Number(cursor?.slice(1) ?? 0);
+    if (hasExpired && at > 0) return { body: { events: [], next: null } };
+    const events = [at, at + 1].map((id) => ({ id: `e${id}` }));
+    return { body: { events, next: at < 8 ? `/api/v1/audit?at=c${at + 2}` : null } };
+  });
+  const paging = { style: 'next-link', next: '/next' } as const;
+  await using gateway = gatewayOver(service.url, { contract: { audit: { paging } } });
+  const page = (after: string | null): Promise<Result<{ readonly audit: Audit | null }>> =>
+    ask(gateway, QUERY, { first: 4, after }, { token: 't' });
+  const { data } = await page(null);
+  hasExpired = true;
+  const result = await page(data?.audit?.pageInfo.endCursor ?? null);
+  expect(result.data?.audit).toBeNull();
+  expect(result.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT' });
+});
