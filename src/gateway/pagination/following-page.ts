@@ -49,7 +49,7 @@ async function placeOf(
   { token, total, time }: FollowingPage,
 ): Promise<Place> {
   // Some services respond so to a cursor that has expired.
-  if (page.length === 0) return 'elsewhere';
+  if (page.length === 0) return 'unclear';
   const timeAt = (index: number) => page.item(index).occurredAt ?? null;
   const step = compareTimes(time, timeAt(0));
   const isTurned = step * compareTimes(timeAt(0), timeAt(page.length - 1)) < 0;
