@@ -364,7 +364,7 @@ describe('a service that refuses with status 200 and a code of its own', () => {
   };
   let [issued, used] = [0, 0];
 
-  it('lets a session log in again, and tells a wrong secret as one', async () => {
+  it('lets a session log in again, and reports a wrong secret as one', async () => {
     await using own = await startService(respond);
     await using server = await onPort(gatewayOver(own.url, { contract: { errors } }));
     const url = `${server.url}/graphql`;

@@ -245,7 +245,7 @@ function judgeRest(
     !parent.has('plain')
   )
     return ['SILENT'];
-  const isUndone = value === false && /\p{L}ed\b/u.test(words) && !names.has('unasked');
+  const isUndone = value === false && /\p{L}ed\b/u.test(words) && !names.has('negative');
   return isUndone ? ['UNKNOWN'] : isDeletion ? [] : ['SILENT'];
 }
 

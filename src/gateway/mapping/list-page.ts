@@ -187,7 +187,7 @@ function requireReading(
   return verdict.says;
 }
 
-/** A failure beside records: they may be a part of what was asked for. */
+/** A failure beside records: they may be a part of what was requested. */
 function asPart(evidence: PageEvidence): PageEvidence {
   const part: Claim = { entry: 'more', says: 'more' };
   return evidence.hasFlags ? { ...evidence, claims: [part, ...evidence.claims] } : evidence;

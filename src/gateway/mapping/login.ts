@@ -24,7 +24,7 @@ export type LoginTokens = {
 /** The contract of a login that reads one response. */
 export type CompleteLogin = LoginContract & {
   readonly errors: ErrorsContract;
-  /** Whether the contract says where the access token is: then it is read although a further step is asked for. */
+  /** Whether the contract says where the access token is: then it is read although the service requires a further step. */
   readonly isConfigured: boolean;
 };
 

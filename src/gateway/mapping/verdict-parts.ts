@@ -15,7 +15,7 @@ export type Says =
   | 'REFUSED_TOKEN'
   /** It is not done yet. */
   | 'LATER'
-  /** The response has only a part of what was asked for. */
+  /** The response has only a part of what was requested. */
   | 'PART'
   /** It says something that no rule understands. */
   | 'UNKNOWN'

@@ -62,8 +62,8 @@ export const NAMES = {
   text: new RegExp(
     `^(?:(?:${OF_RESULT}|display|user|developer|human|localized) )*(?:message|msg|msg description|errmsg|errormsg|text|display text|detail|info|cause|reason|title|description|explanation|hint|note)$`,
   ),
-  /** Flags that are false where something else is not so: `is exceeded`. */
-  unasked:
+  /** Flags that are false if nothing is wrong: `is exceeded`. */
+  negative:
     /\b(?:reached|exceeded|required|needed|expired|limited|blocked|locked|timed|deprecated|truncated|throttled|cached|used|shared|nested|suspended|paused|banned|muted|starred|hidden|read|embedded|advanced|linked|un ?\w+ed)\b/,
   type: /^(?:type|type name|kind|severity|level)$/,
   /** False, or not done yet. */
@@ -96,7 +96,7 @@ export const NAMES = {
       `${BEFORE}fail(?:ed|s)?(?: (?!login|logon|sign|auth|attempt|request|call|try|password)\\w+)*$`,
     ].join('|'),
   ),
-  /** A response that has only a part of what was asked for. */
+  /** A response that has only a part of what was requested. */
   part: /^(?:is )?(?:timed out|partial|incomplete|degraded)$/,
   /** An object that is about the result, if it is not the body. */
   plain:
@@ -106,7 +106,7 @@ export const NAMES = {
     /\b(?:remaining|left|total|time|took|duration|elapsed|expired?|cached|truncated|more|code|status|version|offset|page|warning)\b|(?:^| )m?s$/,
   /** What says nothing of the result: identifiers, links, versions, times. */
   silent:
-    /(?:^| )(?:id|uuid|uid|sid|guid|arn|key|mkey|rev|revision|etag|link|url|uri|href|self|version|time|timestamp|date|at|took|duration|elapsed|trace|request|correlation|copyright|license|help|documentation)$|^(?:jsonrpc|vdom|serial|build|api)\b|^(?:abp|odata)\b/,
+    /(?:^| )(?:id|uuid|uid|sid|guid|arn|key|rev|revision|etag|link|url|uri|href|self|version|time|timestamp|date|at|took|duration|elapsed|trace|request|correlation|copyright|license|help|documentation)$|^(?:jsonrpc|odata)\b/,
   /** The ID of a resource, and what describes it. With both, or two of the latter, an object is a resource. */
   id: /^(?:(?:client|key|api key|secret|token|application|resource|record|credential) )?(?:id|uuid|uid|sid|guid|arn|key|rev)$/,
   describesResource:
